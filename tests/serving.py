@@ -78,8 +78,7 @@ class _Addressed:
 
     def __init__(self, gate: Gate, addresses: dict[str, str]) -> None:
         self.tell = gate.tell
-        self.at_hand = gate.at_hand
-        self.served = gate.served
+        self.tell_many = gate.tell_many
         self.seat = gate.seat
         self.keep = gate.keep
         self.bring = gate.bring

@@ -10,7 +10,7 @@ from nomospace.client.session_driver import RECONNECT_S
 from nomospace.client.watching import WATCHED_MAX
 from nomospace.errors import NomospaceError
 from nomospace.host.shares import Shares
-from nomospace.sessions.counter import OUTBOX_BYTES_MAX
+from nomospace.sessions.host_session import OUTBOX_BYTES_MAX
 from nomospace.sessions.host_sessions import GRACE_US, SESSIONS_MAX
 from nomospace.wire.calls import HUGE_MAX
 from nomospace.wire.talk import (

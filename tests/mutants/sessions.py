@@ -13,6 +13,7 @@ OPEN: Final = "sessions/open_calls.py"
 HOST: Final = "sessions/host_sessions.py"
 SESSION: Final = "sessions/host_session.py"
 PUSHING: Final = "sessions/pushing.py"
+PLAIN: Final = "host/plain.py"
 
 SESSIONS: Final = (
     # -- the client's end ------------------------------------------------------------------
@@ -177,6 +178,35 @@ SESSIONS: Final = (
         HOST,
         "            if number > session.shown and taken is not None:\n",
         "            if number > session.shown and taken is None:\n",
+        CLIENTS,
+    ),
+    # -- plain calls -----------------------------------------------------------------------
+    Mutant(
+        "a plain take leaves its tuple where it lies",
+        PLAIN,
+        "                    space.remove(record)\n",
+        "",
+        CLIENTS,
+    ),
+    Mutant(
+        "a plain take is not told to the disk",
+        PLAIN,
+        "                        changes.append(TupleGone(name, record.id))\n",
+        "                        pass\n",
+        CLIENTS,
+    ),
+    Mutant(
+        "a plain write goes past one who waits",
+        PLAIN,
+        "resident.full or not space.quiet:",
+        "resident.full:",
+        CLIENTS,
+    ),
+    Mutant(
+        "plain calls of one step are answered, and those after them too",
+        HOST,
+        "        if done < len(told):\n            self._untell(session, asked, told, done)\n",
+        "        session.high = asked[-1][0]\n",
         CLIENTS,
     ),
 )

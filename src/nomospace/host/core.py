@@ -19,7 +19,7 @@ share the step under way:
 - `system`: the space `LimeSystem`;
 - `group`: engagement, and all that passes between engaged hosts; `peers`: which birth of a host it
   passes to;
-- `hand`: plain writes, reads and takes that need no step;
+- `plain`: plain writes, reads and takes, which concern nobody else;
 - `directory`: who is at which host of the group, and who shares what, line by line;
 - this file: the step, and the calls of agents, which are held while the group changes.
 """
@@ -27,7 +27,7 @@ share the step under way:
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from nomospace.control import Ruling
@@ -82,13 +82,13 @@ from nomospace.host.effects import Answer, Effect, Note, Persist, Ruled, Traced
 from nomospace.host.governed import Governed
 from nomospace.host.governing import Governing
 from nomospace.host.group import Group
-from nomospace.host.hand import Hand
 from nomospace.host.holding import Holding
 from nomospace.host.lending import Lending
 from nomospace.host.looking import Looking
 from nomospace.host.mirroring import Mirroring
 from nomospace.host.moving import Moving
 from nomospace.host.peers import Peers
+from nomospace.host.plain import PlainCalls
 from nomospace.host.posting import Posting
 from nomospace.host.problems import Busy
 from nomospace.host.reacting import Reacting
@@ -219,6 +219,8 @@ class Host:
         self.now = now
         self.traces = traces
         self.loading = loading
+        self.stirred = True
+        """Whether anything but plain calls came since it was asked for its next deadline."""
         self._changes: list[Change] = []
         self._orders: list[Effect] = []
         self.admits = admits or _admit_all
@@ -251,6 +253,7 @@ class Host:
         self.suspending = Suspending(self, durable)
         self.deciding = Deciding(self)
         self.system = System(self)
+        self.plain = PlainCalls(self)
         self.group.hears.update(self._hears())
         self.governing.restore(durable)
         self.speaking.restore(durable)
@@ -324,7 +327,8 @@ class Host:
         return agent in self.holding.residents or agent in self.group.where
 
     def next_deadline(self) -> int | None:
-        """When this host next wants to hear the time."""
+        """When this host next wants to hear the time; another only if it has `stirred`."""
+        self.stirred = False
         if self.loading:
             return None
         due = [self.group.next_deadline()]
@@ -343,30 +347,27 @@ class Host:
         known = [at for at in due if at is not None]
         return min(known) if known else None
 
-    # -- the short way -----------------------------------------------------------------------
-
-    def at_hand(self, agent: str, name: str) -> Hand | None:
-        """The space where plain writes, reads and takes of an agent need no step, if there is one.
-
-        That is so until this host is told something. `None` says nothing: whatever is asked has to
-        be told as a `Call`.
-        """
-        if self.group.frozen or self.loading:
-            return None
-        resident = self.holding.residents.get(agent)
-        if resident is None or self.suspending.refusal(agent) is not None:
-            return None
-        interface = resident.spaces.get(name)
-        if interface is None or interface.law or not interface.shared:
-            return None
-        space = self.holding.levels[name].space
-        return None if space.observed else Hand(resident, interface, space)
-
     # -- a step ----------------------------------------------------------------------------
 
     def handle(self, event: Event, *, now: int) -> list[Effect]:
         """Take one fact in and say what must follow, in order."""
+        return self.handle_many((event,), now=now)[1]
+
+    def handle_many(self, events: Sequence[Event], *, now: int) -> tuple[int, list[Effect]]:
+        """Take in as many facts as make one step, and say how many, and what must follow in order.
+
+        These are the plain calls (`plain`) that the facts begin with: they concern nobody else, so
+        nobody is told and no deadline is another after them. Of all others the first is a step.
+        """
         self.now = now
+        if not self.loading and not self.group.frozen:
+            done = self.plain.serve(events, self._changes, self._orders)
+            if done:
+                return done, self._hand_over()
+        self.stirred = True
+        return 1, self._handle(events[0], now)
+
+    def _handle(self, event: Event, now: int) -> list[Effect]:
         self.deciding.left = self.deciding.step
         kind = event.__class__
         if self.loading:
@@ -426,11 +427,15 @@ class Host:
             self.fail(event.op, Busy(what="calls held while the host loads", limit=HELD_MAX))
 
     def _end(self) -> list[Effect]:
-        """Tell the group what changed, and hand over what this step asks for."""
+        """Tell the group what changed, and say what this step asks for."""
         if not self.group.frozen and not self.loading:
             self.collecting.settle()
             self.mirroring.tell()
             self.group.announce()
+        return self._hand_over()
+
+    def _hand_over(self) -> list[Effect]:
+        """What a step asks for, with what must be on disk before."""
         orders, self._orders = self._orders, []
         if self._changes:
             orders.insert(0, Persist(tuple(self._changes)))

@@ -10,10 +10,10 @@ connected just then: what it waits for is called off and its reactions go; mail 
 
 Limits: more than `STRANGER_BYTES_MAX` before a proof, a frame past `CALL_BYTES_MAX`, garbage, or
 more calls than the window cost the connection and nothing else; so does silence of `SILENT_S`, as
-clients give a sign of life every few seconds. What one read brings is answered in few writes (see
-`counter`); what is more than a turn's work, or comes after a text that is still being read, waits
-in a queue (see `turns`). When a client does not take what it is sent, its session keeps it, and
-calls it no longer begins (see `sessions`); the transport holds little.
+clients give a sign of life every few seconds. What one read brings is told a few calls at a time,
+and answered in as many writes; what is more than a turn's work, or comes after a text that is still
+being read, waits in a queue (see `turns`). When a client does not take what it is sent, its session
+keeps it, and calls it no longer begins (see `sessions`); the transport holds little.
 """
 
 from __future__ import annotations
@@ -45,8 +45,7 @@ from nomospace.node.turns import (
     Rate,
     Turns,
 )
-from nomospace.sessions.counter import SOME
-from nomospace.sessions.host_session import HostSession
+from nomospace.sessions.host_session import SOME, HostSession
 from nomospace.sessions.host_sessions import HostSessions
 from nomospace.wire.admin import Question, pack_answer
 from nomospace.wire.calls import Laws, Unready
@@ -58,6 +57,7 @@ from nomospace.wire.talk import (
     BYE_FRAME,
     CALL_BYTES_MAX,
     CALL_PARTS_MAX,
+    OUT,
     QUESTION,
     SEEK_PLAIN,
     SEEN,
@@ -505,18 +505,15 @@ class ClientLink(asyncio.Protocol):
             while at < end and self._open:
                 session = self._session
                 if session is not None:
-                    at = self._sessions.serve(session, frames, at)
-                    if at == end:
-                        break
-                    self._heard(session, frames[at])
+                    at += self._heard(session, frames, at, until)
                 else:
                     self._asks(unpack_frame(frames[at]))
-                at += 1
-                if queue.held or clock() >= until:  # a batch is read, and what follows it waits
-                    if at < end:
-                        queue.put_back(frames[at:])
+                    at += 1
+                if at < end and (queue.held or clock() >= until):
+                    queue.put_back(frames[at:])  # a batch is read, and what follows it waits
                     break
         except PeerError as error:
+            self._flush()  # what those before it have been answered
             self.refuse("bad-frame", str(error))
         except Unready as early:
             queue.hold(frames[at:])
@@ -611,22 +608,49 @@ class ClientLink(asyncio.Protocol):
 
     # -- frames --------------------------------------------------------------------------------
 
-    def _heard(self, session: HostSession, data: bytes) -> None:
+    def _heard(self, session: HostSession, frames: list[bytes], at: int, until: float) -> int:
+        """Do what a frame asks for, and those after it that can be told at once; how many."""
+        data = frames[at]
         if len(data) > CALL_PARTS_MAX and not self._bears(session, data):
-            return
+            return 1
         frame = unpack_frame(data)
         kind = frame[0]
-        if SEEK_PLAIN <= kind <= ASK:
-            try:
-                call = read_call(frame, self._clients.laws)
-                if isinstance(call[2], Open) and call[2].ontology is not None:
-                    self._clients.ready(call[2].ontology)
-            except (CallerError, LawError) as error:
-                self._sessions.refuse(session, frame[1], error)
-                return
-            self._ask(session, *call)
-        else:
+        if not SEEK_PLAIN <= kind <= ASK:
             self._asks(frame)
+            return 1
+        try:
+            call = read_call(frame, self._clients.laws)
+            if kind == ASK and isinstance(call[2], Open) and call[2].ontology is not None:
+                self._clients.ready(call[2].ontology)
+        except (CallerError, LawError) as error:
+            self._sessions.refuse(session, frame[1], error)
+            return 1
+        if kind == ASK:
+            self._ask(session, *call)
+            return 1
+        asked = [call]
+        if at + 1 < len(frames):
+            self._read_more(frames, at + 1, asked)
+        ask_many, clock = self._sessions.ask_many, self._clients.turns.clock
+        done = ask_many(session, asked)
+        while done < len(asked) and clock() < until and self._open and not session.ended:
+            done += ask_many(session, asked[done:])
+        return done
+
+    def _read_more(
+        self, frames: list[bytes], at: int, asked: list[tuple[int, int, Request]]
+    ) -> None:
+        """Read the calls after a place that write, read or take, a few; the first other ends it."""
+        for data in frames[at : at + SOME - 1]:
+            if len(data) > CALL_PARTS_MAX:
+                return
+            try:
+                frame = unpack_frame(data)
+                if not SEEK_PLAIN <= frame[0] <= OUT:
+                    return
+                asked.append(read_call(frame, self._clients.laws))
+            except NomospaceError:  # it is told when it is the first
+                return
 
     def _bears(self, session: HostSession, data: bytes) -> bool:
         """Whether a large frame can be read at once; a batch is read in slices instead."""

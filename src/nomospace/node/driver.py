@@ -25,7 +25,7 @@ from typing import Final, Protocol, cast
 from nomospace.client import Closed, Report, check_name
 from nomospace.errors import NomospaceError, Unavailable
 from nomospace.host import Host as Core
-from nomospace.host.calls import Asked, Call, Event, Heard, LawText, Loaded, Out, Seek, Tick
+from nomospace.host.calls import Asked, Call, Event, Heard, LawText, Loaded, Tick
 from nomospace.host.effects import (
     Answer,
     Came,
@@ -37,7 +37,6 @@ from nomospace.host.effects import (
     Traced,
     Transmit,
 )
-from nomospace.host.hand import Hand
 from nomospace.host.moving import Coming, MayCome
 from nomospace.host.problems import Busy
 from nomospace.law.program import known, remember
@@ -50,9 +49,8 @@ from nomospace.node.turns import SHORT_S, Account, Turns
 from nomospace.node.working import TooManyJobs, Workers
 from nomospace.protocols.courier import Parcel
 from nomospace.protocols.messages import Relay, View
-from nomospace.sessions.host_session import Outgoing, Served
+from nomospace.sessions.host_session import Outgoing
 from nomospace.sessions.host_sessions import HostSessions
-from nomospace.space import Record
 from nomospace.store.interface import KeptForClient, Step, Store
 from nomospace.terms import Source
 
@@ -77,11 +75,6 @@ class Recorder(Protocol):
 
     def records(self, effects: list[Effect], now: int) -> tuple[bytes, ...]:
         """What the journal says of a step."""
-
-    def tuples(
-        self, space: str, told: Sequence[tuple[str, Record]], agent: str, now: int
-    ) -> tuple[bytes, ...]:
-        """What it says of tuples that an agent wrote and took without one."""
 
 
 class Driver(ABC):
@@ -178,25 +171,37 @@ class Driver(ABC):
 
     def _tell(self, event: Event) -> None:
         """Tell the core one fact and carry out what follows."""
-        core = self._core
-        if core is None:
+        if self._core is None:
             raise Closed(what=f"host {self.name}")
         keeper = self._keeper
         if keeper is not None and (keeper.trouble is not None or keeper.full):
             self._put_off(event, keeper)
-            return
-        if self._stepping:
-            if len(self._inbox) >= INBOX_MAX:
-                raise Busy(what="calls made inside one step", limit=INBOX_MAX)
+        elif not self._stepping:
+            self._step((event,))
+        elif len(self._inbox) >= INBOX_MAX:
+            raise Busy(what="calls made inside one step", limit=INBOX_MAX)
+        else:
             self._inbox.append(event)
-            return
+
+    def _step(self, events: Sequence[Event]) -> int:
+        """Have the core make a step of some facts, and carry out what follows; how many it took."""
+        core = self._core
+        assert core is not None, "it was looked for"
         self._stepping = True
-        self.steps += 1
-        if event.__class__ is Call:
-            self._count(event)
+        if self._tracing.on:
+            self._begin_span(events[0])
+            events = events[:1]
         now = self._now()
         try:
-            self._carry(core.handle(event, now=now), now)
+            done, effects = core.handle_many(events, now=now)
+            self.steps += done
+            calls = self.calls
+            for event in events if done == len(events) else events[:done]:
+                if event.__class__ is Call:
+                    kind = event.request.__class__
+                    calls[kind] = calls.get(kind, 0) + 1
+            if effects:
+                self._carry(effects, now)
             while self._inbox and self._core is not None:
                 now = self._now()
                 self._carry(core.handle(self._inbox.popleft(), now=now), now)
@@ -209,18 +214,17 @@ class Driver(ABC):
             self._stepping = False
         if self._core is None:  # the store broke under it
             raise Closed(what=f"host {self.name}")
-        if not self._looking:
+        if core.stirred and not self._looking:
             # When it next wants to hear the time is asked once in a turn of the loop: no timer
             # could ring before the turn is over anyway.
             self._looking = True
             self._loop.call_soon(self._look)
+        return done
 
-    def _count(self, call: Call) -> None:
-        kind = call.request.__class__
-        self.calls[kind] = self.calls.get(kind, 0) + 1
-        if self._tracing.on:
-            space = getattr(call.request, "space", "")
-            self._tracing.begin(call.op, _named(call.request), agent=call.agent, space=space)
+    def _begin_span(self, event: Event) -> None:
+        if isinstance(event, Call):
+            space = getattr(event.request, "space", "")
+            self._tracing.begin(event.op, _named(event.request), agent=event.agent, space=space)
 
     def _close_spans(self, effects: list[Effect]) -> None:
         """Close the spans of calls that a step answers: so that of a take covers its wait."""
@@ -240,48 +244,20 @@ class Driver(ABC):
 
     def _tell_or_raise(self, event: Event) -> None:
         """Tell the core a fact of a client's; raises why that cannot be just now."""
+        self._tell_many((event,))
+
+    def _tell_many(self, events: Sequence[Event]) -> int:
+        """Tell the core some facts of a client's, as many as it makes one step of; how many.
+
+        Raises why that cannot be just now.
+        """
         keeper = self._keeper
         if keeper is not None and (keeper.trouble is not None or keeper.full):
             raise self._why_not(keeper)
-        self._tell(event)
-
-    def _at_hand(self, agent: str, name: str) -> tuple[Hand, int] | None:
-        """A space that can be served from without a step, and the time."""
-        core, keeper = self._core, self._keeper
-        if core is None or self._stepping or self._tracing.on:
-            return None
-        if keeper is not None and (keeper.trouble is not None or keeper.full):
-            return None  # it could not be kept: such calls are refused, with the reason
-        hand = core.at_hand(agent, name)
-        return None if hand is None else (hand, self._now())
-
-    def _served(self, served: Served) -> bool:
-        """Some calls were served at hand; whether their answers have to wait for the disk.
-
-        What they changed is one step for the disk, and the journal learns of it there.
-        """
-        count, outs, calls = len(served.pushes), served.outs, self.calls
-        self.steps += count
-        calls[Seek] = calls.get(Seek, 0) + count - outs
-        if outs:
-            calls[Out] = calls.get(Out, 0) + outs
-        keeper = self._keeper
-        if keeper is None:
-            return False
-        records: tuple[bytes, ...] = ()
-        if served.told and self._recorder is not None:
-            agent = served.session.agent
-            records = self._recorder.tuples(served.space, served.told, agent, served.now)
-        if served.changes:
-            step = Step(tuple(served.changes), tuple(served.kept), records)
-            self._persist([served.waiting()], step)
-            return True
-        if records:
-            self._set_aside(records)
-        if self._behind:
-            self._behind.append((keeper.last, [served.waiting()]))
-            return True
-        return False
+        if self._stepping or self._core is None:
+            self._tell(events[0])
+            return 1
+        return self._step(events)
 
     def _persist(self, todo: list[Effect | Outgoing], step: Step) -> None:
         """Do something once a step is on disk, and with it what the journal has to tell."""

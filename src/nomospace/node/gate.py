@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from nomospace.client import Report
 from nomospace.host.calls import Event
-from nomospace.host.hand import Hand
-from nomospace.sessions.host_session import Outgoing, Served
+from nomospace.sessions.host_session import Outgoing
 from nomospace.store.interface import KeptForClient, Step
 
 if TYPE_CHECKING:
@@ -18,19 +17,14 @@ if TYPE_CHECKING:
 class HostGate:
     """What sessions of clients ask of their host's driver (see `sessions.host_session.Gate`)."""
 
-    __slots__ = ("_host",)
+    __slots__ = ("_host", "tell_many")
 
     def __init__(self, host: Host) -> None:
         self._host = host
+        self.tell_many = host._tell_many
 
     def tell(self, event: Event) -> None:
         self._host._tell_or_raise(event)
-
-    def at_hand(self, agent: str, name: str) -> tuple[Hand, int] | None:
-        return self._host._at_hand(agent, name)
-
-    def served(self, served: Served) -> bool:
-        return self._host._served(served)
 
     def seat(self, agent: str) -> None:
         self._host._seat(agent)

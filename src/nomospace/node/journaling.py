@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +27,6 @@ from nomospace.host.calls import LawText
 from nomospace.host.effects import Effect
 from nomospace.node.config import Journal
 from nomospace.node.notes import OnNote
-from nomospace.space import Record
 from nomospace.store.interface import JournalEntry, Store
 from nomospace.store.journal import (
     EventRecord,
@@ -107,12 +106,6 @@ class Journalist:
     def records(self, effects: list[Effect], now: int) -> tuple[bytes, ...]:
         """What the journal says of a step."""
         return self._scribe.records(effects, now)
-
-    def tuples(
-        self, space: str, told: Sequence[tuple[str, Record]], agent: str, now: int
-    ) -> tuple[bytes, ...]:
-        """What the journal says of tuples that an agent wrote and took without a step."""
-        return self._scribe.tuples(space, told, agent, now)
 
     def note(self, what: str, facts: dict[str, Any], now: int) -> bytes:
         """What the journal says of something that happened beside the core."""

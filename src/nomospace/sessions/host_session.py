@@ -7,16 +7,21 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import msgspec
 
-from nomospace.host.calls import Event, Request
-from nomospace.host.changes import Change
-from nomospace.host.hand import Hand
+from nomospace.host.calls import Call, Event, Request
 from nomospace.sessions.taken import TakenRows
-from nomospace.space import Record, Slice
 from nomospace.store.interface import KeptForClient
+from nomospace.wire.talk import WINDOW
+
+SOME: Final = 16
+"""How many calls of a client are told at once, and how many answers go out together."""
+OUTBOX_BYTES_MAX: Final = 64 << 20
+"""While an outbox holds more than this, new calls of its client are not begun."""
+CALLS_MAX: Final = 4 * WINDOW
+"""A client keeps to its window; what it may do without waiting for room is bounded by this."""
 
 
 class SessionLink(Protocol):
@@ -42,14 +47,8 @@ class Gate(Protocol):
     def tell(self, event: Event) -> None:
         """Tell the core one fact; raises when the host is closed, or takes no calls just now."""
 
-    def at_hand(self, agent: str, name: str) -> tuple[Hand, int] | None:
-        """A space where an agent is served without a step, and the time (see `host.hand`)."""
-
-    def served(self, served: Served) -> bool:
-        """Some calls were served at hand; whether what goes out has to wait for the disk.
-
-        Then it is released in its turn.
-        """
+    def tell_many(self, calls: Sequence[Call]) -> int:
+        """Tell the core some calls, as many as it makes one step of; how many, and as `tell`."""
 
     def seat(self, agent: str) -> None:
         """See that an agent is here, new or as it was left; raises why it cannot be."""
@@ -173,33 +172,3 @@ class Outgoing:
         """What the disk may forget once this is out: a key, and a number."""
         self.kept = False
         """Whether the pushes are on disk too."""
-
-
-class Served:
-    """What was done for a client without a step of the core, a few calls at once."""
-
-    __slots__ = ("changes", "kept", "now", "outs", "pushes", "session", "slice", "space", "told")
-
-    def __init__(self, session: HostSession) -> None:
-        self.session = session
-        self.slice: Slice | None = None
-        """What the calls together may still search, once one of them has to."""
-        self.space = ""
-        self.now = 0
-        self.pushes: list[Push] = []
-        self.outs = 0
-        """How many of the calls have written a tuple."""
-        self.changes: list[Change] = []
-        """What must be on disk before anything goes out, with its answers: """
-        self.kept: list[KeptForClient] = []
-        self.told: list[tuple[str, Record]] = []
-        """What the journal is to tell: what became of a tuple, and the tuple."""
-
-    def waiting(self) -> Outgoing:
-        """The answers as something that waits for the disk; the calls are under way meanwhile."""
-        session, out = self.session, Outgoing()
-        for push in self.pushes:
-            session.calls[push[2]] = 0
-            out.pushes.append((session, push))
-        out.kept = bool(self.changes)
-        return out

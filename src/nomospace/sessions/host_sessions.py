@@ -23,13 +23,12 @@ from host to host say. (So a letter may come again to a program that is started 
 before died with it in its hands. It is never lost.)
 
 This file knows no sockets: `SessionLink` is how it writes to whoever is connected, and `Gate` is
-what it asks of the host's driver. What the driver brings in return is in `pushing`, and `counter`
-serves plain reads and takes without it.
+what it asks of the host's driver. What the driver brings in return is in `pushing`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import ClassVar, Final
@@ -50,8 +49,17 @@ from nomospace.host.calls import (
     Seek,
 )
 from nomospace.host.shares import USUAL_SHARES, Shares
-from nomospace.sessions.counter import CALLS_MAX, OUTBOX_BYTES_MAX, Counter
-from nomospace.sessions.host_session import Gate, HostSession, Push, SessionKept, SessionLink
+from nomospace.sessions.host_session import (
+    CALLS_MAX,
+    OUTBOX_BYTES_MAX,
+    SOME,
+    Gate,
+    HostSession,
+    Push,
+    SessionKept,
+    SessionLink,
+)
+from nomospace.sessions.pushing import Pushing
 from nomospace.store.interface import KeptForClient
 from nomospace.wire.framing import BadFrame
 from nomospace.wire.talk import (
@@ -112,7 +120,7 @@ class NotForClients(CallerError):
         return f"{self.what} is for programs that run inside a host; launch one there"
 
 
-class HostSessions(Counter):
+class HostSessions(Pushing):
     """The sessions of one host. `first` is where the numbers of its calls begin."""
 
     def __init__(
@@ -380,6 +388,63 @@ class HostSessions(Counter):
         self._forget(session, number)
         while session.deferred and session.weight <= OUTBOX_BYTES_MAX:
             self._begin(session, *session.deferred.popleft())
+
+    def ask_many(self, session: HostSession, asked: Sequence[tuple[int, int, Request]]) -> int:
+        """Some calls of the client, with what it had seen: do as many as make one step; how many.
+
+        As `ask` does. They are calls that the core gets as they are.
+        """
+        outbox = session.outbox
+        seq, seen, request = asked[0]
+        if outbox and outbox[0][0] <= seen:
+            self.seen(session, seen)
+        calls = session.calls
+        if (
+            seq <= session.high
+            or session.moved_to
+            or session.deferred
+            or session.weight > OUTBOX_BYTES_MAX
+            or len(calls) + session.answers > CALLS_MAX - SOME
+        ):
+            self.ask(session, seq, request)
+            return 1
+        ops, op, agent, high = self._ops, self._op, session.agent, session.high
+        told: list[Call] = []
+        for seq, _, request in asked:
+            if seq <= high:
+                break
+            op += 1
+            high = seq
+            calls[seq] = op
+            ops[op] = (session, seq, request)
+            told.append(Call(op, agent, request))
+        self._op = op
+        try:
+            done = self._gate.tell_many(told)
+        except NomospaceError as error:
+            first = ops.pop(told[0].op, None) is not None
+            self._untell(session, asked, told, 0 if first else 1)
+            if not first:
+                raise  # it was answered, and what went wrong is something else
+            session.high = asked[0][0]
+            self.refuse(session, asked[0][0], error)
+            return 1
+        session.high = asked[done - 1][0]
+        if done < len(told):
+            self._untell(session, asked, told, done)
+        return done
+
+    def _untell(
+        self,
+        session: HostSession,
+        asked: Sequence[tuple[int, int, Request]],
+        told: Sequence[Call],
+        done: int,
+    ) -> None:
+        """Calls from a place on were not begun."""
+        for at in range(done, len(told)):
+            self._ops.pop(told[at].op, None)
+            session.calls.pop(asked[at][0], None)
 
     def ask(self, session: HostSession, seq: int, request: Request) -> None:
         """A call of the client: do it, unless it is known. Raises `WindowBroken`."""

@@ -10,7 +10,7 @@ as a whole in its last step.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from itertools import chain, dropwhile, islice
 from sys import maxsize
@@ -329,16 +329,13 @@ class Searches:
             slice.left -= CANDIDATE_UNITS * looked + before - budget.left
         return (record, END) if after == END else (None, after)
 
-    def only(self, places: Sequence[object], first: int, *, now: int) -> Record | None:
+    def only(self, template: Template, *, now: int) -> Record | None:
         """What `find` gives for a plain template, where one of its values is on one tuple only.
 
-        `places` has the width before `first`, and from there positions and values in turn: a
-        plain template as frames carry it, which needs not be made then. `None` says nothing:
-        whatever else there may be, `find` knows.
+        `None` says nothing: whatever else there may be, `find` knows.
         """
-        width = places[first - 1]
-        shelf = self._store.shelves.get(width) if width.__class__ is int else None
-        record = None if shelf is None else shelf.only(places, first)
+        shelf = self._store.shelves.get(template.arity)
+        record = None if shelf is None else shelf.only(template.equal)
         return None if record is None or 0 < record.expires <= now else record
 
     def find_all(

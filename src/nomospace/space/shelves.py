@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import merge
-from typing import Any, Final
+from typing import Final
 
 from nomospace.space.composites import (
     COMPOSITES_MAX,
@@ -31,7 +31,7 @@ from nomospace.space.slots import (
     Slots,
     size_of,
 )
-from nomospace.terms import Compound
+from nomospace.terms import Compound, Term
 from nomospace.terms.features import PLAIN_INT
 from nomospace.terms.templates import Path, Template, features_of, is_eager, key_of
 
@@ -261,19 +261,10 @@ class Shelf:
             )
         return self.everything(after) if best is None else self.held.walk(best, after)
 
-    def only(self, places: Sequence[Any], first: int) -> Record | None:
-        """The record that shows these values, if it is the only one to show one of them.
-
-        From `first` on, `places` has positions and values in turn, and trusts nobody.
-        """
+    def only(self, equal: Sequence[tuple[int, Term]]) -> Record | None:
+        """The record that shows these values at these places, if only it shows one of them."""
         columns, record = self.columns, None
-        width, end = len(columns), len(places)
-        if (end - first) & 1:
-            return None
-        for at in range(first, end, 2):
-            place, key = places[at], places[at + 1]
-            if place.__class__ is not int or not 0 <= place < width:
-                return None
+        for place, key in equal:
             if key.__class__ is not str and key.__class__ is not int:
                 return None
             if record is None:
@@ -285,8 +276,8 @@ class Shelf:
                     record = slot
         if record is not None:
             fields = record.fields
-            for at in range(first, end, 2):
-                field, key = fields[places[at]], places[at + 1]
+            for place, key in equal:
+                field = fields[place]
                 if field.__class__ is not key.__class__ or field != key:
                     return None
         return record

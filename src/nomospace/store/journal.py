@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import ClassVar, Final, Protocol, TypeAlias
+from typing import ClassVar, Final, TypeAlias
 
 import msgspec
 
@@ -106,17 +106,6 @@ class TupleRecord(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=_T
             return unpack_term(self.body)
         except Unfit as error:
             raise BadRecord(what="tuple of the journal", why=str(error)) from None
-
-
-class TupleMention(Protocol):
-    """A tuple, as far as the journal tells of it."""
-
-    @property
-    def fields(self) -> tuple[Term, ...]: ...
-    @property
-    def writer(self) -> str: ...
-    @property
-    def count(self) -> int: ...
 
 
 Record: TypeAlias = EventRecord | LawRecord | CheckpointRecord | TupleRecord
@@ -210,11 +199,16 @@ class Scribe:
     def records(self, effects: list[Effect], now: int) -> tuple[bytes, ...]:
         """What the journal says of a step; nothing, mostly."""
         told: list[bytes] = []
+        host = self.host
         for effect in effects:
             kind = effect.__class__
             if kind is Traced:
                 assert isinstance(effect, Traced)
-                told.append(self._traced(effect, now))
+                # A `TupleRecord`, as `encode_record` would write it.
+                body = pack_term(effect.fields)
+                space, writer, count, op = effect.space, effect.writer, effect.count, effect.op
+                record = (_TUPLE, host, now, space, writer, count, op, effect.agent, body)
+                told.append(_VERSION + _encode(record))
             elif kind is Ruled:
                 assert isinstance(effect, Ruled)
                 self.tally.add(effect)
@@ -227,39 +221,6 @@ class Scribe:
                     elif change.__class__ is LawLearnt:
                         self._learnt(self._law(change.text.hash) or change.text, told, now)
         return tuple(told)
-
-    def tuples(
-        self, space: str, told: Iterable[tuple[str, TupleMention]], agent: str, now: int
-    ) -> tuple[bytes, ...]:
-        """What the journal says of tuples that an agent wrote and took, as `records` would."""
-        host = self.host
-        return tuple(
-            [
-                # A `TupleRecord`, as `encode_record` would write it.
-                _VERSION
-                + _encode(
-                    (
-                        *(_TUPLE, host, now, space, one.writer, one.count, op, agent),
-                        pack_term(one.fields),
-                    )
-                )
-                for op, one in told
-            ]
-        )
-
-    def _traced(self, traced: Traced, now: int) -> bytes:
-        return encode_record(
-            TupleRecord(
-                self.host,
-                now,
-                traced.space,
-                traced.writer,
-                traced.count,
-                traced.op,
-                traced.agent,
-                pack_term(traced.fields),
-            )
-        )
 
     def _ruled(self, effect: Ruled, told: list[bytes], now: int) -> None:
         ruling = effect.ruling

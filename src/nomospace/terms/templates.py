@@ -273,15 +273,13 @@ class Template(msgspec.Struct, frozen=True, eq=False, gc=False):
     Template.of(term('[job,formal(int),formal(int,between(1,10))]'))
     """
 
-    term: Fields
-    """The template as a list term: what a law sees."""
+    _term: Fields | None
     arity: int
     plain: bool
     """Whether there are only atomic actuals and `ANY`: then `equal` and `arity` say it all."""
     equal: tuple[tuple[int, Term], ...]
     """Positions and the atomic actuals that stand there."""
-    features: tuple[tuple[Path, Key], ...]
-    """What every tuple that matches shows (`nomospace.terms.features`); has all of `equal`."""
+    _features: tuple[tuple[Path, Key], ...] | None
     ranges: tuple[Range, ...]
     """Positions with the least and greatest value there, both included, `None` for no bound."""
     meant: bool = False
@@ -292,6 +290,26 @@ class Template(msgspec.Struct, frozen=True, eq=False, gc=False):
     then, and `matches` needs no budget."""
     _rest: Test | None = None
     _price: int = 0
+
+    @property
+    def term(self) -> Fields:
+        """The template as a list term: what a law sees."""
+        if self._term is None:
+            fields: list[Term] = [ANY] * self.arity
+            for pos, value in self.equal:
+                fields[pos] = value
+            msgspec.structs.force_setattr(self, "_term", tuple(fields))
+            return tuple(fields)
+        return self._term
+
+    @property
+    def features(self) -> tuple[tuple[Path, Key], ...]:
+        """What every tuple that matches shows (`nomospace.terms.features`); has all of `equal`."""
+        if self._features is None:
+            made = tuple([(_AT[pos], value) for pos, value in self.equal])
+            msgspec.structs.force_setattr(self, "_features", made)
+            return made
+        return self._features
 
     @property
     def price(self) -> int:
@@ -335,6 +353,39 @@ class Template(msgspec.Struct, frozen=True, eq=False, gc=False):
                 else:
                     return cls(tuple(patterns), width, True, tuple(equal), tuple(features), ())
         return _remembered(_freeze_fields(patterns, "template", types=True))
+
+    @classmethod
+    def at_places(cls, width: int, places: Sequence[Any], first: int) -> Template:
+        """Read a template of values at some of its places, as frames carry it; trusts nothing.
+
+        From `first` on, positions and values stand in turn; a `ValueError` where they do not. What
+        the term is, and what an index would want, is found when it is asked for: most never are.
+
+        >>> Template.at_places(3, [0, "job", 2, 17], 0)
+        Template.of(term('[job,formal(any),17]'))
+        """
+        if width.__class__ is not int or not 0 < width <= WIDTH_MAX:
+            raise ValueError(f"a template has 1 to {WIDTH_MAX} fields")
+        equal: list[tuple[int, Term]] = []
+        last = -1
+        for at in range(first, len(places), 2):
+            pos, value = places[at], places[at + 1]
+            if pos.__class__ is not int or not last < pos < width:
+                raise ValueError("the places of a template go up, and are below its width")
+            kind = value.__class__
+            if kind is str:
+                if len(value) > _SHORT or not value.isascii():
+                    break
+            elif kind is not int or not -PLAIN_INT < value < PLAIN_INT:
+                break
+            last = pos
+            equal.append((last, value))
+        else:
+            return cls(None, width, True, tuple(equal), None, ())
+        patterns: list[object] = [ANY] * width
+        for at in range(first, len(places), 2):
+            patterns[places[at]] = places[at + 1]
+        return cls.of(patterns)
 
     @classmethod
     def from_term(cls, term: Term) -> Template:

@@ -59,7 +59,7 @@ from nomospace.calls.requests import (
 )
 from nomospace.errors import NomospaceError
 from nomospace.terms import Term, encode
-from nomospace.terms.templates import ANY, WIDTH_MAX, Template, check_tuple
+from nomospace.terms.templates import Template, check_tuple
 from nomospace.wire.admin import Question, read_question
 from nomospace.wire.call_slots import SHAPES
 from nomospace.wire.calls import (
@@ -268,6 +268,7 @@ def pack_seek(
 ) -> bytes:
     """A call that reads or takes.
 
+    >>> from nomospace.terms.templates import ANY
     >>> frame = unpack_frame(pack_seek(7, 0, "jobs", "take", Template.of(("job", ANY)), "", "", 0))
     >>> frame
     [1, 7, 0, 'jobs', 0, 2, 0, 'job']
@@ -374,8 +375,13 @@ def read_call(frame: Frame, laws: Laws) -> tuple[int, int, Request]:
     except IndexError:
         raise BadFrame(why="a call without its numbers") from None
     try:
-        if kind in (SEEK_PLAIN, SEEK):
-            return seq, seen, read_seek(frame)
+        if kind == SEEK_PLAIN:
+            space = frame[3]
+            if space.__class__ is not str:
+                raise BadFrame(why="a call whose parts are of the wrong kind")
+            return seq, seen, Seek(space, WAYS[frame[4]], Template.at_places(frame[5], frame, 6))
+        if kind == SEEK:
+            return seq, seen, _read_seek(frame)
         if kind == OUT:
             _, _, _, space, fields, to, ttl_us = frame
             _check(space, to, ttl_us)
@@ -429,16 +435,7 @@ def read_batch(frame: Frame, laws: Laws) -> Iterator[tuple[int, int, Request] | 
         raise BadFrame(why=str(error)) from None
 
 
-def read_seek(frame: Frame) -> Seek:
-    """What a `SEEK_PLAIN` or a `SEEK` asks for; raises as `read_call` does, or a `ValueError`."""
-    if frame[0] == SEEK_PLAIN:
-        space, how, arity = frame[3], frame[4], frame[5]
-        if space.__class__ is not str or not 0 < arity <= WIDTH_MAX:
-            raise BadFrame(why="a call whose parts are of the wrong kind")
-        patterns: list[Any] = [ANY] * arity
-        for place in range(6, len(frame), 2):
-            patterns[frame[place]] = frame[place + 1]
-        return Seek(space, WAYS[how], Template.of(patterns))
+def _read_seek(frame: Frame) -> Seek:
     _, _, _, space, how, term, at, dest, lease_us = frame
     _check(space, at, lease_us)
     _check(dest, at, lease_us)
@@ -466,43 +463,21 @@ def pack_reply(number: int, seq: int, value: object) -> bytes:
     ([24, 1, 7, ['job', 17]], True)
     """
     if value.__class__ is Found and not value.why and not value.members:
-        return pack_found(
-            number,
-            seq,
-            value.fields,
-            value.writer,
-            value.count,
-            value.source,
-            value.deliveries,
-            value.lease,
-        )
+        fields, writer, count, source = value.fields, value.writer, value.count, value.source
+        frame = (FOUND, number, seq, fields, writer, count, source, value.deliveries, value.lease)
+        try:
+            data = pack(frame)
+        except (OverflowError, RecursionError):
+            return _packed(frame, 3)
+        return data if len(data) <= TALK_BYTES_MAX else _limited(data, "frame")
     if value is None:
-        return pack_done(number, seq)
+        return pack((REPLY, number, seq))
     lowered = encode_value(value)
     try:
         data = pack((REPLY, number, seq, lowered))
     except (OverflowError, RecursionError):
         data = pack((REPLY, number, seq, SHAPES.lower(lowered, raw=True)))
     return _limited(data, "answer")
-
-
-def pack_done(number: int, seq: int) -> bytes:
-    """A call is done, and has no value to answer with."""
-    return pack((REPLY, number, seq))
-
-
-def pack_found(
-    number: int,
-    seq: int,
-    fields: tuple[Term, ...],
-    writer: str,
-    count: int,
-    source: str,
-    deliveries: int,
-    lease: str = "",
-) -> bytes:
-    """A call is answered with one tuple."""
-    return _packed((FOUND, number, seq, fields, writer, count, source, deliveries, lease), 3)
 
 
 def pack_failure(number: int, seq: int, error: NomospaceError) -> bytes:

@@ -18,7 +18,7 @@ from typing import Any, Final, cast
 from nomospace.host import Host
 from nomospace.host.calls import Arrive, Event, Tick
 from nomospace.host.effects import Effect, Persist
-from nomospace.sessions.host_session import HostSession, Outgoing
+from nomospace.sessions.host_session import SOME, HostSession, Outgoing
 from nomospace.sessions.host_sessions import HostSessions
 from nomospace.store.interface import KeptForClient, Step
 from nomospace.store.memory import MemoryStore
@@ -45,8 +45,6 @@ NOTICE_US: Final = (1_000, 3_000_000)
 """When an end notices that its connection is gone."""
 SESSION_ROW: Final = 1 << 62
 """Sessions themselves are kept under such numbers, above those of all pushes."""
-SOME: Final = 16
-"""How many plain calls are told at once."""
 CLOGS: Final = 0.02
 """The share of frames to a client after which its connection takes no more for a while."""
 
@@ -253,16 +251,14 @@ class Server:
         """Frames came from a client, as `node.clients` hears them."""
         at = 0
         while at < len(frames) and self.sessions is not None and session.link is wire:
-            at = self._hear_plain(self.sessions, session, frames, at)
+            at = self._hear_plain(session, frames, at)
             if at < len(frames):
                 self._hear_one(session, frames[at])
                 at += 1
 
-    def _hear_plain(self, sessions: Any, session: HostSession, frames: list[bytes], at: int) -> int:
+    def _hear_plain(self, session: HostSession, frames: list[bytes], at: int) -> int:
         """Plain calls from a place on are told a few at a time; the place where that ended."""
-        if hasattr(sessions, "serve"):
-            return int(sessions.serve(session, frames, at))
-        while at < len(frames):
+        while at < len(frames) and self.sessions is not None:
             asked = []
             for frame in [unpack_frame(data) for data in frames[at : at + SOME]]:
                 if not SEEK_PLAIN <= frame[0] <= OUT:
@@ -270,7 +266,7 @@ class Server:
                 asked.append(read_call(frame, _no_laws))
             if not asked:
                 break
-            at += sessions.ask_many(session, asked)
+            at += self.sessions.ask_many(session, asked)
         return at
 
     def _hear_one(self, session: HostSession, data: bytes) -> None:
@@ -310,12 +306,9 @@ class Server:
         return done
 
     def _step(self, events: Sequence[Event]) -> int:
-        sessions, done = self.sessions, 1
-        core: Any = self.core
-        if len(events) > 1:
-            done, effects = core.handle_many(events, now=self.clock.now)
-        else:
-            effects = core.handle(events[0], now=self.clock.now)
+        sessions, core = self.sessions, self.core
+        assert core is not None, "it is up"
+        done, effects = core.handle_many(events, now=self.clock.now)
         if not effects:
             return done
         first, todo = effects[0], cast("list[Effect | Outgoing]", effects)
@@ -338,27 +331,10 @@ class Server:
                 self.tell(Tick())
 
     def tell_many(self, calls: Sequence[Event]) -> int:
-        if self._stepping or not hasattr(self.core, "handle_many"):
+        if self._stepping:
             self.tell(calls[0])
             return 1
         return self._tell_some(calls)
-
-    def at_hand(self, agent: str, name: str) -> Any:
-        core: Any = self.core
-        if core is None or self._stepping:
-            return None
-        hand = core.at_hand(agent, name)
-        return None if hand is None else (hand, self.clock.now)
-
-    def served(self, served: Any) -> bool:
-        if served.changes:
-            self._behind.append((self._last + 1, [served.waiting()]))
-            self._put(Step(tuple(served.changes), tuple(served.kept)))
-            return True
-        if self._behind:
-            self._behind.append((self._last, [served.waiting()]))
-            return True
-        return False
 
     def seat(self, agent: str) -> None:
         assert self.core is not None, "it is up"

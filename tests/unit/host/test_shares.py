@@ -56,9 +56,6 @@ def test_tuples_of_an_agent() -> None:
     assert isinstance(refused[-1], TooManyTuples)
     assert refused[-1].code == "limits.tuples"
     assert "take some of them" in str(refused[-1])
-    hand = host.core.at_hand("ann@a", "jobs")
-    assert hand is not None
-    assert hand.write(("job", 1)) is None, "the short way is closed, too"
     assert isinstance(host.ask("ann@a", OutMany("jobs", (("job", 0),))), TooManyTuples)
     assert host.ask("bob@a", Out("jobs", ("job", 0))) is None
     while True:  # what others take is no longer hers

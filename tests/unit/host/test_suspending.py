@@ -62,7 +62,6 @@ def test_a_suspended_agent_can_do_nothing_and_what_it_waits_for_is_called_off(ne
     requests = (Out("jobs", ("job", 1)), Tell(LAW.hash, "hi", "bob@b"), Move("b"), Open("more"))
     for request in requests:
         assert isinstance(error_of(net, "ann@a", request), Suspended)
-    assert net.hosts["a"].at_hand("ann@a", "jobs") is None
     fired = len(net.fired)
     net.do("cat@a", Out("jobs", ("job", 2)))
     assert len(net.fired) == fired

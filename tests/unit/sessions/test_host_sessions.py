@@ -25,12 +25,11 @@ from nomospace.host.calls import (
     Settle,
 )
 from nomospace.host.effects import Answer, Came, Effect, Fire, Found, Left, Mail, Note
-from nomospace.host.hand import Hand
 from nomospace.host.problems import AgentLeft, Busy, MoveRefused
 from nomospace.node.local import AgentAway
 from nomospace.sessions import host_sessions as sessions_module
 from nomospace.sessions import pushing as outputs_module
-from nomospace.sessions.host_session import HostSession, Outgoing, Served
+from nomospace.sessions.host_session import HostSession, Outgoing
 from nomospace.sessions.host_sessions import HostSessions, TooManySessions, WindowBroken
 from nomospace.store.interface import KeptForClient
 from nomospace.terms.templates import ANY, Template
@@ -60,11 +59,9 @@ class Gate:
             raise self.trouble
         self.told.append(event)
 
-    def at_hand(self, agent: str, name: str) -> tuple[Hand, int] | None:
-        return None
-
-    def served(self, served: Served) -> bool:
-        raise AssertionError("nothing is at hand here")
+    def tell_many(self, calls: Sequence[Call]) -> int:
+        self.tell(calls[0])
+        return 1
 
     def seat(self, agent: str) -> None:
         if not self.has_agent:
@@ -639,3 +636,17 @@ def test_a_session_that_begins_anew_has_higher_numbers() -> None:
     desk.step(Mail(ANN, "law", "bob@ward", 2))
     assert letters(wire) == [1, 2]
     assert wire.sent[1][1] > wire.sent[0][1] > before > 1 << 40
+
+
+def test_calls_that_are_not_begun_are_not_known() -> None:
+    desk = Desk()
+    gate, sessions, (session, _) = desk.gate, desk.sessions, desk.open()
+    gate.requests  # noqa: B018 - forget what it was told before
+    asked = [(seq, 0, TAKE) for seq in (1, 2, 3)]
+    assert sessions.ask_many(session, asked) == 1, "the core made a step of the first alone"
+    assert (session.high, list(session.calls)) == (1, [1])
+    assert sessions.ask_many(session, asked[1:]) == 1
+    assert len(gate.requests) == 2
+    gate.trouble = Busy(what="steps", limit=1)
+    assert sessions.ask_many(session, asked[2:]) == 1
+    assert list(session.calls) == [1, 2], "it was refused, and may come again"

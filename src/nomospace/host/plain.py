@@ -1,0 +1,146 @@
+"""Plain calls: one tuple that an agent writes, reads or takes, where nobody else is concerned.
+
+Most of what busy agents ask for is this: a write into a shared space without a law where nobody
+waits, or a read or a take of what lies there. It changes that space and what is on disk, and nobody
+has to hear of it. `PlainCalls.serve` is the branch of a step that does it with few looks. Whatever
+it does is what the other parts would have done; what it leaves alone is theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from nomospace.calls.answers import Found
+from nomospace.calls.requests import BULK, TAKING, WAYS, Out, Seek
+from nomospace.errors import NomospaceError
+from nomospace.host.calls import Call, Event
+from nomospace.host.changes import Change, TupleGone, TuplePut
+from nomospace.host.effects import TAKEN, WRITTEN, Answer, Effect, Traced
+from nomospace.host.residents import Interface, Resident, row_of
+from nomospace.host.shares import CHECK_EVERY, LARGE
+from nomospace.space import Record, Space, SpaceFull, Unfinished
+from nomospace.terms.values import weight
+
+if TYPE_CHECKING:
+    from nomospace.host.ports import HostPorts
+
+_ONE: Final = frozenset(WAYS) - frozenset(BULK)
+"""The ways to read or take one tuple."""
+
+
+class PlainCalls:
+    """The branch for plain calls of one host.
+
+    >>> from nomospace.host import Arrive, Call, Host, Open, Out, Seek, Share
+    >>> from nomospace.terms.templates import Template
+    >>> host = Host("ward", life=1, now=0)
+    >>> for event in [Arrive("ann@ward"), *[
+    ...     Call(1, "ann@ward", request) for request in (Open("jobs"), Share(("jobs",)))
+    ... ]]:
+    ...     _ = host.handle(event, now=0)
+    >>> take = Seek("jobs", "take", Template.of(("job", int)))
+    >>> calls = [Call(2, "ann@ward", Out("jobs", ("job", 17))), Call(3, "ann@ward", take)]
+    >>> done, effects = host.handle_many(calls, now=0)
+    >>> done, [type(effect).__name__ for effect in effects], effects[2].value.fields
+    (2, ['Persist', 'Answer', 'Answer'], ('job', 17))
+    """
+
+    __slots__ = ("_host",)
+
+    def __init__(self, host: HostPorts) -> None:
+        self._host = host
+
+    def serve(self, events: Sequence[Event], changes: list[Change], orders: list[Effect]) -> int:
+        """Do the plain calls that some facts begin with; how many.
+
+        What follows from them is added to the lists of the step. The first fact that is none, or a
+        call that finds nothing, has to go the way of all others: nothing of it was done.
+        """
+        host = self._host
+        agent = name = ""
+        resident: Resident | None = None
+        interface: Interface | None = None
+        space: Space | None = None
+        done = 0
+        for event in events:
+            if event.__class__ is not Call:
+                break
+            request: Any = event.request
+            kind = request.__class__
+            if kind is not Seek and kind is not Out:
+                break
+            if event.agent != agent or request.space != name or space is None:
+                agent, name = event.agent, request.space
+                resident = host.holding.residents.get(agent)
+                if resident is None or host.suspending.refusal(agent) is not None:
+                    break
+                interface = resident.spaces.get(name)
+                if interface is None or interface.law or not interface.shared:
+                    break
+                space = host.holding.levels[name].space
+                if space.observed:
+                    break
+            value: Found | None = None
+            if kind is Seek:
+                template = request.template
+                if request.how not in _ONE or request.at or request.dest or request.lease_us:
+                    break
+                if template.meant or request.sets is not None:
+                    break
+                record = space.only(template, now=host.now) if template.plain else None
+                if record is None:
+                    record = self._find(space, request)
+                    if record is None:
+                        break
+                fields, writer, count = record.fields, record.writer, record.count
+                value = Found(fields, writer, count, record.cur, record.deliveries)
+                if request.how in TAKING:
+                    space.remove(record)
+                    if record.kept:
+                        record.kept = False
+                        changes.append(TupleGone(name, record.id))
+                    if host.traces:
+                        orders.append(Traced(TAKEN, name, fields, writer, count, agent))
+            else:
+                assert resident is not None, "it was found with the space"
+                assert interface is not None, "as this"
+                record = _write(space, resident, request)
+                if record is None:
+                    break
+                if interface.durable:
+                    record.kept = True
+                    changes.append(TuplePut(name, row_of(record)))
+                if host.traces:
+                    orders.append(Traced(WRITTEN, name, record.fields, agent, record.count, agent))
+            if event.op > 0:
+                orders.append(Answer(event.op, value))
+            done += 1
+        return done
+
+    def _find(self, space: Space, seek: Seek) -> Record | None:
+        """The oldest tuple for a template, if one lies here and that is soon known."""
+        host = self._host
+        try:
+            return space.find(seek.template, now=host.now, slice=host.looking.slice)
+        except Unfinished as cut:  # there is time for it on the way of all others
+            space.give_up(cut.search)
+        except NomospaceError:  # which says why, too
+            pass
+        return None
+
+
+def _write(space: Space, resident: Resident, out: Out) -> Record | None:
+    """Put a tuple into a space that is for its writer, and stays; `None` for others."""
+    if out.to or out.ttl_us or out.once or resident.full or not space.quiet:
+        return None
+    agent, count, fields = resident.id, resident.count + 1, out.fields
+    if not count % CHECK_EVERY or weight(fields) > LARGE:  # its tuples are to be counted
+        return None
+    record = Record(fields, agent, count, agent, agent)
+    try:
+        space.put(record, now=0)  # the time matters to those who wait, and nobody does
+    except SpaceFull:
+        return None
+    resident.count = count
+    return record

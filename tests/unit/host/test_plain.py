@@ -1,0 +1,148 @@
+"""Plain calls are served as all others would be, and only where nobody else is concerned."""
+
+from typing import Any
+
+import pytest
+
+from nomospace.host import Answer, Arrive, Call, Host, Open, Out, Persist, Seek, Share, Template
+from nomospace.host.calls import READ, TAKE, Adopt, Loaded
+from nomospace.host.changes import TupleGone, TuplePut
+from nomospace.host.plain import PlainCalls
+from nomospace.law import load
+from nomospace.space import SpaceFull
+from nomospace.terms.templates import ANY
+
+JOB = Template.of(("job", ANY))
+LAW = load("law(open). R1. sent(_,_,_) :- do(forward). R2. arrived(_,_,_) :- do(deliver).")
+
+
+def told(host: Host, request: Any, op: int = 1, agent: str = "ann@a") -> list[Any]:
+    effects = host.handle(Call(op, agent, request), now=5)
+    return [effect.value for effect in effects if isinstance(effect, Answer)]
+
+
+def host(*, durable: bool = False, shared: bool = True, **options: Any) -> Host:
+    made = Host("a", life=1, now=0, **options)
+    made.handle(Arrive("ann@a"), now=0)
+    told(made, Open("jobs", durable=durable))
+    if shared:
+        told(made, Share(("jobs",)))
+    for number in range(3):
+        told(made, Out("jobs", ("job", number)))
+    return made
+
+
+def is_plain(host: Host, request: Any, agent: str = "ann@a") -> bool:
+    """Whether a call is one that the host makes no other step for."""
+    host.next_deadline()
+    host.handle_many([Call(9, agent, request)], now=5)
+    return not host.stirred
+
+
+@pytest.mark.parametrize("how", [TAKE, READ])
+def test_it_gives_what_the_other_parts_would(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    gave = []
+    for plain in (True, False):
+        if not plain:
+            monkeypatch.setattr(PlainCalls, "serve", lambda *_: 0)
+        made = host(durable=True, traces=True)
+        effects = [made.handle(Call(2, "ann@a", Seek("jobs", how, JOB)), now=5) for _ in range(3)]
+        effects.append(made.handle(Call(3, "ann@a", Out("jobs", ("job", 9))), now=6))
+        gave.append((effects, told(made, Seek("jobs", "read_all", JOB))))
+    assert gave[0] == gave[1]
+
+
+def test_several_are_one_step() -> None:
+    made = host(durable=True)
+    calls = [
+        Call(2, "ann@a", Out("jobs", ("job", 9))),
+        Call(3, "ann@a", Seek("jobs", TAKE, Template.of(("job", 9)))),
+        Call(4, "ann@a", Seek("jobs", TAKE, Template.of(("job", 0)))),
+        Call(5, "ann@a", Seek("jobs", TAKE, Template.of(("other", ANY)))),
+        Call(6, "ann@a", Seek("jobs", TAKE, JOB)),
+    ]
+    done, (persist, *answers) = made.handle_many(calls, now=5)
+    assert done == 3, "the fourth has to wait, and is a step of its own"
+    assert isinstance(persist, Persist)
+    assert [type(change) for change in persist.changes] == [TuplePut, TupleGone, TupleGone]
+    assert [answer.op for answer in answers if isinstance(answer, Answer)] == [2, 3, 4]
+    assert made.handle_many(calls[3:], now=5) == (1, [])
+    assert made.handle_many(calls[4:], now=5)[0] == 1
+
+
+def test_what_another_has_on_disk_is_gone_from_there() -> None:
+    made = host()
+    made.handle(Arrive("bob@a"), now=0)
+    for request in (Open("jobs", durable=True), Share(("jobs",)), Out("jobs", ("job", 9))):
+        told(made, request, agent="bob@a")
+    take = Seek("jobs", TAKE, Template.of(("job", 9)))
+    persist, _ = made.handle(Call(1, "ann@a", take), now=5)
+    assert persist == Persist((TupleGone("jobs", ("bob@a", 1)),))
+
+
+def test_nothing_is_written_past_one_who_waits() -> None:
+    made = host()
+    assert told(made, Seek("jobs", TAKE, Template.of(("other", ANY))), op=7) == []
+    assert not is_plain(made, Out("jobs", ("job", 7)))
+    assert [one.fields for one in told(made, Out("jobs", ("other", 1)))[:1]] == [("other", 1)]
+
+
+def test_a_space_that_is_full_has_taken_nothing() -> None:
+    made = host()
+    space = made.holding.levels["jobs"].space
+    space.tuples_max = 3
+    [answer] = made.handle(Call(1, "ann@a", Out("jobs", ("job", 9))), now=5)
+    assert isinstance(answer, Answer)
+    assert isinstance(answer.error, SpaceFull)
+    space.tuples_max = 4
+    told(made, Out("jobs", ("job", 9)))
+    [found] = told(made, Seek("jobs", READ, Template.of(("job", 9))))
+    assert found.fields == ("job", 9)
+
+
+@pytest.mark.parametrize(
+    ("shared", "agent", "space"),
+    [
+        (False, "ann@a", "jobs"),  # waiting there is an error
+        (True, "ann@a", "notes"),
+        (True, "ann@a", "LimeSystem"),
+        (True, "bob@a", "jobs"),
+    ],
+)
+def test_all_else_goes_the_way_of_all_others(shared: bool, agent: str, space: str) -> None:
+    made = host(shared=shared)
+    assert not is_plain(made, Seek(space, TAKE, JOB), agent)
+    assert is_plain(host(), Seek("jobs", TAKE, JOB))
+
+
+@pytest.mark.parametrize(
+    "seek",
+    [
+        Seek("jobs", TAKE, JOB, at="ann@a"),
+        Seek("jobs", TAKE, JOB, dest="bob@a"),
+        Seek("jobs", TAKE, JOB, lease_us=5),
+        Seek("jobs", "take_all", JOB),
+        Seek("jobs", "steal", JOB),
+        Seek("jobs", TAKE, Template.of(("job", 17))),
+    ],
+)
+def test_a_call_that_is_not_plain(seek: Seek) -> None:
+    assert not is_plain(host(), seek)
+
+
+def test_a_governed_space_has_no_plain_calls() -> None:
+    made = Host("a", life=1, now=0)
+    made.handle(Arrive("ann@a"), now=0)
+    told(made, Adopt(LAW))
+    told(made, Open("jobs", LAW, durable=False))
+    told(made, Share(("jobs",)))
+    told(made, Out("jobs", ("job", 1)))
+    assert not is_plain(made, Seek("jobs", TAKE, JOB))
+
+
+def test_nothing_is_served_while_the_host_loads() -> None:
+    made = Host("a", life=1, now=0, loading=True)
+    made.handle(Arrive("ann@a"), now=0)
+    assert made.handle_many([Call(1, "ann@a", Out("jobs", ("job", 1)))], now=0) == (1, [])
+    made.handle(Loaded((), last=True), now=0)
+    assert made.agents == ("ann@a",)
