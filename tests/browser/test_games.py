@@ -20,13 +20,13 @@ async def begin(servers: Servers) -> Stages:
     """A small puzzle, a field, and people with assistants, each on hosts of their own."""
     from nomospace.node.together import Together
     from nomospace_lab.apps.assistants.live import SITES, Assistants
-    from nomospace_lab.apps.jigsaw.live import Table
+    from nomospace_lab.apps.jigsaw.live import LiveTable
     from nomospace_lab.apps.jigsaw.puzzle import Puzzle
     from nomospace_lab.apps.redrover.live import Field
     from nomospace_lab.cli.venue import InProcess
 
     del servers  # the games have hosts of their own
-    table, field = Table(InProcess(), puzzle=Puzzle(3, 2)), Field(InProcess(), seed=3)
+    table, field = LiveTable(InProcess(), puzzle=Puzzle(3, 2)), Field(InProcess(), seed=3)
     await table.start()
     await field.start()
     people = Assistants(await Together(list(SITES)).__aenter__())  # until the process ends

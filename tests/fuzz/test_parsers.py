@@ -12,7 +12,7 @@ from nomospace_lab.testing.fuzz import (
     PYTHON_LAWS,
     TARGETS,
     TERMS,
-    Failure,
+    FuzzFailure,
     attempt,
     law_texts,
     main,
@@ -64,7 +64,7 @@ def test_a_parser_that_breaks_its_promise_is_caught(
 def test_a_slow_parser_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fuzz, "INPUT_MS_MAX", 0)
     assert "over the limit of 0 ms" in attempt("law", LAWS[0])[2]
-    small = shrink(Failure("law", "quit.", "took 1 ms"))
+    small = shrink(FuzzFailure("law", "quit.", "took 1 ms"))
     assert len(small.text) < len("quit.")
 
 

@@ -13,8 +13,8 @@ from nomospace.law.interpret import Outcome
 from nomospace.law.render import show_goal
 from nomospace.terms import Faulty, term
 from nomospace_lab.testing import differential
-from nomospace_lab.testing.differential import Tally, compare, differs, examine, run
-from nomospace_lab.testing.generate import Case, make_cases, make_law
+from nomospace_lab.testing.differential import DifferentialTally, compare, differs, examine, run
+from nomospace_lab.testing.generate import EventCase, make_cases, make_law
 from nomospace_lab.testing.shrink import shrink
 
 PAIRS = 5_000
@@ -36,7 +36,7 @@ def test_the_same_seed_gives_the_same_laws_and_cases() -> None:
 
 
 def test_nearly_every_draft_is_a_law() -> None:
-    tally = Tally()
+    tally = DifferentialTally()
     for index in range(60):
         differential.draw_law(3, index, tally)
     assert tally.dropped <= 6
@@ -48,7 +48,7 @@ sent(X, M, Y) :- step(M), do(deliver(Self, M, Self)).
 arrived(X, M, Y) :- do(deliver).
 step(ping). step(pong).
 """
-CASE = Case("sent", ("ann@x", "ping", "bob@x"), ("on", term("quota(9)")), ("refill",), 7, 0)
+CASE = EventCase("sent", ("ann@x", "ping", "bob@x"), ("on", term("quota(9)")), ("refill",), 7, 0)
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_a_text_that_is_no_law_is_no_difference() -> None:
 
 
 def test_a_run_of_poor_pairs_is_no_proof() -> None:
-    tally = Tally(pairs=1_000, nonempty=200)
+    tally = DifferentialTally(pairs=1_000, nonempty=200)
     faults = tally.faults()
     assert "only 200 of 1000 pairs give a ruling" in faults
     assert "findall/3 stands on a winning path only 0 times of 1" in faults

@@ -10,7 +10,7 @@ import pytest
 from nomospace.control import Effect, Event, Membership, RecordRuling, Signal, adopt, sent
 from nomospace.law import load
 from nomospace.terms import term
-from nomospace_lab.testing.differential import Tally, draw_law
+from nomospace_lab.testing.differential import DifferentialTally, draw_law
 from nomospace_lab.testing.plain import difference
 
 LAWS = 160
@@ -20,7 +20,7 @@ LAWS = 160
 def test_a_membership_does_what_the_plainest_one_does(part: int) -> None:
     events = 0
     for index in range(part, LAWS, 2):
-        law, cases = draw_law(7, index, Tally())
+        law, cases = draw_law(7, index, DifferentialTally())
         count, found = difference(law, cases, Random(index))
         assert found is None, f"law {index}\n{found}"
         events += count

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from nomospace_lab.apps.jigsaw import player as jigsaw
-from nomospace_lab.apps.jigsaw.puzzle import Part, Piece, Puzzle
+from nomospace_lab.apps.jigsaw.puzzle import Piece, Puzzle, TrayPiece
 from nomospace_lab.apps.redrover import player as redrover
 from nomospace_lab.apps.redrover.ground import Body, Ground
 from nomospace_lab.testing.hosts import AgentWorld, play
@@ -45,7 +45,7 @@ def holders(player: jigsaw.Player) -> dict[tuple[int, ...], str]:
     return {part.piece.cells: part.holder.partition("@")[0] for part in player.tray.parts()}
 
 
-def part(player: jigsaw.Player, cell: int) -> Part:
+def part(player: jigsaw.Player, cell: int) -> TrayPiece:
     return next(part for part in player.tray.parts() if cell in part.piece.cells)
 
 
@@ -156,14 +156,16 @@ def test_one_reaction_is_all_a_player_needs() -> None:
 GROUND = Ground(100.0, 50.0, {"red": (10.0, 10.0), "blue": (90.0, 40.0)})
 
 
-async def on_field(world: AgentWorld, name: str, team: str) -> redrover.Player:
+async def on_field(world: AgentWorld, name: str, team: str) -> redrover.RedroverPlayer:
     agent = await world.host(f"{name}-pda").agent(name)
     rival = "blue" if team == "red" else "red"
     body = Body(GROUND, (50.0, 25.0))
-    return await redrover.Player.join(agent, team, rival, body, Random(1))
+    return await redrover.RedroverPlayer.join(agent, team, rival, body, Random(1))
 
 
-async def teams(world: AgentWorld) -> tuple[redrover.Player, redrover.Player, redrover.Player]:
+async def teams(
+    world: AgentWorld,
+) -> tuple[redrover.RedroverPlayer, redrover.RedroverPlayer, redrover.RedroverPlayer]:
     """Ann and Bob are red, Dana is blue, all in contact."""
     players = (
         await on_field(world, "ann", "red"),
@@ -177,7 +179,7 @@ async def teams(world: AgentWorld) -> tuple[redrover.Player, redrover.Player, re
     return players
 
 
-def shown(player: redrover.Player) -> list[tuple[str, Any]]:
+def shown(player: redrover.RedroverPlayer) -> list[tuple[str, Any]]:
     """What changes on a display from now on."""
     changes: list[tuple[str, Any]] = []
     player.display.on_change = lambda what, value: changes.append((what, value))

@@ -10,7 +10,7 @@ from nomospace.protocols.policy import Announced
 from nomospace.protocols.routing import ALGORITHMS
 from nomospace.terms import show
 from nomospace_lab import apps
-from nomospace_lab.apps.assistants.life import Assumptions, Go, ImpossibleLife, Life, Talk
+from nomospace_lab.apps.assistants.life import Assumptions, GoToSite, ImpossibleLife, Life, Talk
 from nomospace_lab.apps.assistants.world import LAW, Office
 from nomospace_lab.sim import find, play
 from nomospace_lab.sim.checkers.mail import mail_arrives_once, mail_keeps_order
@@ -109,7 +109,7 @@ def test_people_live_as_assumed() -> None:
     before = dict(life.where)
     moves = across = talks = 0
     for deed in islice(life.deeds(), 50_000):
-        if isinstance(deed, Go):
+        if isinstance(deed, GoToSite):
             moves += 1
             across += life.sites[before[deed.agent]] != life.sites[deed.site]
             assert before[deed.agent] != deed.site

@@ -278,12 +278,12 @@ def _explain_event(
 
 
 def _explain_line(law: CompiledLaw, name: str, line: int) -> Iterator[Explanation]:
-    from nomospace.scenarios.lawrun import Run, Start, read_lines
+    from nomospace.scenarios.lawrun import Run, StartLine, read_lines
 
     run = Run(law)
     with _lines(name) as lines:
         for told in read_lines(lines, name):
-            if told.line == line and isinstance(told, Start):
+            if told.line == line and isinstance(told, StartLine):
                 why = "it sets a starting state, and there is nothing to explain in that"
                 raise Unusable(what=f"{name}: line {line}", why=why)
             if told.line == line and told.at is not None:

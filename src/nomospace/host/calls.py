@@ -271,7 +271,7 @@ Event: TypeAlias = (
 )
 
 
-class Its(msgspec.Struct, frozen=True):
+class CarriedSpace(msgspec.Struct, frozen=True):
     """An agent's interface space on the move: private, with its tuples."""
 
     name: str
@@ -306,7 +306,7 @@ class Bundle(msgspec.Struct, frozen=True):
     agent: str
     origin: str
     count: int = 0
-    spaces: tuple[Its, ...] = ()
+    spaces: tuple[CarriedSpace, ...] = ()
     reactions: tuple[Any, ...] = ()
     memberships: tuple[Any, ...] = ()
     waiting: tuple[Waiting, ...] = ()

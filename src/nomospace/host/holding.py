@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from nomospace.errors import CallerError
-from nomospace.host.calls import Arrive, Bundle, Its, Open, Out, OutMany, PutBack
+from nomospace.host.calls import Arrive, Bundle, CarriedSpace, Open, Out, OutMany, PutBack
 from nomospace.host.changes import AgentCame, AgentWent, Durable, Opened, TupleGone, TuplePut
 from nomospace.host.directory import Directory, News, Tie
 from nomospace.host.effects import EXPIRED, MOVED, WRITTEN, Packed
@@ -163,7 +163,7 @@ class Holding:
         waiting = host.seeking.pack(agent) + host.governed.pack_waiting(agent)
         host.lending.end(agent)
         reactions = host.reacting.pack(agent)
-        carried: list[Its] = []
+        carried: list[CarriedSpace] = []
         shared = tuple([name for name, one in resident.spaces.items() if one.shared])
         self.share(resident, shared, shared=False)
         for interface in list(resident.spaces.values()):
@@ -175,7 +175,7 @@ class Holding:
             for record in mine:
                 self.forget(name, record)
             carried.append(
-                Its(
+                CarriedSpace(
                     name,
                     name in shared,
                     interface.law,

@@ -45,17 +45,17 @@ from nomospace.terms import Compound, Term, show
 # What a community is told and what it tells is made of these; its users need not know `control`.
 __all__ = [
     "CAUSED_MAX",
-    "AlreadyMember",
     "Community",
+    "CommunityRuling",
     "Deliver",
     "Event",
     "Explanation",
-    "Happening",
     "Membership",
     "Release",
     "Ruling",
     "Runaway",
     "Signal",
+    "StateTooLate",
     "TimeBack",
     "TooOld",
     "arrived",
@@ -85,7 +85,7 @@ class Runaway(LawError):
 
 
 @dataclass(eq=False, kw_only=True)
-class AlreadyMember(CallerError):
+class StateTooLate(CallerError):
     """A starting state came after the first event of its member."""
 
     code: ClassVar[str] = "sim.already-member"
@@ -110,7 +110,7 @@ class TimeBack(CallerError):
         return f"time goes back, from {seconds(self.now)} to {seconds(self.at)}; sort by time"
 
 
-class Happening(msgspec.Struct, frozen=True, gc=False):
+class CommunityRuling(msgspec.Struct, frozen=True, gc=False):
     """A ruling, the control state right after it, and what it orders besides its record."""
 
     ruling: Ruling
@@ -181,7 +181,7 @@ class Community:
     def set_state(self, home: str, terms: Iterable[Term]) -> None:
         """Give a home another control state to start with than the law's."""
         if home in self._members:
-            raise AlreadyMember(home=home)
+            raise StateTooLate(home=home)
         self._starts[home] = tuple(terms)
         if self.closed:
             self._member(home)
@@ -199,7 +199,7 @@ class Community:
 
     # -- events ----------------------------------------------------------------------------
 
-    def tell(self, home: str, event: Event, *, at: int) -> Iterator[Happening]:
+    def tell(self, home: str, event: Event, *, at: int) -> Iterator[CommunityRuling]:
         """An event at a home: all that is due before it, the event, and all that it causes.
 
         A home that has quit hears nothing any more, until it adopts the law anew.
@@ -242,7 +242,7 @@ class Community:
             heappop(self._due)
         return None
 
-    def advance(self, to: int) -> Iterator[Happening]:
+    def advance(self, to: int) -> Iterator[CommunityRuling]:
         """Let time pass: obligations fall due, each at its own time with all that it causes."""
         if self.now is not None and to < self.now:
             raise TimeBack(at=to, now=self.now)
@@ -266,7 +266,7 @@ class Community:
 
     def _ensue(
         self, cause: _Cause, member: Membership, effects: list[Effect]
-    ) -> Iterator[Happening]:
+    ) -> Iterator[CommunityRuling]:
         """What a member's rulings bring about, at this very instant."""
         mail: deque[_Mail] = deque()
         while True:
@@ -295,7 +295,7 @@ class Community:
 
     def _happenings(
         self, member: Membership, effects: list[Effect], cause: _Cause
-    ) -> list[Happening]:
+    ) -> list[CommunityRuling]:
         """The rulings in some effects, each with the state after it and its own effects."""
         found: list[tuple[Ruling, list[Effect]]] = []
         for effect in effects:
@@ -304,11 +304,11 @@ class Community:
                 self._impose(member, effect.ruling, cause)
             else:
                 found[-1][1].append(effect)
-        happenings: list[Happening] = []
+        happenings: list[CommunityRuling] = []
         for index, (ruling, orders) in enumerate(found):
             last = index + 1 == len(found)
             state = member.state if last else member.before(found[index + 1][0].seq)[0]
-            happenings.append(Happening(ruling, tuple(state), tuple(orders)))
+            happenings.append(CommunityRuling(ruling, tuple(state), tuple(orders)))
             if ruling.event.kind == "quit":
                 member.ended = True
         return happenings
@@ -319,7 +319,7 @@ class Community:
                 self._impositions += 1
                 heappush(self._due, (due, self._impositions, member, place, cause))
 
-    def _post(self, happening: Happening, mail: deque[_Mail]) -> None:
+    def _post(self, happening: CommunityRuling, mail: deque[_Mail]) -> None:
         if self.isolated:
             return
         excepting = happening.ruling.event.kind == "exception"

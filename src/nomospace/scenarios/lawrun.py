@@ -25,7 +25,7 @@ from nomospace.law import CompiledLaw
 from nomospace.law.arithmetic import seconds
 from nomospace.law.runtime import reserved
 from nomospace.law.tree import EVENTS
-from nomospace.scenarios.community import Community, Event, Happening, Runaway, arrived, sent
+from nomospace.scenarios.community import Community, CommunityRuling, Event, Runaway, arrived, sent
 from nomospace.terms import Compound, Faulty, Term, freeze, show, term
 
 LINE_BYTES_MAX: Final = 16_000_000
@@ -61,7 +61,7 @@ class BadInput(CallerError):
         return self.why
 
 
-class Told(NamedTuple):
+class EventLine(NamedTuple):
     """A line that tells an event."""
 
     line: int
@@ -70,7 +70,7 @@ class Told(NamedTuple):
     event: Event
 
 
-class Start(NamedTuple):
+class StartLine(NamedTuple):
     """A line that sets a member's starting state; `at` is a time that it may have given."""
 
     line: int
@@ -86,7 +86,7 @@ class _Wrong(Exception):
 # -- reading -------------------------------------------------------------------------------
 
 
-def read_lines(lines: Iterable[bytes], name: str) -> Iterator[Told | Start]:
+def read_lines(lines: Iterable[bytes], name: str) -> Iterator[EventLine | StartLine]:
     """The events and starting states of a stream of lines; `BadLine` at the first that is wrong.
 
     >>> line = b'{"at": 1, "home": "a@w", "event": "sent", "message": "hi", "to": "b@w"}'
@@ -102,15 +102,17 @@ def read_lines(lines: Iterable[bytes], name: str) -> Iterator[Told | Start]:
             raise BadLine(name=name, line=number, why=str(wrong)) from None
 
 
-def _read(number: int, line: bytes) -> Told | Start:
+def _read(number: int, line: bytes) -> EventLine | StartLine:
     data = _json(line)
     home = _id(_need(data, "home"), "home")
     if "control_state" in data:
         _known(data, ("at", "home", "control_state"), "a control_state line")
         at = _time(data["at"]) if "at" in data else None
-        return Start(number, at, home, _settable(_terms(data["control_state"], "control_state")))
+        return StartLine(
+            number, at, home, _settable(_terms(data["control_state"], "control_state"))
+        )
     at = _time(_need(data, "at"))
-    return Told(number, at, home, _event(data, home))
+    return EventLine(number, at, home, _event(data, home))
 
 
 def _json(line: bytes) -> dict[str, Any]:
@@ -308,14 +310,14 @@ def _certificate(value: Term) -> Term:
     return value
 
 
-def read_event(text: str, *, home: str = "", at: float = 0.0) -> Told:
+def read_event(text: str, *, home: str = "", at: float = 0.0) -> EventLine:
     """An event as laws write it. The home is taken from the event where the event names it.
 
     >>> read_event("arrived('a@w',hi,'b@w')").home
     'b@w'
     """
     try:
-        return Told(0, micros_at(at, "--at"), *_written(text, home))
+        return EventLine(0, micros_at(at, "--at"), *_written(text, home))
     except _Wrong as wrong:
         raise BadInput(why=str(wrong)) from None
 
@@ -383,7 +385,7 @@ class Run:
             yield from map(row, self.happenings(told, name))
         yield from map(row, self.rest(name))
 
-    def rest(self, name: str) -> Iterator[Happening]:
+    def rest(self, name: str) -> Iterator[CommunityRuling]:
         """What falls due after the last line, as far as time is to pass."""
         now, until = self.community.now, self._until
         if until is not None and (now is None or now <= until):
@@ -392,13 +394,13 @@ class Run:
             except Runaway as runaway:
                 raise Endless(where=f"{name}: after the last line", why=str(runaway)) from None
 
-    def happenings(self, told: Told | Start, name: str) -> Iterator[Happening]:
+    def happenings(self, told: EventLine | StartLine, name: str) -> Iterator[CommunityRuling]:
         """What one line brings, starting with what falls due before it."""
         community = self.community
         try:
             if told.at is not None:
                 yield from community.advance(told.at)
-            if isinstance(told, Start):
+            if isinstance(told, StartLine):
                 community.set_state(told.home, told.terms)
                 return
             member = community.members.get(told.home)
@@ -426,7 +428,7 @@ class Endless(LawError):
         return f"{self.where}: {self.why}"
 
 
-def row(happening: Happening) -> Row:
+def row(happening: CommunityRuling) -> Row:
     """A ruling as a line out."""
     ruling = happening.ruling
     found: Row = {

@@ -16,16 +16,16 @@ from nomospace.law import CompiledLaw
 from nomospace.law.arithmetic import seconds
 from nomospace.scenarios.community import (
     Community,
+    CommunityRuling,
     Deliver,
     Event,
-    Happening,
     Release,
     Runaway,
     Signal,
     TooOld,
 )
 from nomospace.scenarios.coverage import Coverage
-from nomospace.scenarios.scenario import Act, Expect, Item, Join, Scenario, Start, Wait
+from nomospace.scenarios.scenario import Act, Expect, Item, Join, MemberLine, Scenario, Wait
 from nomospace.terms import Compound, Term, Var, is_ground, match, resolve, show, undo, unify
 from nomospace.terms.values import PARTIAL
 
@@ -51,9 +51,9 @@ class _Step:
     """What the last line that is no expectation brought."""
 
     item: Item
-    happenings: list[Happening] = field(default_factory=list)
+    happenings: list[CommunityRuling] = field(default_factory=list)
     unclaimed: list[tuple[str, Deliver]] = field(default_factory=list)
-    explained: list[Happening] = field(default_factory=list)
+    explained: list[CommunityRuling] = field(default_factory=list)
     told: bool = False
 
 
@@ -94,12 +94,12 @@ class _Play:
 
     # -- steps -----------------------------------------------------------------------------
 
-    def _do(self, item: Join | Start | Act | Wait) -> None:
+    def _do(self, item: Join | MemberLine | Act | Wait) -> None:
         self.step = _Step(item)
         if isinstance(item, Wait):
             self.now += item.micros
             self._gather(self.community.advance(self.now))
-        elif isinstance(item, Start):
+        elif isinstance(item, MemberLine):
             self.community.set_state(item.home, self._value(item.state))
         elif isinstance(item, Join):
             for home in item.homes:
@@ -115,7 +115,7 @@ class _Play:
             raise _Cannot(f"{home} has quit the community and does nothing in it any more")
         self._gather(self.community.tell(home, event, at=self.now))
 
-    def _gather(self, happenings: Iterator[Happening]) -> None:
+    def _gather(self, happenings: Iterator[CommunityRuling]) -> None:
         step = self.step
         assert step is not None
         for happening in happenings:
@@ -174,7 +174,7 @@ class _Play:
             lines += ["why:", *(f"  {line}" for line in why.text.split("\n"))]
         return lines
 
-    def _telling(self, item: Expect, step: _Step) -> Happening | None:
+    def _telling(self, item: Expect, step: _Step) -> CommunityRuling | None:
         """The happening whose reasons an author will want to see."""
         if item.home is not None:
             there = [h for h in step.happenings if h.ruling.home == item.home]
@@ -183,7 +183,7 @@ class _Play:
         return step.happenings[0] if step.happenings else None
 
 
-def _told(happening: Happening) -> list[str]:
+def _told(happening: CommunityRuling) -> list[str]:
     ruling = happening.ruling
     begin = f"  {seconds(ruling.at)} s  {ruling.home}  "
     rule = ruling.rule or (f"stopped, {ruling.stopped}" if ruling.stopped else "no rule")
@@ -237,7 +237,7 @@ def _difference_lines(pattern: Term, value: Term) -> list[str]:
     ]
 
 
-def _delivered(happening: Happening) -> bool:
+def _delivered(happening: CommunityRuling) -> bool:
     return any(isinstance(effect, Deliver) for effect in happening.effects)
 
 

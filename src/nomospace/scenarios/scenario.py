@@ -77,7 +77,7 @@ class Join(Line):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Start(Line):
+class MemberLine(Line):
     """A home is a member with a control state of its own."""
 
     home: str
@@ -112,7 +112,7 @@ class Expect(Line):
     micros: int | None = None
 
 
-Item: TypeAlias = Join | Start | Act | Wait | Expect
+Item: TypeAlias = Join | MemberLine | Act | Wait | Expect
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -261,7 +261,7 @@ class _Parser:
             line.need("with")
             state = line.listing()
             self._join((home,))
-            return Start(number=number, text=text, home=home, state=state)
+            return MemberLine(number=number, text=text, home=home, state=state)
         line.at = begin
         if home not in self.known and not _VERBS & set(text.split()):
             words = f"a line cannot begin with {home!r}"

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from nomospace.law import CompiledLaw
 from nomospace.law.arithmetic import seconds
-from nomospace.scenarios.community import Happening
+from nomospace.scenarios.community import CommunityRuling
 from nomospace.scenarios.lawrun import Row, Run, read_lines, row
 from nomospace.terms import show
 
@@ -56,7 +56,9 @@ class Steps:
                 return
             yield step
 
-    def _happenings(self, lines: Iterable[bytes], name: str) -> Iterator[tuple[int, Happening]]:
+    def _happenings(
+        self, lines: Iterable[bytes], name: str
+    ) -> Iterator[tuple[int, CommunityRuling]]:
         run = self._run
         for told in read_lines(lines, name):
             for happening in run.happenings(told, name):
@@ -64,7 +66,7 @@ class Steps:
         for happening in run.rest(name):
             yield 0, happening
 
-    def _step(self, line: int, happening: Happening) -> Row:
+    def _step(self, line: int, happening: CommunityRuling) -> Row:
         community, ruling = self._run.community, happening.ruling
         story = community.explain(ruling)
         pending = community.members[ruling.home].pending()
@@ -83,7 +85,7 @@ class Steps:
         return told
 
 
-def _kind(happening: Happening) -> str:
+def _kind(happening: CommunityRuling) -> str:
     """Which of the verdicts that people know a ruling is; empty for one that is none of them."""
     ruling = happening.ruling
     if ruling.event.kind == "obligationDue":

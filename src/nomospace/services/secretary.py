@@ -167,14 +167,14 @@ class Quitted(msgspec.Struct, frozen=True, tag=True):
     agent: str
 
 
-class Settled(msgspec.Struct, frozen=True, tag=True):
+class AdmissionSettled(msgspec.Struct, frozen=True, tag="Settled"):
     """How a community takes agents in: only from the roll, again after they quit."""
 
     closed: bool
     returns: bool
 
 
-Change = Enrolled | Struck | Joined | Quitted | Settled
+Change = Enrolled | Struck | Joined | Quitted | AdmissionSettled
 
 
 class Secretary:
@@ -189,7 +189,7 @@ class Secretary:
         returns: bool = False,
     ) -> None:
         self.law = law
-        self.settled = Settled(closed, returns)
+        self.settled = AdmissionSettled(closed, returns)
         self._roll: dict[str, Enrolled] = {}
         self._members: dict[str, Joined] = {}
         self._quit: dict[str, None] = {}
@@ -260,7 +260,7 @@ class Secretary:
 
     def apply(self, change: Change) -> None:
         """Carry out a change that has been written down."""
-        if isinstance(change, Settled):
+        if isinstance(change, AdmissionSettled):
             self.settled = change
             return
         agent = change.agent

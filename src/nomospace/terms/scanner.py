@@ -29,7 +29,7 @@ VALUES: Final[dict[str, bool | None]] = {"true": True, "false": False, "null": N
 _ESCAPES: Final = {"n": "\n", "t": "\t", "\\": "\\", "'": "'", '"': '"'}
 
 
-class Word(NamedTuple):
+class ScannedWord(NamedTuple):
     """A token: a `number`, `word`, `string`, `sign` or `mark`, or the `end`."""
 
     kind: str
@@ -66,7 +66,7 @@ class Scanner:
         """The language's own error."""
         raise NotImplementedError
 
-    def _scan(self) -> Iterator[Word]:
+    def _scan(self) -> Iterator[ScannedWord]:
         text, at = self.text, 0
         match = (_HYPHENED if self.hyphens else _PLAIN).match
         while at < len(text):
@@ -79,16 +79,16 @@ class Scanner:
                 raise self.fault("character", why, Span(at, at + 1), self.advice)
             assert found.lastgroup is not None
             if found.lastgroup != "space":
-                yield Word(found.lastgroup, found.group(), Span(at, found.end()))
+                yield ScannedWord(found.lastgroup, found.group(), Span(at, found.end()))
             at = found.end()
-        yield Word("end", "", Span(len(text), len(text) + 1))
+        yield ScannedWord("end", "", Span(len(text), len(text) + 1))
 
     @property
-    def here(self) -> Word:
+    def here(self) -> ScannedWord:
         """The next token."""
         return self.tokens[self.at]
 
-    def next(self) -> Word:
+    def next(self) -> ScannedWord:
         """The next token, which is read by that."""
         token = self.tokens[self.at]
         self.at += 1
@@ -124,7 +124,7 @@ class Scanner:
             return self._number(token)
         raise self.unexpected(wanted)
 
-    def _number(self, token: Word) -> int | float:
+    def _number(self, token: ScannedWord) -> int | float:
         if token.text.lstrip("-").isdigit():
             whole = int(token.text)
             if whole.bit_length() <= INT_BITS_MAX:
@@ -135,7 +135,7 @@ class Scanner:
                 return real or 0.0
         raise self.fault("number", "this number is too large", token.span)
 
-    def _unquoted(self, token: Word) -> str:
+    def _unquoted(self, token: ScannedWord) -> str:
         def plain(found: re.Match[str]) -> str:
             letter = found.group(1)
             if letter not in _ESCAPES:

@@ -46,7 +46,7 @@ def us(at_s: float) -> int:
     return START_US + int(at_s * SECOND_US)
 
 
-class Community:
+class GovernedWorld:
     """A world with one governed space that agents of all hosts share."""
 
     def __init__(

@@ -25,12 +25,21 @@ from typing import ClassVar, TypeAlias
 
 from nomospace.errors import Bug, CallerError
 from nomospace_lab.bench.machine import describe
-from nomospace_lab.bench.report import Report, Row
-from nomospace_lab.bench.run import Run
+from nomospace_lab.bench.report import BenchReport, BenchRow
+from nomospace_lab.bench.run import BenchRun
 
-__all__ = ["Bench", "Report", "Row", "Run", "UnknownBench", "bench", "benches", "find"]
+__all__ = [
+    "Bench",
+    "BenchReport",
+    "BenchRow",
+    "BenchRun",
+    "UnknownBench",
+    "bench",
+    "benches",
+    "find",
+]
 
-Measure: TypeAlias = Callable[[Run], Iterable[Row]]
+Measure: TypeAlias = Callable[[BenchRun], Iterable[BenchRow]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +54,10 @@ class Bench:
     measure: Measure
     spark: bool = False
 
-    def report(self, run: Run) -> Report:
+    def report(self, run: BenchRun) -> BenchReport:
         """Measure every row and gather them with the machine they were measured on."""
         machine = describe()
-        return Report(self.name, machine, tuple(self.measure(run)), tuple(run.notes))
+        return BenchReport(self.name, machine, tuple(self.measure(run)), tuple(run.notes))
 
 
 @dataclass(eq=False, kw_only=True)

@@ -32,7 +32,7 @@ class PartFailed(Unavailable):
         return f"the {self.part} of the bench failed; it said:\n{self.said}"
 
 
-class Part:
+class ChildProcess:
     """A child process. It says things in lines of JSON and is told things in lines."""
 
     def __init__(self, name: str, module: str, *arguments: str) -> None:
@@ -81,7 +81,7 @@ class Part:
 
 
 @contextmanager
-def ended(part: Part) -> Iterator[Part]:
+def ended(part: ChildProcess) -> Iterator[ChildProcess]:
     """A part that is ended with its block."""
     try:
         yield part
@@ -96,10 +96,10 @@ def host_flags(trust: Path | None, join: str = "") -> Sequence[str]:
     return ["--listen", "127.0.0.1:0", "--store", "memory", *safety, *friends]
 
 
-def host_process(name: str, trust: Path | None, join: str = "") -> Part:
+def host_process(name: str, trust: Path | None, join: str = "") -> ChildProcess:
     """`nomospace host run`; what it says first has its `address` and its `url`."""
     flags = host_flags(trust, join)
-    return Part(f"host {name}", "nomospace.cli", "host", "run", name, "--json", *flags)
+    return ChildProcess(f"host {name}", "nomospace.cli", "host", "run", name, "--json", *flags)
 
 
 def cores() -> int:

@@ -22,7 +22,7 @@ class Goal:
     """
 
     text: str
-    holds: Callable[[Row], bool]
+    holds: Callable[[BenchRow], bool]
     judged: bool = True
 
     def __and__(self, other: Goal) -> Goal:
@@ -34,7 +34,7 @@ class Goal:
 def times_floor(limit: float) -> Goal:
     """Ours is at most `limit` times the floor; missed when either was not measured."""
 
-    def holds(row: Row) -> bool:
+    def holds(row: BenchRow) -> bool:
         ratio = row.over_floor
         return ratio is not None and ratio <= limit
 
@@ -44,7 +44,7 @@ def times_floor(limit: float) -> Goal:
 def ahead_of_peers() -> Goal:
     """Ours is below every peer that could be measured; one that could not says why in the row."""
 
-    def holds(row: Row) -> bool:
+    def holds(row: BenchRow) -> bool:
         return row.ours is not None and all(
             row.ours < value for value in row.peers.values() if value is not None
         )
@@ -55,7 +55,7 @@ def ahead_of_peers() -> Goal:
 def at_most(limit: float, unit: str) -> Goal:
     """Ours is at most `limit`, in the row's unit."""
 
-    def holds(row: Row) -> bool:
+    def holds(row: BenchRow) -> bool:
         return row.ours is not None and row.ours <= limit
 
     return Goal(f"at most {limit:g} {unit}", holds)
@@ -67,12 +67,12 @@ def information() -> Goal:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class BenchRow:
     """One thing measured: ours, the floor beside it and the peers. Lower is better.
 
     A figure that could not be measured is `None`, and `why_null` says why, with what would mend it.
 
-    >>> row = Row(what="a call", unit="ns", ours=30.0, floor=10.0, goal=times_floor(4))
+    >>> row = BenchRow(what="a call", unit="ns", ours=30.0, floor=10.0, goal=times_floor(4))
     >>> row.over_floor, row.met
     (3.0, True)
     """
@@ -116,12 +116,12 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class BenchReport:
     """All rows of one bench, measured in one run on one machine."""
 
     name: str
     machine: Mapping[str, str | int | float]
-    rows: tuple[Row, ...]
+    rows: tuple[BenchRow, ...]
     notes: tuple[str, ...] = ()
 
     @property

@@ -9,12 +9,12 @@ from typing import ClassVar, TypeVar
 
 from nomospace.errors import CallerError
 from nomospace_lab.bench.measure import Sample, interleave
-from nomospace_lab.bench.peers.install import Peer, cache_folder
+from nomospace_lab.bench.peers.install import PeerPackage, cache_folder
 
 ROUNDS_MAX = 1_000
 SCALE_MIN = 0.01
 
-P = TypeVar("P", bound=Peer)
+P = TypeVar("P", bound=PeerPackage)
 
 
 @dataclass(eq=False, kw_only=True)
@@ -53,7 +53,7 @@ class BadScale(CallerError):
 
 
 @dataclass(slots=True)
-class Run:
+class BenchRun:
     """The options of one run. `quick` shortens every batch: fit for a look, not for a claim.
 
     `full` asks for the whole of what is otherwise measured in part, `plot` for a folder of plots.

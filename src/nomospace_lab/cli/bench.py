@@ -11,7 +11,7 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-    from nomospace_lab.bench.report import Report, Row
+    from nomospace_lab.bench.report import BenchReport, BenchRow
 
 app = typer.Typer(add_completion=False)
 
@@ -42,7 +42,7 @@ def bench(
     Peers are installed on first use into the user's cache folder. One that cannot be is listed with
     the reason and what would mend it.
     """
-    from nomospace_lab.bench import Run, benches, find
+    from nomospace_lab.bench import BenchRun, benches, find
 
     if not name:
         _list([(b.name, b.about) for b in benches().values()], as_json=as_json)
@@ -52,7 +52,7 @@ def bench(
         from nomospace.cli.spark import need_spark
 
         need_spark()
-    run = Run(
+    run = BenchRun(
         rounds=rounds,
         peers=_names(peers),
         quick=quick,
@@ -96,7 +96,7 @@ def _list(known: list[tuple[str, str]], *, as_json: bool) -> None:
         print(f"{name:<{width}}  {about}")
 
 
-def _show(report: "Report", console: "Console | None" = None) -> None:
+def _show(report: "BenchReport", console: "Console | None" = None) -> None:
     from rich.console import Console
 
     console = console or Console(highlight=False)
@@ -119,7 +119,7 @@ def _show(report: "Report", console: "Console | None" = None) -> None:
         console.print(f"[red]{goals.count(False)} of {len(goals)} goals missed[/]")
 
 
-def _row(row: "Row") -> "Iterator[RenderableType]":
+def _row(row: "BenchRow") -> "Iterator[RenderableType]":
     from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from nomospace.node.together import Together
 
 
-class Act(Protocol):
+class DemoAct(Protocol):
     """Something that goes on by itself between its start and its stop."""
 
     async def start(self) -> None:
@@ -25,36 +25,36 @@ class Act(Protocol):
 
 
 @dataclass(frozen=True)
-class Show:
+class ChosenDemo:
     """A demonstration, chosen: the hosts that it wants, and what it is once they run.
 
     `stages` are the arguments of the console's stages that the act is. Those that have no hosts
     here bring their own along (`apps.venue`).
     """
 
-    put_on: Callable[[Together], Act]
+    put_on: Callable[[Together], DemoAct]
     hosts: tuple[str, ...] = ()
-    stages: Callable[[Act], dict[str, Any]] = field(default=lambda _: {})
+    stages: Callable[[DemoAct], dict[str, Any]] = field(default=lambda _: {})
 
 
 class Demo(NamedTuple):
     """What a demonstration shows, in words, and how it is made from a seed."""
 
     words: str
-    show: Callable[[int], Show]
+    show: Callable[[int], ChosenDemo]
 
 
 class _Open:
     """A hospital, and two games that cost nothing before somebody plays them."""
 
-    def __init__(self, hospital: Act, seed: int) -> None:
-        from nomospace_lab.apps.jigsaw.live import Table
+    def __init__(self, hospital: DemoAct, seed: int) -> None:
+        from nomospace_lab.apps.jigsaw.live import LiveTable
         from nomospace_lab.apps.redrover.live import Field
         from nomospace_lab.cli.venue import InProcess
 
         self.hospital = hospital
-        self.games: dict[str, Act] = {
-            "jigsaw": Table(InProcess(), seed=seed),
+        self.games: dict[str, DemoAct] = {
+            "jigsaw": LiveTable(InProcess(), seed=seed),
             "redrover": Field(InProcess(), seed=seed),
         }
 
@@ -69,47 +69,49 @@ class _Open:
         await self.hospital.stop()
 
 
-def _hospital(seed: int) -> Show:
+def _hospital(seed: int) -> ChosenDemo:
     # All of it now: a host that starts looks for the program of an assistant that it has kept.
     from nomospace_lab.apps.hospital.cast import WARDS
-    from nomospace_lab.apps.hospital.ward import Hospital
+    from nomospace_lab.apps.hospital.ward import HospitalWards
 
-    return Show(lambda hosts: _Open(Hospital(hosts, seed=seed), seed), tuple(WARDS), _opened)
+    return ChosenDemo(
+        lambda hosts: _Open(HospitalWards(hosts, seed=seed), seed), tuple(WARDS), _opened
+    )
 
 
-def _opened(act: Act) -> dict[str, Any]:
+def _opened(act: DemoAct) -> dict[str, Any]:
     assert isinstance(act, _Open)
     return {"hospital": act.hospital, "games": act.games}
 
 
-def _bidding(seed: int) -> Show:
+def _bidding(seed: int) -> ChosenDemo:
     from nomospace_lab.apps.bidding.market import HOSTS, Market
 
-    return Show(lambda hosts: Market(hosts, seed=seed), tuple(HOSTS))
+    return ChosenDemo(lambda hosts: Market(hosts, seed=seed), tuple(HOSTS))
 
 
-def _jigsaw(seed: int) -> Show:
-    from nomospace_lab.apps.jigsaw.live import Table
+def _jigsaw(seed: int) -> ChosenDemo:
+    from nomospace_lab.apps.jigsaw.live import LiveTable
     from nomospace_lab.cli.venue import InProcess
 
-    return Show(lambda _: Table(InProcess(), seed=seed), stages=_game("jigsaw"))
+    return ChosenDemo(lambda _: LiveTable(InProcess(), seed=seed), stages=_game("jigsaw"))
 
 
-def _redrover(seed: int) -> Show:
+def _redrover(seed: int) -> ChosenDemo:
     from nomospace_lab.apps.redrover.live import Field
     from nomospace_lab.cli.venue import InProcess
 
-    return Show(lambda _: Field(InProcess(), seed=seed), stages=_game("redrover"))
+    return ChosenDemo(lambda _: Field(InProcess(), seed=seed), stages=_game("redrover"))
 
 
-def _assistants(seed: int) -> Show:
+def _assistants(seed: int) -> ChosenDemo:
     from nomospace_lab.apps.assistants.live import SITES, Assistants
 
     del seed  # people decide what happens
-    return Show(Assistants, tuple(SITES), _game("assistants"))
+    return ChosenDemo(Assistants, tuple(SITES), _game("assistants"))
 
 
-def _game(name: str) -> Callable[[Act], dict[str, Any]]:
+def _game(name: str) -> Callable[[DemoAct], dict[str, Any]]:
     return lambda act: {"games": {name: act}}
 
 

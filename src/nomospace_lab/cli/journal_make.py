@@ -224,7 +224,7 @@ def _write_site(site: _Site) -> tuple[int, int]:
     from nomospace.control import Ruling
     from nomospace.store.segments import SegmentLimits
     from nomospace.store.writing import JournalWriter
-    from nomospace_lab.apps.traffic import Told, make_traffic
+    from nomospace_lab.apps.traffic import JournalWord, make_traffic
     from nomospace_lab.apps.traffic.market import SPACE, Traded, make_market
 
     law = compiled(site.law)
@@ -252,7 +252,9 @@ def _write_site(site: _Site) -> tuple[int, int]:
     gc.freeze()  # rulings make no cycles, and what is loaded stays
     gc.disable()
     try:
-        together: Iterator[Told | Traded] = heapq.merge(rulings, traded, key=attrgetter("at"))
+        together: Iterator[JournalWord | Traded] = heapq.merge(
+            rulings, traded, key=attrgetter("at")
+        )
         for told in together:
             if isinstance(told, Traded):
                 at, name, number, op, fields = told

@@ -9,7 +9,7 @@ import typer
 from nomospace.cli import INTERRUPTED, SAID_NO
 
 if TYPE_CHECKING:
-    from nomospace_lab.sim import Outcome, Report, Workload
+    from nomospace_lab.sim import Outcome, SeedReport, Workload
 
 app = typer.Typer(add_completion=False)
 
@@ -68,7 +68,7 @@ def sim(
         raise typer.Exit(SAID_NO)
 
 
-def _replay(report: "Report", seed: int) -> str:
+def _replay(report: "SeedReport", seed: int) -> str:
     return f"nomospace sim --workload {report.workload} --seed {seed}"
 
 
@@ -94,7 +94,7 @@ def _list(known: list["Workload"], *, as_json: bool) -> None:
         print(f"{one.name:<11} {one.about}")
 
 
-def _show(report: "Report") -> None:
+def _show(report: "SeedReport") -> None:
     width = max(map(len, report.checked), default=0)
     print(
         f"{report.workload}: {report.seeds} worlds, {report.messages:,} messages, "

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from nomospace.api.http import ServedApi
     from nomospace.api.service import Service
     from nomospace.node.together import Together
-    from nomospace_lab.cli.demos import Act, Show
+    from nomospace_lab.cli.demos import ChosenDemo, DemoAct
 
 app = typer.Typer(add_completion=False)
 
@@ -196,7 +196,7 @@ async def _run(
             loop.remove_signal_handler(number)
 
 
-async def _go_on(acts: list[Act], over: asyncio.Event) -> None:
+async def _go_on(acts: list[DemoAct], over: asyncio.Event) -> None:
     """Let everything begin and go on until it is over, which may be before all has begun."""
 
     async def begin() -> None:
@@ -215,7 +215,7 @@ async def _go_on(acts: list[Act], over: asyncio.Event) -> None:
         await asyncio.wait([beginning, told])
 
 
-Running = tuple["Show", "Together", "Act"]
+Running = tuple["ChosenDemo", "Together", "DemoAct"]
 
 
 async def _open(stack: AsyncExitStack, name: str, seed: int, place: Path, api: str) -> Running:

@@ -16,10 +16,10 @@ MINUTE_US: Final = 60 * SECOND_US
 HOUR_US: Final = 60 * MINUTE_US
 
 
-class Clock:
+class VirtualClock:
     """A clock in microseconds with the acts that are to come.
 
-    >>> clock = Clock(start_us=0)
+    >>> clock = VirtualClock(start_us=0)
     >>> clock.at(30, print, "later")
     >>> clock.at(10, print, "sooner")
     >>> while clock.step():

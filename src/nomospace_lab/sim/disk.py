@@ -22,7 +22,7 @@ COMPACT_FROM: Final = 256
 """So many rulings are kept as changes before they are folded into the base."""
 
 
-class StoredMember:
+class DiskMember:
     """One membership on disk."""
 
     def __init__(self, base: Snapshot, law: CompiledLaw) -> None:
@@ -48,11 +48,11 @@ class Disk:
     """The disk of one host."""
 
     def __init__(self) -> None:
-        self.members: dict[str, StoredMember] = {}
+        self.members: dict[str, DiskMember] = {}
 
-    def adopt(self, member: Membership) -> StoredMember:
+    def adopt(self, member: Membership) -> DiskMember:
         """Store a membership at its birth, before its first ruling."""
-        stored = self.members[member.home] = StoredMember(member.snapshot(), member.law)
+        stored = self.members[member.home] = DiskMember(member.snapshot(), member.law)
         return stored
 
     def write(

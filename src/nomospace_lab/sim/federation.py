@@ -93,8 +93,8 @@ from nomospace_lab.sim.observed import (
     UNTOLD,
     VIEW,
     Answered,
-    Asked,
-    Fired,
+    ObservedCall,
+    ObservedFiring,
     TupleKey,
     Viewed,
 )
@@ -378,7 +378,7 @@ class Sites(Simulation):
         if isinstance(request, React) and request.listener is not None:
             # A history must not hold on to the world: happenings are not known to the collector.
             known = msgspec.structs.replace(request, listener=None)
-        self.history.add(self.clock.now, ASKED, agent, Asked(op, host, known, round))
+        self.history.add(self.clock.now, ASKED, agent, ObservedCall(op, host, known, round))
         if isinstance(request, React) and request.strength == STRONG:
             request = self._watched(agent, request)
         self._tell(self.sites[host], Call(op, agent, request))
@@ -533,7 +533,7 @@ class Sites(Simulation):
             if then is not None:
                 self.clock.after(0, self._then, site, site.life, then, effect)
         elif isinstance(effect, Fire):
-            fired = Fired(site.name, effect.reaction, effect.tuple, "weak")
+            fired = ObservedFiring(site.name, effect.reaction, effect.tuple, "weak")
             self.history.add(now, FIRED, effect.agent, fired)
         elif isinstance(effect, Note):
             if effect.what == "view":
@@ -581,7 +581,7 @@ class Sites(Simulation):
         """Strong firings are facts now."""
         for agent, reaction, inside in self._unseen:
             did = (tuple(inside.wrote), tuple(inside.took))
-            fired = Fired(site.name, reaction, inside.tuple, STRONG, *did)
+            fired = ObservedFiring(site.name, reaction, inside.tuple, STRONG, *did)
             self.history.add(self.clock.now, FIRED, agent, fired)
         self._unseen.clear()
 

@@ -38,7 +38,7 @@ class Link:
         )
 
 
-class Network:
+class SimNetwork:
     """Links, partitions and chance. It carries nothing itself: the world asks for each packet."""
 
     def __init__(self, rng: Random, link: Link | None = None) -> None:
@@ -76,7 +76,7 @@ class Network:
     def arrivals(self, source: str, target: str, *, now: int) -> list[int]:
         """When a packet sent now arrives: never (lost), once, or more than once.
 
-        >>> network = Network(Random(1), Link(delay_min_us=10, delay_max_us=10))
+        >>> network = SimNetwork(Random(1), Link(delay_min_us=10, delay_max_us=10))
         >>> network.arrivals("a", "b", now=100)
         [110]
         >>> network.cut(["a"])

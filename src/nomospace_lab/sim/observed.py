@@ -37,7 +37,7 @@ TupleKey: TypeAlias = tuple[str, tuple[Term, ...]]
 """A space's name and the fields: worlds write no tuple twice."""
 
 
-class Asked(msgspec.Struct, frozen=True, gc=False):
+class ObservedCall(msgspec.Struct, frozen=True, gc=False):
     """A call at a host.
 
     `round` is 0 for a call of the script. Others only look: above 0, those of one count of the
@@ -59,7 +59,7 @@ class Answered(msgspec.Struct, frozen=True, gc=False):
     error: NomospaceError | None
 
 
-class Fired(msgspec.Struct, frozen=True, gc=False):
+class ObservedFiring(msgspec.Struct, frozen=True, gc=False):
     """A reaction met a tuple. A strong one may have `wrote` or `took` others in the same step."""
 
     host: str
@@ -122,7 +122,7 @@ def value_text(value: Any) -> str:
 
 
 def _tell_asked(h: Happening) -> str:
-    asked: Asked = h.what
+    asked: ObservedCall = h.what
     return f"{h.who} at {asked.host}  #{asked.op} {request_text(asked.request)}"
 
 
@@ -135,7 +135,7 @@ def _tell_answered(h: Happening) -> str:
 
 
 def _tell_fired(h: Happening) -> str:
-    fired: Fired = h.what
+    fired: ObservedFiring = h.what
     wrote = "".join(f", wrote {space}{_fields(fields)}" for space, fields in fired.wrote)
     took = "".join(f", took {space}{_fields(fields)}" for space, fields in fired.took)
     what = f"{fired.strength} {fired.reaction} fires on {value_text(fired.found)}"

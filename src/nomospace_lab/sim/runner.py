@@ -32,7 +32,7 @@ class Outcome:
 
 
 @dataclass
-class Report:
+class SeedReport:
     """What became of many seeds."""
 
     workload: str
@@ -91,9 +91,9 @@ def run(
     *,
     processes: int = 1,
     on_outcome: Callable[[Outcome], None] | None = None,
-) -> Report:
+) -> SeedReport:
     """Run many worlds and count. Ctrl-C ends it with what has been counted so far."""
-    report = Report(workload.name)
+    report = SeedReport(workload.name)
     began = perf_counter()
     try:
         for outcome in _outcomes(workload, seeds, processes):

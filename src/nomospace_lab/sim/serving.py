@@ -33,7 +33,7 @@ from nomospace.wire.talk import (
     read_call,
     unpack_frame,
 )
-from nomospace_lab.sim.clock import SECOND_US, Clock
+from nomospace_lab.sim.clock import SECOND_US, VirtualClock
 
 GRACE_US: Final = 30 * SECOND_US
 """How long sessions wait for their clients in these worlds."""
@@ -154,7 +154,7 @@ class Wire:
 class Server:
     """A host that serves clients, in the time of a simulated world."""
 
-    def __init__(self, name: str, clock: Clock, rng: Random) -> None:
+    def __init__(self, name: str, clock: VirtualClock, rng: Random) -> None:
         self.name = name
         self.clock = clock
         self.rng = rng

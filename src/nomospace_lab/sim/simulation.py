@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from random import Random
 from typing import Final
 
-from nomospace_lab.sim.clock import HOUR_US, Clock
+from nomospace_lab.sim.clock import HOUR_US, VirtualClock
 from nomospace_lab.sim.faults import Crash, Cut, Fault, Storm
 from nomospace_lab.sim.history import CUT, HEALED, JOINED, SENT, WEATHER, History
-from nomospace_lab.sim.network import Link, Network
+from nomospace_lab.sim.network import Link, SimNetwork
 
 START_US: Final = 8 * HOUR_US
 """Worlds begin at eight in the morning."""
@@ -30,9 +30,9 @@ class Simulation:
 
     def __init__(self, seed: int, *, link: Link | None = None) -> None:
         self.seed = seed
-        self.clock = Clock(start_us=START_US)
+        self.clock = VirtualClock(start_us=START_US)
         self.history = History()
-        self.network = Network(self.rng("network"), link)
+        self.network = SimNetwork(self.rng("network"), link)
         self.healed_at: int | None = None
         self.quiet = False
         self.hops: dict[int, int] = {}

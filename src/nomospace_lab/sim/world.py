@@ -6,8 +6,8 @@ and before the note that it was done. Orders not noted as done are carried out a
 restart; packets have ids and disks remember them, so none is ruled on twice. The network may lose
 packets for good: nothing sends again what it lost.
 
-Programs of agents are told deliveries and timers and answer through `Me`. What they keep outside
-`Me.memory` is lost in a crash, like the process it stands for.
+Programs of agents are told deliveries and timers and answer through `ProgramContext`. What they
+keep outside `ProgramContext.memory` is lost in a crash, like the process it stands for.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ ACTS_MAX: Final = 100_000
 
 
 @dataclass(eq=False, kw_only=True)
-class NoSuchAgent(CallerError):
+class AgentNeverJoined(CallerError):
     """A world was asked for an agent that never joined."""
 
     code: ClassVar[str] = "sim.no-such-agent"
@@ -75,7 +75,7 @@ class NoSuchAgent(CallerError):
 
 
 @dataclass(frozen=True)
-class Certificate:
+class WorldCertificate:
     """What an issuer says of a subject. One that was not issued in its world is a forgery."""
 
     issuer: str
@@ -88,10 +88,10 @@ class Certificate:
         return certificate(self.issuer, self.subject, self.attributes)
 
 
-class Agent:
+class WorldAgent:
     """A program behind a controller. Made anew when its host starts again."""
 
-    def __init__(self, me: Me) -> None:
+    def __init__(self, me: ProgramContext) -> None:
         self.me = me
 
     def start(self, *, again: bool) -> None:
@@ -101,13 +101,13 @@ class Agent:
         """The controller delivered a message."""
 
 
-Program: TypeAlias = Callable[["Me"], Agent]
+Program: TypeAlias = Callable[["ProgramContext"], WorldAgent]
 
 
-class Me:
+class ProgramContext:
     """What a program may do: send, present certificates, wait, draw, and remember."""
 
-    def __init__(self, world: World, host: Host, id: str, memory: dict[str, Any]) -> None:
+    def __init__(self, world: World, host: WorldHost, id: str, memory: dict[str, Any]) -> None:
         self._world = world
         self._host = host
         self._life = host.life
@@ -125,7 +125,7 @@ class Me:
         whom = to if isinstance(to, str) else tuple(to)
         self._soon(sent(self.id, message, whom))
 
-    def present(self, certificate: Certificate) -> None:
+    def present(self, certificate: WorldCertificate) -> None:
         """Present a certificate; a forgery, or one by an unknown issuer, is an exception."""
         self._soon(self._world.judge(self.id, certificate))
 
@@ -145,7 +145,7 @@ class Me:
             self._world.tell(self._host, self.id, event)
 
 
-class Host:
+class WorldHost:
     """A host: its clock, its disk, and (while it is up) its members and their agents."""
 
     def __init__(self, world: World, name: str, skew_us: int) -> None:
@@ -154,7 +154,7 @@ class Host:
         self.skew_us = skew_us
         self.disk = Disk()
         self.members: dict[str, Membership] = {}
-        self.agents: dict[str, Agent] = {}
+        self.agents: dict[str, WorldAgent] = {}
         self.life = 1  # grows with each crash; 0 stands for no life at all
         self.up = True
         self.steps_left: int | None = None  # until a crash in the middle of work
@@ -172,25 +172,25 @@ class World(Simulation):
 
     def __init__(self, seed: int, *, link: Link | None = None) -> None:
         super().__init__(seed, link=link)
-        self.hosts: dict[str, Host] = {}
+        self.hosts: dict[str, WorldHost] = {}
         self.laws: dict[str, CompiledLaw] = {}
-        self.where: dict[str, Host] = {}
+        self.where: dict[str, WorldHost] = {}
         self._programs: dict[str, Program] = {}
-        self._issued: set[Certificate] = set()
+        self._issued: set[WorldCertificate] = set()
 
     # -- setting up ------------------------------------------------------------------------
 
-    def host(self, name: str, *, skew_us: int = 0) -> Host:
+    def host(self, name: str, *, skew_us: int = 0) -> WorldHost:
         """The host of that name; its clock may be off by a little."""
         if name not in self.hosts:
-            self.hosts[name] = Host(self, name, skew_us)
+            self.hosts[name] = WorldHost(self, name, skew_us)
         return self.hosts[name]
 
     def join(
         self,
         id: str,
         law: CompiledLaw,
-        program: Program = Agent,
+        program: Program = WorldAgent,
         *,
         args: tuple[Term, ...] = (),
         manager: bool = False,
@@ -206,18 +206,20 @@ class World(Simulation):
         initial = (*law.initial, "tupleSpace") if manager else law.initial
         host.disk.adopt(Membership(law, id, state=initial))
         host.members[id] = member
-        host.agents[id] = agent = program(Me(self, host, id, host.disk.members[id].memory))
+        host.agents[id] = agent = program(
+            ProgramContext(self, host, id, host.disk.members[id].memory)
+        )
         self._carry_out(host, id, effects)
         self._arm(host, member)
         agent.start(again=False)
 
-    def issue(self, issuer: str, subject: str, *attributes: Term) -> Certificate:
+    def issue(self, issuer: str, subject: str, *attributes: Term) -> WorldCertificate:
         """A certificate that will check out."""
-        found = Certificate(issuer, subject, attributes)
+        found = WorldCertificate(issuer, subject, attributes)
         self._issued.add(found)
         return found
 
-    def judge(self, home: str, shown: Certificate) -> Event:
+    def judge(self, home: str, shown: WorldCertificate) -> Event:
         """The event that presenting a certificate brings at its home."""
         law = self._member(home).law
         known = any(authority.name == shown.issuer for authority in law.tree.authorities)
@@ -235,7 +237,7 @@ class World(Simulation):
     def _act(self, id: str, act: Callable[..., None], args: tuple[Any, ...]) -> None:
         host = self.where.get(id)
         if host is None:
-            raise NoSuchAgent(agent=id)
+            raise AgentNeverJoined(agent=id)
         if host.up:
             act(host.agents[id], *args)
 
@@ -260,7 +262,7 @@ class World(Simulation):
     # -- one member ------------------------------------------------------------------------
 
     def tell(
-        self, host: Host, home: str, event: Event | Tick, cause: PacketId | None = None
+        self, host: WorldHost, home: str, event: Event | Tick, cause: PacketId | None = None
     ) -> None:
         """Tell a controller an event, and carry out what it orders."""
         member = host.members[home]
@@ -269,14 +271,14 @@ class World(Simulation):
         if host.up:
             self._arm(host, member)
 
-    def _arm(self, host: Host, member: Membership) -> None:
+    def _arm(self, host: WorldHost, member: Membership) -> None:
         """See to it that the member hears the time when its next obligation is due."""
         due = member.next_deadline()
         if due is not None and host.woken_at.get(member.home) != due:
             host.woken_at[member.home] = due
             self.clock.at(due - host.skew_us, self._wake, host, host.life, member.home, due)
 
-    def _wake(self, host: Host, life: int, home: str, due: int) -> None:
+    def _wake(self, host: WorldHost, life: int, home: str, due: int) -> None:
         if host.life != life or host.woken_at.get(home) != due:
             return
         del host.woken_at[home]
@@ -284,7 +286,7 @@ class World(Simulation):
 
     def _carry_out(
         self,
-        host: Host,
+        host: WorldHost,
         home: str,
         effects: Sequence[Effect],
         event: Event | Tick | None = None,
@@ -311,7 +313,7 @@ class World(Simulation):
             start = end
 
     def _orders(
-        self, host: Host, home: str, ruling: Ruling, orders: Sequence[Effect], done: int
+        self, host: WorldHost, home: str, ruling: Ruling, orders: Sequence[Effect], done: int
     ) -> None:
         for place in range(done, len(orders)):
             if self._step(host):
@@ -335,7 +337,7 @@ class World(Simulation):
                 assert isinstance(order, Leave), order
             host.disk.carried_out(home, place + 1)
 
-    def _step(self, host: Host) -> bool:
+    def _step(self, host: WorldHost) -> bool:
         """Count a step of a host's work; true when it crashes here."""
         if host.steps_left is None:
             return False
@@ -347,7 +349,7 @@ class World(Simulation):
 
     # -- messages --------------------------------------------------------------------------
 
-    def _send(self, host: Host, packet: Packet) -> None:
+    def _send(self, host: WorldHost, packet: Packet) -> None:
         now = self.clock.now
         self.history.add(now, SENT, packet.id[0], packet)
         target = self.where.get(packet.to)
@@ -360,7 +362,7 @@ class World(Simulation):
         for when in arrivals:
             self.clock.at(when, self._arrive, host, target, packet)
 
-    def _arrive(self, source: Host, target: Host, packet: Packet) -> None:
+    def _arrive(self, source: WorldHost, target: WorldHost, packet: Packet) -> None:
         if not target.up:
             self.history.add(self.clock.now, LOST, packet.to, (packet, f"{target.name} is down"))
         elif self.network.parted(source.name, target.name):
@@ -373,7 +375,7 @@ class World(Simulation):
             event = arrived(packet.sender, packet.message, packet.to)
             self.tell(target, packet.to, event, packet.id)
 
-    def _bar(self, source: Host, packet: Packet, why: str) -> None:
+    def _bar(self, source: WorldHost, packet: Packet, why: str) -> None:
         """A packet is not taken; the controller that sent it learns why, if the news gets back."""
         now = self.clock.now
         self.history.add(now, BARRED, packet.to, (packet, why))
@@ -384,7 +386,7 @@ class World(Simulation):
         for when in self.network.arrivals(target.name, source.name, now=now):
             self.clock.at(when, self._news, source, home, event, (f"barred {home}", seq, place))
 
-    def _news(self, host: Host, home: str, event: Event, id: PacketId) -> None:
+    def _news(self, host: WorldHost, home: str, event: Event, id: PacketId) -> None:
         if host.up and id not in host.disk.members[home].received:
             self.tell(host, home, event, id)
 
@@ -409,11 +411,11 @@ class World(Simulation):
         else:
             self._crash(host)
 
-    def _crash_at_last(self, host: Host, life: int) -> None:
+    def _crash_at_last(self, host: WorldHost, life: int) -> None:
         if host.life == life and host.steps_left is not None:
             self._crash(host)
 
-    def _crash(self, host: Host) -> None:
+    def _crash(self, host: WorldHost) -> None:
         must = tuple(
             [_as_on_disk(m, host.disk.members[home].seq) for home, m in host.members.items()]
         )
@@ -426,13 +428,15 @@ class World(Simulation):
         host.woken_at.clear()
         self.clock.after(host.down_us, self._restart, host, host.life)
 
-    def _restart(self, host: Host, life: int) -> None:
+    def _restart(self, host: WorldHost, life: int) -> None:
         if host.up or host.life != life:
             return
         host.up = True
         for home, stored in host.disk.members.items():
             host.members[home] = stored.restore()
-            host.agents[home] = self._programs[home](Me(self, host, home, stored.memory))
+            host.agents[home] = self._programs[home](
+                ProgramContext(self, host, home, stored.memory)
+            )
         came_back = tuple([_as_it_is(member) for member in host.members.values()])
         self.history.add(self.clock.now, RESTARTED, host.name, came_back)
         for home, stored in host.disk.members.items():

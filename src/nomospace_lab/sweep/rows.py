@@ -26,7 +26,7 @@ from nomospace_lab.sim.history import (
     RULED,
     SENT,
 )
-from nomospace_lab.sim.observed import Answered, Asked
+from nomospace_lab.sim.observed import Answered, ObservedCall
 from nomospace_lab.sim.routes import mean_hops
 
 PacketId: TypeAlias = tuple[str, int, int]
@@ -153,7 +153,7 @@ def waits_in(history: list[Happening]) -> Iterator[int]:
             alike = waiting.get(what.event.args, {})
             if alike:
                 yield happening.at - alike.pop(next(iter(alike)))
-        elif isinstance(what, Asked):
+        elif isinstance(what, ObservedCall):
             asked[what.op] = happening.at
         elif isinstance(what, Answered) and what.op in asked:
             yield happening.at - asked.pop(what.op)

@@ -10,10 +10,10 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from nomospace_lab.sim.clock import Clock
+from nomospace_lab.sim.clock import VirtualClock
 
 
-class LoopClock(Clock):
+class LoopClock(VirtualClock):
     """A world's clock that goes with an event loop: its acts are timers of the loop.
 
     >>> from nomospace_lab.testing.loop import run

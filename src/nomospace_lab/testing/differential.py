@@ -32,7 +32,7 @@ from nomospace.law.parse import parse
 from nomospace.law.prices import INTERPRETED
 from nomospace.law.tree import EVENTS
 from nomospace.terms import Compound, Faulty, Source, Term, Var, oversize, show
-from nomospace_lab.testing.generate import HOME, Case, make_cases, make_law
+from nomospace_lab.testing.generate import HOME, EventCase, make_cases, make_law
 from nomospace_lab.testing.shrink import shrink
 from nomospace_lab.testing.winning import EXPECTED, Winning
 
@@ -51,7 +51,7 @@ BATCH: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class EvaluatorVerdict:
     """What one of the two said: a ruling, none, a stop, or an error of its own."""
 
     rule: int | None
@@ -82,21 +82,23 @@ def _shown(value: Term) -> str:
     return text if len(text) <= 400 else text[:399] + "…"
 
 
-def judge(ask: Callable[[list[int]], Outcome], spent: int) -> Verdict:
+def judge(ask: Callable[[list[int]], Outcome], spent: int) -> EvaluatorVerdict:
     """The verdict of one evaluation that begins with so many units spent."""
     units = [spent]
     try:
         outcome = ask(units)
     except Stop as stop:
-        return Verdict(None, (), (stop.reason, stop.operation), None, units[0] - spent)
+        return EvaluatorVerdict(None, (), (stop.reason, stop.operation), None, units[0] - spent)
     except Exception as error:  # whatever it is, it is a difference worth showing
-        return Verdict(None, (), None, f"{type(error).__name__}: {error}", units[0] - spent)
+        return EvaluatorVerdict(
+            None, (), None, f"{type(error).__name__}: {error}", units[0] - spent
+        )
     if outcome is None:
-        return Verdict(None, (), None, None, units[0] - spent)
-    return Verdict(outcome[0], outcome[1], None, None, units[0] - spent)
+        return EvaluatorVerdict(None, (), None, None, units[0] - spent)
+    return EvaluatorVerdict(outcome[0], outcome[1], None, None, units[0] - spent)
 
 
-def agree(one: Verdict, two: Verdict) -> bool:
+def agree(one: EvaluatorVerdict, two: EvaluatorVerdict) -> bool:
     """Whether two verdicts are the same, with unbound variables in the same places."""
     if one.crash is not None or two.crash is not None:
         return False
@@ -148,8 +150,8 @@ def alike(a: Term, b: Term) -> bool:
 class Compared:
     """Both verdicts on one case, and the interpreter's way to a ruling."""
 
-    compiled: Verdict
-    interpreted: Verdict
+    compiled: EvaluatorVerdict
+    interpreted: EvaluatorVerdict
     trace: Trace | None
     untouched: bool
 
@@ -159,7 +161,7 @@ class Compared:
         return self.untouched and agree(self.compiled, self.interpreted)
 
 
-def compare(law: CompiledLaw, case: Case) -> Compared:
+def compare(law: CompiledLaw, case: EventCase) -> Compared:
     """Ask both about one case. The compiled law is asked first, with the same state."""
     state, obligations = Bag(case.state), Bag(case.obligations)
     given = (case.event, HOME, case.args, state, obligations, case.now)
@@ -183,7 +185,7 @@ def _same_objects(bag: Bag, terms: tuple[Term, ...]) -> bool:
 
 
 @dataclass(slots=True)
-class Tally:
+class DifferentialTally:
     """What a run has seen."""
 
     laws: int = 0
@@ -198,7 +200,7 @@ class Tally:
     stops: Counter[str] = field(default_factory=Counter)
     differences: list[str] = field(default_factory=list)
 
-    def add(self, other: Tally) -> None:
+    def add(self, other: DifferentialTally) -> None:
         """Take in what another part of the run has seen."""
         for name in ("laws", "dropped", "pairs", "nonempty", "ruled", "compiled", "units"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
@@ -260,8 +262,8 @@ class Broken(LawError):
 
 
 def draw_law(
-    seed: int, index: int, tally: Tally, cases: int = CASES_A_LAW
-) -> tuple[CompiledLaw, Iterator[Case]]:
+    seed: int, index: int, tally: DifferentialTally, cases: int = CASES_A_LAW
+) -> tuple[CompiledLaw, Iterator[EventCase]]:
     """Law number `index` of a seed, loaded, with its cases. Drafts that are no laws are counted."""
     for attempt in range(100):
         rng = Random(f"{seed}/{index}/{attempt}")
@@ -278,9 +280,11 @@ def draw_law(
     raise AssertionError(f"no draft of law {index} of seed {seed} can be loaded")
 
 
-def examine(seed: int, indexes: range, pairs: int, cases_a_law: int = CASES_A_LAW) -> Tally:
+def examine(
+    seed: int, indexes: range, pairs: int, cases_a_law: int = CASES_A_LAW
+) -> DifferentialTally:
     """Compare on the laws of a range, up to so many pairs."""
-    tally = Tally()
+    tally = DifferentialTally()
     for index in indexes:
         try:
             law, cases = draw_law(seed, index, tally, cases_a_law)
@@ -306,7 +310,7 @@ def examine(seed: int, indexes: range, pairs: int, cases_a_law: int = CASES_A_LA
     return tally
 
 
-def _count(tally: Tally, winning: Winning, case: Case, compared: Compared) -> None:
+def _count(tally: DifferentialTally, winning: Winning, case: EventCase, compared: Compared) -> None:
     verdict = compared.interpreted
     tally.pairs += 1
     tally.units += verdict.units
@@ -320,10 +324,10 @@ def _count(tally: Tally, winning: Winning, case: Case, compared: Compared) -> No
         tally.wins.update(winning.names(compared.trace))
 
 
-_NO_CASE: Final = Case("quit", (), (), (), 0, 0)
+_NO_CASE: Final = EventCase("quit", (), (), (), 0, 0)
 
 
-def breaks(text: str, _: Case = _NO_CASE) -> bool:
+def breaks(text: str, _: EventCase = _NO_CASE) -> bool:
     """Whether the compiler falls over a text."""
     return bool(_why_broken(text))
 
@@ -338,7 +342,7 @@ def _why_broken(text: str) -> str:
     return ""
 
 
-def differs(text: str, case: Case) -> bool:
+def differs(text: str, case: EventCase) -> bool:
     """Whether a text is a law on which the two do not agree about a case."""
     try:
         law = load(text)
@@ -347,7 +351,7 @@ def differs(text: str, case: Case) -> bool:
     return not compare(law, case).agreed
 
 
-def describe(text: str, case: Case) -> str:
+def describe(text: str, case: EventCase) -> str:
     """A difference, as a person wants to see it."""
     compared = compare(load(text), case)
     event = _shown(Compound(case.event, case.args)) if case.args else case.event
@@ -372,12 +376,12 @@ def run(
     *,
     cases: int = CASES_A_LAW,
     progress: bool = False,
-) -> Tally:
+) -> DifferentialTally:
     """Compare on so many pairs, in several processes if wanted; the result is the same."""
     laws = -(-pairs // cases)
     ranges = [range(first, min(first + BATCH, laws)) for first in range(0, laws, BATCH)]
     wanted = [min(len(r) * cases, pairs - r.start * cases) for r in ranges]
-    total = Tally()
+    total = DifferentialTally()
     began = time.monotonic()
     for tally in _spread(jobs, [seed] * len(ranges), ranges, wanted, [cases] * len(ranges)):
         total.add(tally)
@@ -392,7 +396,7 @@ def run(
     return total
 
 
-def _spread(jobs: int, *columns: list[Any]) -> Iterator[Tally]:
+def _spread(jobs: int, *columns: list[Any]) -> Iterator[DifferentialTally]:
     if jobs == 1:
         yield from map(examine, *columns)
         return
@@ -433,14 +437,14 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _show_law(seed: int, index: int) -> None:
-    law, cases = draw_law(seed, index, Tally())
+    law, cases = draw_law(seed, index, DifferentialTally())
     print(law.tree.source.text)
     for case in cases:
         _, told = describe(law.tree.source.text, case).split("\nevent ")
         print(f"event {told}\n")
 
 
-def _report(tally: Tally, took: float) -> None:
+def _report(tally: DifferentialTally, took: float) -> None:
     for difference in tally.differences:
         print(difference, end="\n\n")
     share = 100 * tally.nonempty / max(1, tally.pairs)

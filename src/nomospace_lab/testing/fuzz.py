@@ -243,7 +243,7 @@ _MUTATIONS: Final[tuple[_Mutation, ...]] = (
 
 
 @dataclass(frozen=True)
-class Failure:
+class FuzzFailure:
     """An input that broke a demand."""
 
     target: str
@@ -313,7 +313,7 @@ class Tally:
     right: int = 0
     slowest_ms: float = 0.0
     growth_mb: float = 0.0
-    failures: list[Failure] = field(default_factory=list)
+    failures: list[FuzzFailure] = field(default_factory=list)
 
     def add(self, other: Tally) -> None:
         """Take another tally in."""
@@ -337,11 +337,11 @@ def run_batch(seed: int, first: int, count: int) -> Tally:
         tally.right += right
         tally.slowest_ms = max(tally.slowest_ms, took_ms)
         if why:
-            tally.failures.append(Failure(target, text, why))
+            tally.failures.append(FuzzFailure(target, text, why))
     tally.growth_mb = _largest_mb() - before
     if tally.growth_mb > BATCH_GROWTH_MB_MAX:
         why = f"inputs {first} and following grew the process by {tally.growth_mb:.0f} MB"
-        tally.failures.append(Failure("memory", "", why))
+        tally.failures.append(FuzzFailure("memory", "", why))
     return tally
 
 
@@ -362,7 +362,7 @@ def attempt(target: str, text: str) -> tuple[bool, float, str]:
     return right, took_ms, why
 
 
-def shrink(failure: Failure) -> Failure:
+def shrink(failure: FuzzFailure) -> FuzzFailure:
     """A shorter input that fails in the same way, found by leaving pieces out."""
     kind = failure.why.partition(":")[0].partition(" ")[0]
     text, why = failure.text, failure.why
@@ -380,7 +380,7 @@ def shrink(failure: Failure) -> Failure:
                 start += width
         if not found:
             width //= 2
-    return Failure(failure.target, text, why)
+    return FuzzFailure(failure.target, text, why)
 
 
 def _largest_mb() -> float:

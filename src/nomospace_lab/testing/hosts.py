@@ -41,7 +41,7 @@ from nomospace_lab.sim.network import Link
 from nomospace_lab.sim.simulation import START_US
 from nomospace_lab.testing.clock import LoopClock
 from nomospace_lab.testing.loop import SECONDS_MAX, run
-from nomospace_lab.testing.noted import Noted
+from nomospace_lab.testing.noted import NotedFiring
 
 T = TypeVar("T")
 Program = Callable[["SimHost"], Coroutine[Any, Any, None]]
@@ -229,7 +229,7 @@ class AgentWorld(Sites):
             self._stepping = True
             try:
                 if act is not None:
-                    act(Noted(firing, inside, request.space))
+                    act(NotedFiring(firing, inside, request.space))
             finally:
                 self._stepping = False
             self._unseen.append((agent, firing.reaction, inside))

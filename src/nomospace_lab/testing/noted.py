@@ -10,7 +10,7 @@ from nomospace.terms.templates import Template
 from nomospace_lab.sim.federation import Inside
 
 
-class Noted:
+class NotedFiring:
     """A strong reaction at work, as `client.Firing`; what its listener did goes to the history."""
 
     __slots__ = ("_firing", "_home", "_inside", "tuple")

@@ -1,9 +1,9 @@
 """The plainest controller that is right, and the real one held against it.
 
-`Plain` keeps its state in a list, looks at everything on every event, asks the interpreter, and
-throws a copy away when a ruling cannot be carried out. It is what `control` promises, without any
-of what makes `control` quick: places, indexes, heaps, changes taken back, and rulings that carry
-themselves out.
+`PlainMembership` keeps its state in a list, looks at everything on every event, asks the
+interpreter, and throws a copy away when a ruling cannot be carried out. It is what `control`
+promises, without any of what makes `control` quick: places, indexes, heaps, changes taken back, and
+rulings that carry themselves out.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from nomospace.law.prelude import OPERATIONS_MAX, UNITS_MAX
 from nomospace.law.tree import UNITS
 from nomospace.terms import Compound, Term, match, oversize, same
 from nomospace_lab.testing.differential import alike
-from nomospace_lab.testing.generate import HOME, Case
+from nomospace_lab.testing.generate import HOME, EventCase
 
 PROBE_UNITS: Final = 3_000
 """Events that take more to rule on are left out: what budgets do is `differential`'s business."""
 
 
-class Pending(NamedTuple):
+class PlainObligation(NamedTuple):
     """A pending obligation; `number` counts impositions."""
 
     due: int
@@ -47,7 +47,7 @@ class Pending(NamedTuple):
     term: Term
 
 
-class Told(NamedTuple):
+class PlainRuling(NamedTuple):
     """What must be known of one ruling: a `RecordRuling` without places and changes."""
 
     event: Event
@@ -59,13 +59,15 @@ class Told(NamedTuple):
     state: list[Term]  # as it was when the event came
 
 
-class Plain:
+class PlainMembership:
     """One membership, with no thought for speed."""
 
-    def __init__(self, law: CompiledLaw, state: tuple[Term, ...], pending: list[Pending]) -> None:
+    def __init__(
+        self, law: CompiledLaw, state: tuple[Term, ...], pending: list[PlainObligation]
+    ) -> None:
         self.law = law
         self.state: list[Term] = list(state)
-        self.pending: list[Pending] = list(pending)
+        self.pending: list[PlainObligation] = list(pending)
         self.imposed = len(pending)
         self.ended = False
 
@@ -110,7 +112,9 @@ class Plain:
             rule, operations, unmet, effects = None, (), [], []
             stopped = stop
         reason = None if stopped is None else stopped.reason
-        said.append(Told(event, rule, operations, tuple(unmet), reason, due_at, list(before[0])))
+        said.append(
+            PlainRuling(event, rule, operations, tuple(unmet), reason, due_at, list(before[0]))
+        )
         said += effects
         if stopped is not None and event.kind != "exception":
             what = stopped.operation
@@ -154,7 +158,7 @@ class Plain:
         return True
 
     def _impose(self, term: Term, due: int) -> None:
-        self.pending.append(Pending(due, self.imposed, term))
+        self.pending.append(PlainObligation(due, self.imposed, term))
         self.imposed += 1
 
     def _change(self, name: str, args: tuple[Any, ...]) -> bool:
@@ -177,7 +181,7 @@ match_ = match  # `match` is also a word of the language inside `_carry_out`
 # -- the two side by side --------------------------------------------------------------------
 
 
-def difference(law: CompiledLaw, cases: Iterator[Case], rng: Random) -> tuple[int, str | None]:
+def difference(law: CompiledLaw, cases: Iterator[EventCase], rng: Random) -> tuple[int, str | None]:
     """Lead both through events while time passes; how many, and the first difference if any.
 
     Now and then the real one is stored and restored, which must make no difference.
@@ -185,10 +189,10 @@ def difference(law: CompiledLaw, cases: Iterator[Case], rng: Random) -> tuple[in
     first = next(cases)
     now = rng.randrange(100) * 500_000
     pending = [
-        Pending(now + rng.choice((0, 1, 400_000, 2_000_000, 90_000_000)), number, term)
+        PlainObligation(now + rng.choice((0, 1, 400_000, 2_000_000, 90_000_000)), number, term)
         for number, term in enumerate(first.obligations)
     ]
-    plain = Plain(law, first.state, pending)
+    plain = PlainMembership(law, first.state, pending)
     real = Membership.restore(law, _snapshot(law, first.state, pending))
     story: list[str] = [f"state {first.state}", f"pending {pending}"]
     count = 0
@@ -211,13 +215,15 @@ def difference(law: CompiledLaw, cases: Iterator[Case], rng: Random) -> tuple[in
     return count, None
 
 
-def _snapshot(law: CompiledLaw, state: tuple[Term, ...], pending: list[Pending]) -> Snapshot:
+def _snapshot(
+    law: CompiledLaw, state: tuple[Term, ...], pending: list[PlainObligation]
+) -> Snapshot:
     places = tuple(enumerate(state))
     obligations = tuple([(one.number, one.term, one.due) for one in pending])
     return Snapshot(HOME, law.hash, 0, len(places), len(obligations), places, obligations, False)
 
 
-def _soon(law: CompiledLaw, plain: Plain, event: Event, now: int) -> bool:
+def _soon(law: CompiledLaw, plain: PlainMembership, event: Event, now: int) -> bool:
     obligations = Bag(one.term for one in plain.pending)
     units = [UNITS_MAX - PROBE_UNITS]
     try:
@@ -237,7 +243,7 @@ def _told(member: Membership, effects: list[Effect]) -> list[Any]:
             one = effect.ruling
             state, _ = member.before(one.seq)
             rest = (one.operations, one.unmet, one.stopped, one.due_at, list(state))
-            found.append(Told(one.event, one.rule, *rest))
+            found.append(PlainRuling(one.event, one.rule, *rest))
         else:
             found.append(effect)
     return found
@@ -248,7 +254,7 @@ def _alike_all(one: list[Any], two: list[Any]) -> bool:
 
 
 def _alike(one: Any, two: Any) -> bool:
-    if not isinstance(one, Told) or not isinstance(two, Told):
+    if not isinstance(one, PlainRuling) or not isinstance(two, PlainRuling):
         return type(one) is type(two) and all(
             same(getattr(one, name), getattr(two, name)) for name in one.__struct_fields__
         )
@@ -262,7 +268,7 @@ def _alike(one: Any, two: Any) -> bool:
     )
 
 
-def _same_members(real: Membership, plain: Plain) -> bool:
+def _same_members(real: Membership, plain: PlainMembership) -> bool:
     pending = [(one.due, one.term) for one in sorted(plain.pending)]
     return (
         real.ended == plain.ended

@@ -38,7 +38,7 @@ from nomospace.law.tree import (
     Variable,
 )
 from nomospace.terms import Term
-from nomospace_lab.testing.generate import LAW_NAME, Case
+from nomospace_lab.testing.generate import LAW_NAME, EventCase
 
 TRIES_MAX: Final = 2_000
 
@@ -48,7 +48,7 @@ class Small:
     """A law and a case on the way to being small."""
 
     clauses: tuple[Rule | Clause, ...]
-    case: Case
+    case: EventCase
 
     @property
     def text(self) -> str:
@@ -57,7 +57,9 @@ class Small:
         return "\n".join(lines) + "\n"
 
 
-def shrink(law: LawTree, case: Case, fails: Callable[[str, Case], bool]) -> tuple[str, Case]:
+def shrink(
+    law: LawTree, case: EventCase, fails: Callable[[str, EventCase], bool]
+) -> tuple[str, EventCase]:
     """The smallest law and case found for which `fails` still says yes."""
     helpers = [clause for clauses in law.helpers.values() for clause in clauses]
     best = Small((*law.rules, *helpers), case)

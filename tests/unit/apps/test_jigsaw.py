@@ -11,7 +11,7 @@ import pytest
 from nomospace_lab.apps.jigsaw import properties
 from nomospace_lab.apps.jigsaw.player import Player
 from nomospace_lab.apps.jigsaw.properties import LOOKED
-from nomospace_lab.apps.jigsaw.puzzle import Part, Piece, Puzzle, Tray, merged
+from nomospace_lab.apps.jigsaw.puzzle import Piece, Puzzle, Tray, TrayPiece, merged
 from nomospace_lab.apps.jigsaw.world import Table, build
 from nomospace_lab.sim import Happening, History
 from nomospace_lab.sim.observed import ANSWERED, ASKED, VIEW
@@ -128,7 +128,7 @@ def test_a_spoilt_history_is_caught(
 
 
 def test_a_player_who_does_not_put_back_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def assemble(self: Player, one: Part, other: Part) -> bool:
+    async def assemble(self: Player, one: TrayPiece, other: TrayPiece) -> bool:
         first, second = await self._pick_up(one), await self._pick_up(other)
         if first is None or second is None:
             return False
@@ -152,7 +152,7 @@ def test_trays_end_alike_whatever_the_order_of_the_news() -> None:
         tray = Tray(puzzle)
         for piece, holder in order:
             tray.update(piece, holder)
-        assert tray.parts() == [Part(Piece(2, (0, 1, 2), 3), "c@z")]
+        assert tray.parts() == [TrayPiece(Piece(2, (0, 1, 2), 3), "c@z")]
         assert tray.complete
 
 

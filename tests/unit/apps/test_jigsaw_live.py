@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from nomospace_lab.apps.jigsaw.live import SEATS_MAX, SeatTaken, Table, TableFull
+from nomospace_lab.apps.jigsaw.live import SEATS_MAX, LiveTable, SeatTaken, TableFull
 from nomospace_lab.apps.jigsaw.puzzle import Puzzle
 from nomospace_lab.cli.venue import InProcess
 from nomospace_lab.testing.loop import run
@@ -21,8 +21,8 @@ async def until(true: Callable[[], object]) -> None:
             await asyncio.sleep(0.05)
 
 
-async def table(width: int = 2, height: int = 1) -> Table:
-    found = Table(InProcess(), puzzle=Puzzle(width, height))
+async def table(width: int = 2, height: int = 1) -> LiveTable:
+    found = LiveTable(InProcess(), puzzle=Puzzle(width, height))
     await found.start()
     return found
 

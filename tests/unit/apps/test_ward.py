@@ -27,7 +27,7 @@ from nomospace_lab.apps.hospital.cast import (
     WARDS,
     Duty,
 )
-from nomospace_lab.apps.hospital.ward import Hospital, NoSuchWard, StillComing
+from nomospace_lab.apps.hospital.ward import HospitalWards, NoSuchWard, StillComing
 
 HOME, OTHER, THIRD = WARDS
 PLAY_S = 30.0
@@ -35,9 +35,9 @@ TRIES = 50
 
 
 @asynccontextmanager
-async def hospital(folder: Path | None = None) -> AsyncIterator[tuple[Hospital, Together]]:
+async def hospital(folder: Path | None = None) -> AsyncIterator[tuple[HospitalWards, Together]]:
     async with Together(list(WARDS), folder) as hosts:
-        one = Hospital(hosts)
+        one = HospitalWards(hosts)
         await one.start()
         try:
             yield one, hosts
@@ -157,7 +157,7 @@ def test_the_rogue_can_be_switched_off() -> None:
     play(story())
 
 
-async def followed_directly(one: Hospital) -> None:
+async def followed_directly(one: HospitalWards) -> None:
     """Where the assistant is becomes known, and the next message goes there at once."""
     for _ in range(TRIES):
         direct = await one.message_assistant()
@@ -230,7 +230,7 @@ def test_it_goes_on_where_it_was_left(tmp_path: Path) -> None:
 def test_whoever_comes_too_early_is_told_so() -> None:
     async def story() -> None:
         async with Together(list(WARDS)) as hosts:
-            one = Hospital(hosts)
+            one = HospitalWards(hosts)
             assert [place.title for place in one.floor()] == list(WARDS.values())
             assert one.samples() == []
             assert not one.rogue_on

@@ -8,7 +8,7 @@ import pytest
 import nomospace_lab.bench as room
 from nomospace.cli import main
 from nomospace.errors import Bug
-from nomospace_lab.bench import Row, Run, bench, benches
+from nomospace_lab.bench import BenchRow, BenchRun, bench, benches
 from nomospace_lab.bench.report import ahead_of_peers, at_most, information, times_floor
 
 
@@ -17,9 +17,9 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "_registry", dict(benches()))
 
     @bench("tiny", "two figures that need no clock")
-    def measure(run: Run) -> Iterator[Row]:
+    def measure(run: BenchRun) -> Iterator[BenchRow]:
         run.notes.append(f"{run.rounds} rounds")
-        yield Row(
+        yield BenchRow(
             what="a short thing",
             unit="µs",
             ours=0.4,
@@ -30,9 +30,9 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
             how="by decree",
         )
         if run.peers is None:
-            yield Row(what="a long thing", unit="ms", ours=1234.5, goal=at_most(60, "ms"))
+            yield BenchRow(what="a long thing", unit="ms", ours=1234.5, goal=at_most(60, "ms"))
             old = {"long ago": 99.0}
-            yield Row(what="history", unit="ms", ours=3.0, peers=old, goal=information())
+            yield BenchRow(what="history", unit="ms", ours=3.0, peers=old, goal=information())
 
 
 def test_json_is_one_object(capsys: pytest.CaptureFixture[str]) -> None:
@@ -95,5 +95,5 @@ def test_two_benches_of_one_name_are_a_bug() -> None:
     with pytest.raises(Bug, match="two benches are called 'tiny'"):
 
         @bench("tiny", "another")
-        def measure(run: Run) -> Iterator[Row]:
+        def measure(run: BenchRun) -> Iterator[BenchRow]:
             yield from ()

@@ -5,13 +5,13 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from nomospace_lab.bench import Run, find
+from nomospace_lab.bench import BenchRun, find
 from nomospace_lab.bench.run import BadScale
 
 
 @pytest.mark.slow
 def test_a_rogue_is_stopped_at_its_own_controller(tmp_path: Path) -> None:
-    run = Run(scale=0.01, plot=tmp_path)
+    run = BenchRun(scale=0.01, plot=tmp_path)
     report = find("informer").report(run)
     rows = {row.what: row for row in report.rows}
     trips = [row for what, row in rows.items() if "round trip beside a rogue" in what]
@@ -36,4 +36,4 @@ def test_a_rogue_is_stopped_at_its_own_controller(tmp_path: Path) -> None:
 @pytest.mark.parametrize("scale", [0.0, 0.001, 1.5, float("nan")])
 def test_scales_that_cannot_be_run(scale: float) -> None:
     with pytest.raises(BadScale):
-        Run(scale=scale)
+        BenchRun(scale=scale)

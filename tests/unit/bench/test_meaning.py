@@ -5,29 +5,29 @@ from __future__ import annotations
 import pytest
 
 from nomospace_lab.bench.peers.meanings import OXIGRAPH, RDFLIB
-from nomospace_lab.bench.report import Row
-from nomospace_lab.bench.run import Run, UnknownPeer
+from nomospace_lab.bench.report import BenchRow
+from nomospace_lab.bench.run import BenchRun, UnknownPeer
 from nomospace_lab.bench.suites import meaning, meaning_kept
 
 
 def test_a_contest_has_those_of_its_peers_that_were_asked_for() -> None:
     both = (OXIGRAPH, RDFLIB)
-    assert meaning._among(Run(), both).peers == ("pyoxigraph", "rdflib")
-    assert meaning._among(Run(peers=("rdflib",)), both).peers == ("rdflib",)
-    assert meaning._among(Run(peers=("rdflib",)), (OXIGRAPH,)).peers == ()
+    assert meaning._among(BenchRun(), both).peers == ("pyoxigraph", "rdflib")
+    assert meaning._among(BenchRun(peers=("rdflib",)), both).peers == ("rdflib",)
+    assert meaning._among(BenchRun(peers=("rdflib",)), (OXIGRAPH,)).peers == ()
     with pytest.raises(UnknownPeer):
-        meaning._among(Run(peers=("abacus",)), both)
+        meaning._among(BenchRun(peers=("abacus",)), both)
 
 
 def test_times_faster_than_every_peer_that_was_measured() -> None:
     goal = meaning.at_least_times_faster(3)
-    row = Row(what="x", unit="ms", ours=10.0, goal=goal, peers={"a": 30.0, "b": None})
+    row = BenchRow(what="x", unit="ms", ours=10.0, goal=goal, peers={"a": 30.0, "b": None})
     assert row.met
-    assert not Row(what="x", unit="ms", ours=10.0, goal=goal, peers={"a": 29.0}).met
+    assert not BenchRow(what="x", unit="ms", ours=10.0, goal=goal, peers={"a": 29.0}).met
 
 
 def test_the_row_about_kept_tables() -> None:
-    run = Run(rounds=1, quick=True)
+    run = BenchRun(rounds=1, quick=True)
     (row,) = meaning_kept.kept(run, meaning.facts(60), meaning.ONE, meaning._timed)
     assert row.ours is not None
     assert row.floor is not None

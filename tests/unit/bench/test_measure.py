@@ -5,7 +5,7 @@ import pytest
 from nomospace_lab.bench.measure import interleave, stopwatch
 from nomospace_lab.bench.peers.decisions import CASES, floor
 from nomospace_lab.bench.peers.harness import answers, decisions
-from nomospace_lab.bench.run import BadRounds, Run
+from nomospace_lab.bench.run import BadRounds, BenchRun
 
 
 def test_contestants_take_turns_and_the_best_of_each_counts() -> None:
@@ -52,9 +52,9 @@ def test_the_floor_gives_the_right_answers_and_can_be_timed() -> None:
 @pytest.mark.parametrize("rounds", [0, -1, 1001])
 def test_rounds_have_limits(rounds: int) -> None:
     with pytest.raises(BadRounds, match="1 to 1,000"):
-        Run(rounds=rounds)
+        BenchRun(rounds=rounds)
 
 
 def test_a_quick_run_is_short() -> None:
-    assert Run(rounds=50, quick=True).rounds == 3
-    assert Run(rounds=2, quick=True).rounds == 2
+    assert BenchRun(rounds=50, quick=True).rounds == 3
+    assert BenchRun(rounds=2, quick=True).rounds == 2

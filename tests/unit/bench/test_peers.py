@@ -13,9 +13,9 @@ from nomospace_lab.bench.peers import install as installing
 from nomospace_lab.bench.peers.child import Child
 from nomospace_lab.bench.peers.decisions import CASES, PEERS
 from nomospace_lab.bench.peers.entrants import entrants
-from nomospace_lab.bench.peers.install import Peer, PeerMissing, cache_folder, install
+from nomospace_lab.bench.peers.install import PeerMissing, PeerPackage, cache_folder, install
 from nomospace_lab.bench.peers.servers import postgres_programs
-from nomospace_lab.bench.run import Run, UnknownPeer
+from nomospace_lab.bench.run import BenchRun, UnknownPeer
 
 RIGHT = [right for _, right in CASES]
 REQUESTS = [case for case, _ in CASES]
@@ -37,12 +37,12 @@ def member(blocked):
 """
 
 
-def peer(folder: Path, driver: str, engine: str = ENGINE) -> Peer:
+def peer(folder: Path, driver: str, engine: str = ENGINE) -> PeerPackage:
     """A peer whose package lies in `folder`, as an installation would leave it."""
     (folder / "engine.py").write_text(engine)
     path = folder / "driver.py"
     path.write_text(driver)
-    return Peer(name="engine", version="1", driver=path)
+    return PeerPackage(name="engine", version="1", driver=path)
 
 
 def test_a_child_answers_and_is_timed_by_the_same_loop(tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_a_child_that_never_answers_is_given_up(
 
 
 def test_a_peer_that_lacks_something_is_missing_with_the_remedy(tmp_path: Path) -> None:
-    lacking = Peer(
+    lacking = PeerPackage(
         name="engine",
         version="1",
         driver=tmp_path,
@@ -107,7 +107,7 @@ def test_a_failed_installation_leaves_nothing_and_says_what_the_installer_said(
         "import sys; sys.stderr.write('fetching\\nERROR: no such version\\nnote: x\\n'); exit(1)"
     )
     monkeypatch.setattr(installing, "_installer", lambda _peer: [sys.executable, "-c", script])
-    wanted = Peer(name="engine", version="9", driver=tmp_path)
+    wanted = PeerPackage(name="engine", version="9", driver=tmp_path)
     said: list[str] = []
     with pytest.raises(PeerMissing, match="installing it failed: ERROR: no such version"):
         install(wanted, tmp_path / "cache", said.append)
@@ -120,7 +120,7 @@ def test_an_installation_is_kept_and_not_made_twice(
 ) -> None:
     script = "import sys, pathlib; pathlib.Path(sys.argv[2]).mkdir()"
     monkeypatch.setattr(installing, "_installer", lambda _peer: [sys.executable, "-c", script])
-    wanted = Peer(name="engine", version="1", driver=tmp_path)
+    wanted = PeerPackage(name="engine", version="1", driver=tmp_path)
     said: list[str] = []
     first = install(wanted, tmp_path, said.append)
     assert install(wanted, tmp_path, said.append) == first
@@ -137,11 +137,14 @@ def test_the_cache_is_the_users(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 
 
 def test_peers_are_chosen_by_name() -> None:
-    assert [p.name for p in Run().wanted(PEERS)] == [p.name for p in PEERS]
-    assert Run(peers=()).wanted(PEERS) == []
-    assert [p.name for p in Run(peers=("regopy", "casbin")).wanted(PEERS)] == ["regopy", "casbin"]
+    assert [p.name for p in BenchRun().wanted(PEERS)] == [p.name for p in PEERS]
+    assert BenchRun(peers=()).wanted(PEERS) == []
+    assert [p.name for p in BenchRun(peers=("regopy", "casbin")).wanted(PEERS)] == [
+        "regopy",
+        "casbin",
+    ]
     with pytest.raises(UnknownPeer, match=r"no peer is called 'opa'; choose all, none, or some of"):
-        Run(peers=("opa",)).wanted(PEERS)
+        BenchRun(peers=("opa",)).wanted(PEERS)
 
 
 def test_every_peer_has_a_driver_that_only_needs_its_engine_when_it_runs() -> None:
@@ -169,15 +172,15 @@ def test_only_those_that_answer_rightly_are_timed(
         folder.mkdir()
         known.append(replace(peer(folder, body), name=name))
     lack = ("it needs a compiler", "run: apt-get install gcc")
-    known.append(Peer(name="absent", version="1", driver=tmp_path, needs=lambda: lack))
+    known.append(PeerPackage(name="absent", version="1", driver=tmp_path, needs=lambda: lack))
 
-    def installed(wanted: Peer, cache: Path, say: Callable[[str], None]) -> Path:
+    def installed(wanted: PeerPackage, cache: Path, say: Callable[[str], None]) -> Path:
         if wanted.name == "absent":
             return install(wanted, cache, say)
         return tmp_path / wanted.name
 
     monkeypatch.setattr("nomospace_lab.bench.peers.entrants.install", installed)
-    run = Run(rounds=2, quick=True, cache=tmp_path)
+    run = BenchRun(rounds=2, quick=True, cache=tmp_path)
     with entrants(run, known, CASES) as field:
         best = run.interleave(field.samples)
     figures = field.figures(best, per_ns=1)

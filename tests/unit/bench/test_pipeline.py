@@ -15,25 +15,25 @@ from nomospace.pipeline.jobs.match import MatchEngine, run_match
 from nomospace.pipeline.jobs.replay import Engine
 from nomospace.pipeline.jobs.session import NoSpark
 from nomospace_lab.bench.processes import PartFailed
-from nomospace_lab.bench.report import Row
-from nomospace_lab.bench.run import Run
+from nomospace_lab.bench.report import BenchRow
+from nomospace_lab.bench.run import BenchRun
 from nomospace_lab.bench.suites import pipeline, pipeline_data
 from nomospace_lab.cli.journal_make import write_journal
 from tests.unit.pipeline.made import AP, Journals
 
 
-def run_in(folder: Path) -> tuple[Run, list[str]]:
+def run_in(folder: Path) -> tuple[BenchRun, list[str]]:
     said: list[str] = []
-    return Run(cache=folder / "peers", say=said.append), said
+    return BenchRun(cache=folder / "peers", say=said.append), said
 
 
 def test_a_rate_is_judged_against_the_floor() -> None:
     goal = pipeline.at_least_rate(0.8)
-    assert Row(what="x", unit="s", ours=12.4, floor=10.0, goal=goal).met
-    assert not Row(what="x", unit="s", ours=12.6, floor=10.0, goal=goal).met
-    assert not Row(what="x", unit="s", ours=1.0, goal=goal).met
-    assert not pipeline._judged(Run(quick=True), goal).judged
-    assert pipeline._judged(Run(), goal) is goal
+    assert BenchRow(what="x", unit="s", ours=12.4, floor=10.0, goal=goal).met
+    assert not BenchRow(what="x", unit="s", ours=12.6, floor=10.0, goal=goal).met
+    assert not BenchRow(what="x", unit="s", ours=1.0, goal=goal).met
+    assert not pipeline._judged(BenchRun(quick=True), goal).judged
+    assert pipeline._judged(BenchRun(), goal) is goal
 
 
 def test_without_spark_it_says_so_before_any_journal_is_made(
@@ -46,7 +46,7 @@ def test_without_spark_it_says_so_before_any_journal_is_made(
     assert main(["bench", "pipeline", "--quick"]) != 0
     assert "pip install 'nomospace[spark]'" in " ".join(capsys.readouterr().err.split())
     with pytest.raises(NoSpark):
-        next(iter(pipeline.pipeline(Run(quick=True))))  # also for who does not use the command
+        next(iter(pipeline.pipeline(BenchRun(quick=True))))  # also for who does not use the command
     assert made == []
 
 

@@ -3,9 +3,9 @@
 import pytest
 
 from nomospace_lab.bench.report import (
+    BenchReport,
+    BenchRow,
     Goal,
-    Report,
-    Row,
     ahead_of_peers,
     at_most,
     information,
@@ -19,8 +19,8 @@ def row(
     ours: float | None = 30.0,
     floor: float | None = 10.0,
     peers: dict[str, float | None] | None = None,
-) -> Row:
-    return Row(what="a call", unit="ns", ours=ours, floor=floor, peers=peers or {}, goal=goal)
+) -> BenchRow:
+    return BenchRow(what="a call", unit="ns", ours=ours, floor=floor, peers=peers or {}, goal=goal)
 
 
 @pytest.mark.parametrize(("limit", "met"), [(2.9, False), (3.0, True), (4.0, True)])
@@ -69,7 +69,7 @@ def test_a_peers_ratio_is_to_ours() -> None:
 
 
 def test_the_json_has_the_promised_shape() -> None:
-    first = Row(
+    first = BenchRow(
         what="a call",
         unit="ns",
         ours=30.04321,
@@ -79,7 +79,7 @@ def test_the_json_has_the_promised_shape() -> None:
         goal=times_floor(6),
         how="ten times",
     )
-    report = Report("calls", {"cores": 2}, (first, row(at_most(1, "ns"))), ("a note",))
+    report = BenchReport("calls", {"cores": 2}, (first, row(at_most(1, "ns"))), ("a note",))
     assert not report.met
     assert report.as_json() == {
         "name": "calls",

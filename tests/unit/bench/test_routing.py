@@ -5,7 +5,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from nomospace_lab.bench import Run, find
+from nomospace_lab.bench import BenchRun, find
 from nomospace_lab.bench.plots import lines
 from nomospace_lab.bench.suites import routing
 
@@ -21,7 +21,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("small")
 def test_its_rows_goals_and_plot(tmp_path: Path) -> None:
-    run = Run(quick=True, rounds=1, plot=tmp_path)
+    run = BenchRun(quick=True, rounds=1, plot=tmp_path)
     report = find("routing").report(run)
     rows = {row.what: row for row in report.rows}
     for words in COUNTED:

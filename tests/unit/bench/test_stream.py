@@ -8,7 +8,7 @@ import pytest
 
 from nomospace.errors import Bug
 from nomospace_lab.bench import find
-from nomospace_lab.bench.run import Run
+from nomospace_lab.bench.run import BenchRun
 from nomospace_lab.bench.suites import stream
 
 
@@ -16,7 +16,7 @@ def test_rows_of_a_quick_look(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stream, "STATES_QUICK", (600, 700))
     monkeypatch.setattr(stream, "BATCHES_QUICK", 2)
     said: list[str] = []
-    report = find("stream").report(Run(quick=True, say=said.append))
+    report = find("stream").report(BenchRun(quick=True, say=said.append))
     assert [row.what for row in report.rows] == [
         "a batch of 100 tuples, 600 kept",
         "the first batch after a start, 600 kept",

@@ -7,12 +7,12 @@ from nomospace.law import CompiledLaw, load
 from nomospace.law.prelude import MESSAGES_MAX
 from nomospace.scenarios.community import (
     CAUSED_MAX,
-    AlreadyMember,
     Community,
+    CommunityRuling,
     Deliver,
     Event,
-    Happening,
     Runaway,
+    StateTooLate,
     TimeBack,
     arrived,
 )
@@ -25,12 +25,14 @@ def law(text: str) -> CompiledLaw:
     return load(f"law(l). {text}")
 
 
-def told(happenings: list[Happening]) -> list[tuple[int, str, str]]:
+def told(happenings: list[CommunityRuling]) -> list[tuple[int, str, str]]:
     """Time, home and event of each ruling."""
     return [(h.ruling.at, h.ruling.home, show(h.ruling.event.term)) for h in happenings]
 
 
-def say(world: Community, home: str, message: str, to: str = "x", at: int = 0) -> list[Happening]:
+def say(
+    world: Community, home: str, message: str, to: str = "x", at: int = 0
+) -> list[CommunityRuling]:
     return list(world.tell(home, sent(home, term(message), to), at=at))
 
 
@@ -107,7 +109,7 @@ def test_a_starting_state_comes_before_the_first_event() -> None:
     world = Community(law("initialCS([x]). sent(_, _, _) :- do(forward)."))
     world.set_state("a", ("y",))
     assert [h.state for h in say(world, "a", "hi", to="b")] == [("y",), ("x",)]
-    with pytest.raises(AlreadyMember, match="b has had its first event"):
+    with pytest.raises(StateTooLate, match="b has had its first event"):
         world.set_state("b", ())
 
 
@@ -123,7 +125,7 @@ def test_one_event_may_cause_ten_thousand_and_no_more(more: int) -> None:
         )
     )
     event = Event("sent", ("a@w", "go", tuple(f"b{n}@w" for n in range(MESSAGES_MAX))))
-    seen: list[Happening] = []
+    seen: list[CommunityRuling] = []
     if not more:
         seen.extend(world.tell("a@w", event, at=0))
     else:
@@ -144,7 +146,7 @@ def test_one_event_may_cause_ten_thousand_and_no_more(more: int) -> None:
     ],
 )
 def test_events_that_cause_each_other_without_end_are_stopped(rules: str) -> None:
-    seen: list[Happening] = []
+    seen: list[CommunityRuling] = []
     with pytest.raises(Runaway):
         seen.extend(Community(law(rules)).tell("a", sent("a", "go", "x"), at=0))
     assert len(seen) == 1 + CAUSED_MAX

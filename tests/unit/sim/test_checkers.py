@@ -9,7 +9,7 @@ import pytest
 from nomospace.control import Membership, arrived, sent
 from nomospace.law import load
 from nomospace.terms import t
-from nomospace_lab.sim import START_US, Agent, Checker, Crash, Happening, Verdict, World
+from nomospace_lab.sim import START_US, Checker, Crash, Happening, Verdict, World, WorldAgent
 from nomospace_lab.sim.checkers.messages import (
     arrivals_were_sent,
     orders_are_carried_out,
@@ -38,7 +38,7 @@ LAW = load(
 OTHER = load("law(other). sent(X, M, Y) :- do(forward). arrived(X, M, Y) :- do(deliver).")
 
 
-def say(agent: Agent, message: object, to: str) -> None:
+def say(agent: WorldAgent, message: object, to: str) -> None:
     agent.me.send(message, to)
 
 

@@ -1,8 +1,8 @@
-from nomospace_lab.sim import Clock
+from nomospace_lab.sim import VirtualClock
 
 
 def test_time_jumps_to_what_is_due_next() -> None:
-    clock = Clock(start_us=5)
+    clock = VirtualClock(start_us=5)
     seen: list[tuple[int, str]] = []
     clock.at(1_000_000_000, lambda: seen.append((clock.now, "late")))
     clock.at(20, lambda: seen.append((clock.now, "early")))
@@ -14,7 +14,7 @@ def test_time_jumps_to_what_is_due_next() -> None:
 
 
 def test_what_falls_on_one_instant_keeps_its_order() -> None:
-    clock = Clock(start_us=0)
+    clock = VirtualClock(start_us=0)
     seen: list[str] = []
     for name in "dacb":
         clock.at(7, seen.append, name)
@@ -24,14 +24,14 @@ def test_what_falls_on_one_instant_keeps_its_order() -> None:
 
 
 def test_an_act_for_the_past_happens_now_and_time_never_goes_back() -> None:
-    clock = Clock(start_us=100)
+    clock = VirtualClock(start_us=100)
     clock.at(10, lambda: None)
     assert clock.step()
     assert clock.now == 100
 
 
 def test_an_act_may_arrange_another_for_the_same_instant() -> None:
-    clock = Clock(start_us=0)
+    clock = VirtualClock(start_us=0)
     seen: list[str] = []
 
     def first() -> None:

@@ -3,7 +3,7 @@ from random import Random
 import pytest
 
 from nomospace.law import load
-from nomospace_lab.sim import START_US, Agent, Crash, Cut, Link, Storm, World, schedule
+from nomospace_lab.sim import START_US, Crash, Cut, Link, Storm, World, WorldAgent, schedule
 from nomospace_lab.sim.clock import SECOND_US
 from nomospace_lab.sim.history import CRASHED, CUT, HEALED, RESTARTED
 
@@ -44,7 +44,7 @@ def test_after_two_storms_the_weather_is_fair_again() -> None:
 def test_the_crashes_do_happen_and_all_is_whole_after_the_healing(seed: int) -> None:
     world = World(seed)
     for host in HOSTS:
-        world.join(f"ann@{host}", OPEN, Agent)
+        world.join(f"ann@{host}", OPEN, WorldAgent)
     world.trouble(from_s=0, heal_s=END_S)
     world.run()
     assert world.quiet

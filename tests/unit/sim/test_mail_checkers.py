@@ -22,7 +22,16 @@ from nomospace_lab.sim.checkers.mail import (
 )
 from nomospace_lab.sim.federation import Sites
 from nomospace_lab.sim.history import CRASHED, RESTARTED, RULED
-from nomospace_lab.sim.observed import ANSWERED, ASKED, CAME, FROZE, LEFT, THAWED, Answered, Asked
+from nomospace_lab.sim.observed import (
+    ANSWERED,
+    ASKED,
+    CAME,
+    FROZE,
+    LEFT,
+    THAWED,
+    Answered,
+    ObservedCall,
+)
 
 ANN, BOB = "ann@a", "bob@b"
 JOB = Seek("jobs", TAKE, Template.of(("job", ANY)))
@@ -56,7 +65,7 @@ class Told:
         self.rule(100 + number, ANN, Event("exception", (operation, why)))
 
     def ask(self, at: int, op: int, request: Any, *, who: str = ANN, host: str = "a") -> None:
-        self.add(at, ASKED, who, Asked(op, host, request))
+        self.add(at, ASKED, who, ObservedCall(op, host, request))
 
     def answer(self, at: int, op: int, value: Any = None, error: Any = None) -> None:
         self.add(at, ANSWERED, ANN, Answered(op, "a", value, error))

@@ -63,8 +63,8 @@ from nomospace_lab.sim.observed import (
     UNTOLD,
     VIEW,
     Answered,
-    Asked,
-    Fired,
+    ObservedCall,
+    ObservedFiring,
     Viewed,
 )
 from nomospace_lab.sim.simulation import START_US
@@ -95,7 +95,7 @@ class Tale:
     def ask(self, agent: str, request: Request, *, round: int = 0, wait_s: float = 60) -> int:
         self.ops += 1
         self.op_of[self.ops] = (agent, HOMES[agent])
-        self.add(ASKED, agent, Asked(self.ops, HOMES[agent], request, round), wait_s)
+        self.add(ASKED, agent, ObservedCall(self.ops, HOMES[agent], request, round), wait_s)
         return self.ops
 
     def answer(self, op: int, value: Any = None, *, told: bool = True, wait_s: float = 1) -> None:
@@ -120,7 +120,7 @@ class Tale:
             self.did(agent, Seek("jobs", READ_ALL, ALL, at=agent), held, round=round)
 
     def fire(self, agent: str, reaction: str, found: Found) -> None:
-        self.add(FIRED, agent, Fired(HOMES[agent], reaction, found, "weak"))
+        self.add(FIRED, agent, ObservedFiring(HOMES[agent], reaction, found, "weak"))
 
     def answers(self, check: Checker) -> str:
         verdict = check(self.world)

@@ -2,7 +2,15 @@ import pytest
 
 from nomospace.law import load
 from nomospace.terms import Compound, Term, t
-from nomospace_lab.sim import START_US, Agent, Certificate, Crash, Link, Me, World
+from nomospace_lab.sim import (
+    START_US,
+    Crash,
+    Link,
+    ProgramContext,
+    World,
+    WorldAgent,
+    WorldCertificate,
+)
 from nomospace_lab.sim.clock import MINUTE_US, SECOND_US
 from nomospace_lab.sim.faults import Fault
 from nomospace_lab.sim.history import BARRED, CRASHED, DELIVERED, LOST, REPEATED, RULED, SENT
@@ -24,10 +32,10 @@ DUTIES = load(
 )
 
 
-class Ear(Agent):
+class Ear(WorldAgent):
     """Remembers what it was told, on disk and off."""
 
-    def __init__(self, me: Me) -> None:
+    def __init__(self, me: ProgramContext) -> None:
         super().__init__(me)
         self.heard: list[Term] = []
 
@@ -36,7 +44,7 @@ class Ear(Agent):
         self.me.memory.setdefault("heard", []).append(message)
 
 
-def say(agent: Agent, message: Term, to: str) -> None:
+def say(agent: WorldAgent, message: Term, to: str) -> None:
     agent.me.send(message, to)
 
 
@@ -182,7 +190,7 @@ def test_programs_forget_what_is_not_on_disk() -> None:
 def test_timers_of_a_crashed_host_do_not_go_off() -> None:
     world = two(faults=(Crash(START_US + 10 * SECOND_US, "x", SECOND_US),))
 
-    def wait(agent: Agent) -> None:
+    def wait(agent: WorldAgent) -> None:
         agent.me.after(30, lambda: agent.me.send(t.say("from the dead"), "bob@y"))
 
     world.act(1, "ann@x", wait)
@@ -193,7 +201,7 @@ def test_timers_of_a_crashed_host_do_not_go_off() -> None:
 def test_only_certificates_that_were_issued_count() -> None:
     world = two()
     real = world.issue("admin", "ann@x", t.role("chief"))
-    forged = Certificate("admin", "bob@y", (t.role("chief"),))
+    forged = WorldCertificate("admin", "bob@y", (t.role("chief"),))
     unknown = world.issue("nobody", "bob@y", t.role("chief"))
     for id, shown in (("ann@x", real), ("bob@y", forged), ("bob@y", unknown)):
         world.act(1, id, lambda agent, shown: agent.me.present(shown), shown)

@@ -7,8 +7,8 @@ from random import Random
 import pytest
 
 from nomospace_lab.testing.costly import (
-    Case,
-    Search,
+    CostlyCase,
+    CostSearch,
     Spent,
     cases,
     climb,
@@ -25,7 +25,7 @@ def _work(size: int) -> Spent:
     return Spent(size)
 
 
-FAKE = Case(
+FAKE = CostlyCase(
     "fake",
     make=lambda rng: rng.randint(1, 10),
     mutate=lambda rng, size: min(120, size + rng.randint(1, 40)),
@@ -73,7 +73,7 @@ def test_there_is_a_search_for_every_kind_of_work() -> None:
 def test_each_kind_makes_and_changes_inputs_that_can_be_measured(name: str) -> None:
     kind, rng = cases()[name], Random(4)
     made = kind.mutate(rng, kind.make(rng))
-    search = Search(kind)
+    search = CostSearch(kind)
     search.add(measure(kind, made, 1, memory=False), made)
     assert search.worst[0][0].price >= 0
     assert search.worst[0][0].slice_ns > 0

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from nomospace.meaning.ontology import Input, Operand
 from nomospace.terms.predicate import Literal
-from nomospace.terms.scanner import VALUES, Scanner, Word
+from nomospace.terms.scanner import VALUES, ScannedWord, Scanner
 from nomospace.terms.source import Span
 
 FORMULA_CHARS_MAX: Final = 4_000
@@ -125,7 +125,7 @@ class _Reader(Scanner):
         if self.here.kind != "end":
             raise self.unexpected("the end", help)
 
-    def word(self, wanted: str) -> Word:
+    def word(self, wanted: str) -> ScannedWord:
         if self.here.kind != "word":
             raise self.unexpected(wanted)
         return self.next()

@@ -43,7 +43,7 @@ from nomospace.node.services.web import (
     json_answer,
 )
 from nomospace.services.laws import HASH
-from nomospace.services.secretary import Change, Secretary, Settled
+from nomospace.services.secretary import AdmissionSettled, Change, Secretary
 from nomospace.terms import Term, show, term
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ class SecretaryService:
             path = None if self._folder is None else self._folder / law
             community = self._communities[law] = _Community(law, path)
         async with community.turn:
-            settled = Settled(closed, returns)
+            settled = AdmissionSettled(closed, returns)
             await community.change(None if community.secretary.settled == settled else settled)
         return community.secretary
 

@@ -76,14 +76,14 @@ class Talk:
 
 
 @dataclass(frozen=True, slots=True)
-class Go:
+class GoToSite:
     """An assistant goes to a site: its person summons it there, or it is delegated."""
 
     agent: str
     site: str
 
 
-Deed: TypeAlias = Talk | Go
+Deed: TypeAlias = Talk | GoToSite
 
 
 @dataclass
@@ -178,7 +178,7 @@ class Life:
             under_way.pop()
         return talk
 
-    def _next_move(self, agent: str) -> Go:
+    def _next_move(self, agent: str) -> GoToSite:
         """Mostly to another room of the department it is in; else elsewhere, or home from there."""
         rng, here = self.rng, self.where[agent]
         department = self.sites[here]
@@ -193,4 +193,4 @@ class Life:
             rooms = self._rooms[department]
             to = rooms[(rooms.index(here) + rng.randrange(1, len(rooms))) % len(rooms)]
         self.where[agent] = to
-        return Go(agent, to)
+        return GoToSite(agent, to)

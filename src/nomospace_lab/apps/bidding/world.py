@@ -19,7 +19,7 @@ from nomospace_lab.apps.governed import (
     CHANGES_MIN,
     CRASHES_MIN,
     GOVERNED,
-    Community,
+    GovernedWorld,
     field,
 )
 from nomospace_lab.sim.checkers import Verdict, no, unknown, yes
@@ -82,7 +82,7 @@ def bids_for(client: object, service: object = ANY) -> Template:
     return Template.of((t.offerFor(client, service), t.fee(ANY), t.provider(ANY), t.contact(ANY)))
 
 
-class Market:
+class BiddingMarket:
     """What clients and providers do."""
 
     def __init__(self, world: Sites, rng: Random) -> None:
@@ -295,12 +295,12 @@ def deals_are_made(world: Sites) -> Verdict:
 def build(seed: int) -> Sites:
     """A market on three hosts with its clients, providers, snoop and faults."""
     law = law_sb()
-    community = Community(seed, law, MARKET)
+    community = GovernedWorld(seed, law, MARKET)
     world, rng = community.world, community.rng
     community.hosts(*HOSTS)
     community.join(*CLIENTS, SNOOP, CERTIFIED)
     community.join(*PROVIDERS[:-1], args=("serviceProvider",))
-    market = Market(world, world.rng("market"))
+    market = BiddingMarket(world, world.rng("market"))
     community.act(1, world.certify, CERTIFIED, law, "admin", ROLE)
     for client in CLIENTS:
         for service in SERVICES:
@@ -328,7 +328,7 @@ def build(seed: int) -> Sites:
     return world
 
 
-def _doubt(community: Community, market: Market) -> None:
+def _doubt(community: GovernedWorld, market: BiddingMarket) -> None:
     """The role of a provider is revoked for a while, more than once, while it is at work."""
     world, law, rng = community.world, community.law, community.rng
     for begin_s in (8, 24):

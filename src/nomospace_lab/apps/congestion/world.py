@@ -14,7 +14,7 @@ from nomospace import laws
 from nomospace.law import CompiledLaw, load
 from nomospace.terms import Compound, Term, same, show, t
 from nomospace.terms.templates import ANY, Template
-from nomospace_lab.apps.governed import CALM_S, CHANGES_MIN, CRASHES_MIN, GOVERNED, Community
+from nomospace_lab.apps.governed import CALM_S, CHANGES_MIN, CRASHES_MIN, GOVERNED, GovernedWorld
 from nomospace_lab.sim.checkers import Verdict, no, yes
 from nomospace_lab.sim.checkers.facts import facts_of
 from nomospace_lab.sim.checkers.ruled import AT, forwards
@@ -55,7 +55,7 @@ def law_cc() -> CompiledLaw:
     return load(laws.text("cc"), "cc.law")
 
 
-class Clients:
+class CongestionClients:
     """Those who ask as fast as they can, and one who would set the pace itself."""
 
     def __init__(self, world: Sites, rng: Random) -> None:
@@ -203,11 +203,11 @@ def held_back_is_answered(world: Sites) -> Verdict:
 def build(seed: int) -> Sites:
     """A space on three hosts, its hasty clients, a cheat and faults."""
     law = law_cc()
-    community = Community(seed, law, SPACE)
+    community = GovernedWorld(seed, law, SPACE)
     world, rng = community.world, community.rng
     community.hosts(*HOSTS)
     community.join(*CLIENTS, CHEAT)
-    clients = Clients(world, world.rng("clients"))
+    clients = CongestionClients(world, world.rng("clients"))
     for client in CLIENTS:
         for _ in range(5):
             community.act(rng.uniform(2, HEAL_S), clients.burst, client, rng.randrange(1, 8))

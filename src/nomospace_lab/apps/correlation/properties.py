@@ -13,7 +13,7 @@ from nomospace_lab.sim.observed import ANSWERED, ASKED, UNTOLD
 from nomospace_lab.sim.requests import TAKE, TAKE_ALL, TAKE_NOWAIT, Found, Seek
 
 if TYPE_CHECKING:
-    from nomospace_lab.apps.correlation.world import Market
+    from nomospace_lab.apps.correlation.world import CorrelationMarket
 
 WROTE: Final = "wrote"  # who: a clerk; what: the car, and which of its papers
 SAW: Final = "saw"  # who: an auditor; what: Saw
@@ -51,7 +51,7 @@ def car_of(fields: tuple[Term, ...]) -> str:
     return str(next(field for field in fields if not isinstance(field, str)).args[1])
 
 
-class Taken(NamedTuple):
+class TakenAnswer(NamedTuple):
     """An answer to a take, told or lost with its program, and the call that it answers."""
 
     asked: Happening
@@ -59,7 +59,7 @@ class Taken(NamedTuple):
     found: Found
 
 
-def takings(world: Market) -> Iterator[Taken]:
+def takings(world: CorrelationMarket) -> Iterator[TakenAnswer]:
     """All that was taken for good, in order."""
     asked: dict[int, Happening] = {}
     for h in world.history.of(ASKED, ANSWERED, UNTOLD):
@@ -70,10 +70,10 @@ def takings(world: Market) -> Iterator[Taken]:
         elif h.what.op in asked and h.what.value:
             value = h.what.value
             for found in value if isinstance(value, tuple) else (value,):
-                yield Taken(asked[h.what.op], h, found)
+                yield TakenAnswer(asked[h.what.op], h, found)
 
 
-def taken_once(world: Market) -> Verdict:
+def taken_once(world: CorrelationMarket) -> Verdict:
     """No tuple is in two answers, in whichever host's space it lay."""
     name = "each tuple is in at most one taken answer"
     taken: dict[tuple[str, int], Happening] = {}
@@ -91,7 +91,7 @@ def taken_once(world: Market) -> Verdict:
     return yes(name, len(taken))
 
 
-def whole_answers(world: Market) -> Verdict:
+def whole_answers(world: CorrelationMarket) -> Verdict:
     """An answer has all papers of one car and of no other."""
     name = "an answer is of one car, and all of its papers"
     cases = 0
@@ -104,14 +104,14 @@ def whole_answers(world: Market) -> Verdict:
     return yes(name, cases)
 
 
-def none_half_taken(world: Market) -> Verdict:
+def none_half_taken(world: CorrelationMarket) -> Verdict:
     """In the end all papers of a car are in one answer, or all that were written lie there.
 
     So nothing is lost and nothing is there twice, whatever became of those who collected it. That
     holds for cars whose answer was lost in a crash, too.
     """
     name = "no set is half taken, and no paper is lost"
-    given: dict[str, list[Taken]] = {}
+    given: dict[str, list[TakenAnswer]] = {}
     for one in takings(world):
         given.setdefault(car_of(one.found.fields), []).append(one)
     there: dict[str, list[str]] = {}
@@ -130,13 +130,13 @@ def none_half_taken(world: Market) -> Verdict:
     return yes(name, len(world.papers))
 
 
-def _last_looks(world: Market) -> list[Happening]:
+def _last_looks(world: CorrelationMarket) -> list[Happening]:
     """The last look into each host, if that was when all had come to rest."""
     looks = {h.what.host: h for h in world.history.of(SAW) if h.what.asked >= world.rest_at}
     return list(looks.values())
 
 
-def all_are_served(world: Market) -> Verdict:
+def all_are_served(world: CorrelationMarket) -> Verdict:
     """Dealers wait on every host when all is healed, so in the end all whole sets are taken."""
     name = "whoever waits for a set that is there is served"
     taken = {car_of(one.found.fields) for one in takings(world)}
@@ -154,7 +154,7 @@ def all_are_served(world: Market) -> Verdict:
     return yes(name, cases)
 
 
-def wakes_with_the_last(world: Market) -> Verdict:
+def wakes_with_the_last(world: CorrelationMarket) -> Verdict:
     """In the calm a set is taken as soon as its last tuple is there, wherever that is written."""
     name = "a waiting take wakes when the last tuple of its set comes"
     whole: dict[str, Happening] = {}
@@ -173,7 +173,7 @@ def wakes_with_the_last(world: Market) -> Verdict:
     return yes(name, cases)
 
 
-def was_hard(world: Market) -> Verdict:
+def was_hard(world: CorrelationMarket) -> Verdict:
     """Hosts crashed in the middle of it, and sets were taken that lay on several hosts."""
     name = "hosts crashed, and sets were collected across hosts"
     crashes = len(list(world.history.of(CRASHED)))

@@ -65,7 +65,7 @@ class _Unwanted(Exception):
     """What was borrowed goes back."""
 
 
-class Market(Game):
+class CorrelationMarket(Game):
     """A market of three hosts."""
 
     def __init__(self, seed: int, *, link: Link | None = None) -> None:
@@ -224,6 +224,6 @@ def _faults(rng: Random) -> list[Fault]:
     ),
     everywhere=(),
 )
-def build(seed: int) -> Market:
+def build(seed: int) -> CorrelationMarket:
     """A market with a few dozen cars."""
-    return Market(seed, link=Link(delay_max_us=DELAY_MAX_US, loss=0.01, repeats=0.01))
+    return CorrelationMarket(seed, link=Link(delay_max_us=DELAY_MAX_US, loss=0.01, repeats=0.01))

@@ -46,7 +46,7 @@ LEASE_S: Final = (1.0, 12.0)
 TTL_S: Final = (3.0, 40.0)
 
 
-class Clients:
+class FederationClients:
     """All agents of a world and what they do next."""
 
     def __init__(self, world: Sites, rng: Random) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from random import Random
 from typing import Final
 
-from nomospace_lab.apps.federation.clients import WIDTH, Clients
+from nomospace_lab.apps.federation.clients import WIDTH, FederationClients
 from nomospace_lab.sim.checkers.engaging import (
     hosts_stand_still,
     system_lists_everything,
@@ -189,7 +189,7 @@ def build(seed: int) -> Sites:
     for a, b in shape(rng.choice(SHAPES), hosts, rng):
         world.connect(a, b)
 
-    clients = Clients(world, world.rng("clients"))
+    clients = FederationClients(world, world.rng("clients"))
     world.glimpsed = clients.spaces
     for host in hosts:
         clients.settle(f"keeper@{host}", host)

@@ -72,7 +72,7 @@ def _us(at_s: float) -> int:
     return START_US + int(at_s * SECOND_US)
 
 
-class People:
+class ForgetfulPeople:
     """One agent at each host, and what they give each other."""
 
     def __init__(self, world: Sites, rng: Random) -> None:
@@ -189,7 +189,7 @@ def build(seed: int) -> Sites:
             world.connect(a, b)
     world.network.fair = world.network.usual = Link(loss=0.02, repeats=0.02)
 
-    people = People(world, world.rng("people"))
+    people = ForgetfulPeople(world, world.rng("people"))
     world.on_restart = people.begin_again
     for _ in range(NOTES):
         world.at(_us(rng.uniform(0.5, HEAL_S)), people.write_somebody)

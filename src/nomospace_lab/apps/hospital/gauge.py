@@ -99,7 +99,7 @@ class Monitor:
         return self._last_s * 1000
 
 
-class Rogue:
+class RogueGauge:
     """Publishes far more than anybody should, for a minute at a time."""
 
     def __init__(self, member: Membership) -> None:
@@ -168,7 +168,7 @@ class Rogue:
 class Gauge:
     """What the chart shows: a ring of samples."""
 
-    def __init__(self, monitor: Monitor, rogue: Rogue, clock: Callable[[], int]) -> None:
+    def __init__(self, monitor: Monitor, rogue: RogueGauge, clock: Callable[[], int]) -> None:
         self._monitor = monitor
         self._rogue = rogue
         self._clock = clock

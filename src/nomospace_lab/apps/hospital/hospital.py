@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nomospace.law import CompiledLaw
 from nomospace.terms import Term, t
-from nomospace_lab.apps.hospital.people import Member, Person, program
+from nomospace_lab.apps.hospital.people import HospitalMember, Person, program
 from nomospace_lab.sim.network import Link
 from nomospace_lab.sim.world import World
 
@@ -30,7 +30,7 @@ class Hospital(World):
     def enter(
         self,
         id: str,
-        kind: type[Member],
+        kind: type[HospitalMember],
         *,
         roles: tuple[Term, ...] = (),
         listens_to: tuple[str, ...] = (),

@@ -22,10 +22,10 @@ from nomospace_lab.apps.hospital.people import (
     TRICKS,
     Expert,
     FacilityManager,
+    HospitalMember,
     IdleInspector,
     Inspector,
     Mediator,
-    Member,
     Mole,
     Rogue,
 )
@@ -75,7 +75,7 @@ class Entry:
         return "; ".join(parts)
 
 
-class Pending(NamedTuple):
+class PendingDuty(NamedTuple):
     """An obligation to come: a duty or a release, when (world time), whose, and in words."""
 
     is_release: bool
@@ -125,7 +125,7 @@ class LiveHospital(Hospital):
         self.enter("fiona@ward", Expert, roles=(t.expert("fire"),), listens_to=("fire", "blood"))
         self.enter("paul@ward", Expert, roles=(t.expert("power"),), listens_to=("power", "fire"))
         for number, layman in enumerate(LAYMEN[:4]):
-            self.enter(layman, Member, listens_to=("fire", KINDS[number % 3]))
+            self.enter(layman, HospitalMember, listens_to=("fire", KINDS[number % 3]))
         self.enter("rolf@ward", Rogue, listens_to=("fire",))
         self.join("mole@er", law_of_the_mole(), Mole)
         for id, kind in INSPECTORS:
@@ -182,7 +182,7 @@ class LiveHospital(Hospital):
         self._next_deed()
 
     def _raise(self, who: str, kind: str, text: str) -> None:
-        self._do(who, Member.publish, kind, text)
+        self._do(who, HospitalMember.publish, kind, text)
 
     def _do(self, who: str, act: Callable[..., None], *args: Any) -> None:
         self._act(who, act, args)
@@ -322,7 +322,7 @@ class LiveHospital(Hospital):
 
     # -- what is pending, and who is who -----------------------------------------------------
 
-    def pending(self) -> list[Pending]:
+    def pending(self) -> list[PendingDuty]:
         """Obligations to come: duties, then releases, each soonest first.
 
         Those that only tidy up are left out.
@@ -334,7 +334,7 @@ class LiveHospital(Hospital):
                 what = _obligation(term)
                 if what:
                     is_release = term.name == "releaseBlock"
-                    found.append(Pending(is_release, due - host.skew_us, id, what))
+                    found.append(PendingDuty(is_release, due - host.skew_us, id, what))
         return sorted(found)
 
     def roles(self) -> list[Role]:

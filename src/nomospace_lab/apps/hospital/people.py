@@ -8,7 +8,7 @@ from typing import Final
 
 from nomospace.terms import Compound, Term, t
 from nomospace_lab.apps.hospital.alarms import META, carried, fits, publish, subscribe
-from nomospace_lab.sim.world import Agent, Certificate, Me, Program
+from nomospace_lab.sim.world import Program, ProgramContext, WorldAgent, WorldCertificate
 
 KINDS: Final = ("fire", "blood", "power")
 TEXTS: Final = {
@@ -38,11 +38,15 @@ class Person:
         return "mediator" in self.roles
 
 
-class Member(Agent):
+class HospitalMember(WorldAgent):
     """Anyone: shows certificates, subscribes, and again from time to time."""
 
     def __init__(
-        self, me: Me, person: Person, certificates: Sequence[Certificate], mediators: Sequence[str]
+        self,
+        me: ProgramContext,
+        person: Person,
+        certificates: Sequence[WorldCertificate],
+        mediators: Sequence[str],
     ) -> None:
         super().__init__(me)
         self.person = person
@@ -75,7 +79,7 @@ class Member(Agent):
         self.me.send(publish(kind, text), tuple(to) or self.mediators)
 
 
-class Mediator(Member):
+class Mediator(HospitalMember):
     """Publish and subscribe, with exact matching. Subscriptions are kept on disk.
 
     A careless one now and then notifies everybody it knows: the law at the receivers' own edges
@@ -110,7 +114,7 @@ class CarelessMediator(Mediator):
     careless = 0.3
 
 
-class FacilityManager(Member):
+class FacilityManager(HospitalMember):
     """Puts inspectors on duty, and blocks laymen."""
 
     def appoint(self, inspector: str, kind: str) -> None:
@@ -123,7 +127,7 @@ class FacilityManager(Member):
         self.me.send("blockLay" if kind is None else t.blockLay(kind), layman)
 
 
-class Expert(Member):
+class Expert(HospitalMember):
     """Hears laymen's alarms, and raises some of them again with an expert's word."""
 
     confirms = 0.15
@@ -147,9 +151,9 @@ class Inspector(Expert):
 
     def __init__(
         self,
-        me: Me,
+        me: ProgramContext,
         person: Person,
-        certificates: Sequence[Certificate],
+        certificates: Sequence[WorldCertificate],
         mediators: Sequence[str],
         manager: str,
     ) -> None:
@@ -178,7 +182,7 @@ TRICKS: Final = 9
 """How many ways to cheat a rogue knows."""
 
 
-class Rogue(Member):
+class Rogue(HospitalMember):
     """A layman who breaks every rule that its controller would let it break."""
 
     def flood(self, count: int) -> None:
@@ -209,12 +213,12 @@ class Rogue(Member):
         )
         assert len(attempts) == TRICKS - 1
         if number == 0:
-            me.present(Certificate("admin", me.id, (t.role(t.expert("fire")),)))
+            me.present(WorldCertificate("admin", me.id, (t.role(t.expert("fire")),)))
         else:
             me.send(*attempts[number - 1])
 
 
-class Mole(Agent):
+class Mole(WorldAgent):
     """An agent under a law of its own making, which lets it say anything."""
 
     def shout(self, victims: Sequence[str], kind: str = "fire") -> None:
@@ -226,15 +230,15 @@ class Mole(Agent):
 
 
 def program(
-    kind: type[Member],
+    kind: type[HospitalMember],
     person: Person,
-    certificates: Sequence[Certificate],
+    certificates: Sequence[WorldCertificate],
     mediators: Sequence[str],
     manager: str = "",
 ) -> Program:
     """How to make a member's program, at the start and after each crash."""
 
-    def make(me: Me) -> Agent:
+    def make(me: ProgramContext) -> WorldAgent:
         if issubclass(kind, Inspector):
             return kind(me, person, certificates, mediators, manager)
         return kind(me, person, certificates, mediators)

@@ -2,9 +2,9 @@
 
 `world` and `live` simulate a hospital; here every ward is a host (`node.together`), everybody a
 member by way of the public API, and time is that of the clock on the wall: the law's ten minutes
-are ten minutes. `Hospital` is what the console is handed (`console.stage`): who is where, three
-things to do, and the chart. Each deed is returned with its record in a journal, where its reasons
-are.
+are ten minutes. `HospitalWards` is what the console is handed (`console.stage`): who is where,
+three things to do, and the chart. Each deed is returned with its record in a journal, where its
+reasons are.
 
 It goes on after a restart as it was left: memberships, duties and subscriptions are kept by the
 hosts, the assistant is in the ward where it was. Whatever is said twice then is harmless.
@@ -60,7 +60,7 @@ from nomospace_lab.apps.hospital.cast import (
     Colleague,
     Duty,
 )
-from nomospace_lab.apps.hospital.gauge import Gauge, Monitor, Rogue
+from nomospace_lab.apps.hospital.gauge import Gauge, Monitor, RogueGauge
 from nomospace_lab.apps.working import Tasks
 
 ALARM_S: Final = (2.0, 4.0)
@@ -107,7 +107,7 @@ class StillComing(Unavailable):
         return f"{self.who} is not there after {self.waited_s:g} s; try again in a moment"
 
 
-class Hospital:
+class HospitalWards:
     """A hospital on the hosts of `WARDS`, which run; from `start` to `stop`."""
 
     def __init__(self, hosts: Together, *, seed: int = 1) -> None:
@@ -124,7 +124,7 @@ class Hospital:
         self._duties = {duty.agent: duty for duty in DUTIES}
         self._blocked = asyncio.Event()
         self._monitor: Monitor
-        self._rogue: Rogue | None = None
+        self._rogue: RogueGauge | None = None
         self._gauge: Gauge | None = None
         self._places: deque[str] = deque(maxlen=PLACES_MAX)
         """Where the assistant has been, the latest last."""
@@ -150,7 +150,7 @@ class Hospital:
         agent = await hosts.host(MEDIATOR.ward).agent(MEDIATOR.name)
         space = await agent.space(SPACE, shared=True)
         await self._parts.enter_async_context(SpaceMediator(member, space))
-        self._rogue = Rogue(self._members[ROGUE.agent])
+        self._rogue = RogueGauge(self._members[ROGUE.agent])
         self._monitor = Monitor(self._members[MONITOR.agent], lambda: self.rogue_on)
         self._gauge = Gauge(self._monitor, self._rogue, self._now)
         for one in CAST:

@@ -18,10 +18,10 @@ from nomospace_lab.apps.hospital.people import (
     CarelessMediator,
     Expert,
     FacilityManager,
+    HospitalMember,
     IdleInspector,
     Inspector,
     Mediator,
-    Member,
     Mole,
     Rogue,
 )
@@ -85,10 +85,12 @@ def populate(world: Hospital) -> Hospital:
     world.enter("berta@er", Expert, roles=(t.expert("blood"),), listens_to=("blood", META))
     world.enter("mona@lab", Expert, roles=(t.expert(META),), listens_to=(META, "fire"))
     for layman in LAYMEN:
-        world.enter(layman, Member, listens_to=tuple(rng.sample(KINDS, 2)))
+        world.enter(layman, HospitalMember, listens_to=tuple(rng.sample(KINDS, 2)))
     world.enter("rolf@ward", Rogue, listens_to=(*KINDS, META))
     world.enter("quack@lab", Mediator)  # would mediate, but nobody certified it
-    world.enter("tom@hall", Member, listens_to=("fire",))  # never blocked: has the last word
+    world.enter(
+        "tom@hall", HospitalMember, listens_to=("fire",)
+    )  # never blocked: has the last word
     world.join("mole@er", law_of_the_mole(), Mole)
 
     _appointments(world, (*on_duty, ("max@office", META)))
@@ -116,15 +118,15 @@ def _deeds(world: Hospital, rng: Random) -> None:
         if rng.random() < 0.05:
             some = (*some, "quack@lab")
         when_s = rng.uniform(30, HEAL_S)
-        world.act(when_s, who, Member.publish, kind, text, some)
+        world.act(when_s, who, HospitalMember.publish, kind, text, some)
         if rng.random() < 0.4:  # impatient: the same again, sometimes within the five minutes
             again_s = when_s + rng.uniform(1, 600)
-            world.act(again_s, who, Member.publish, kind, text, some)
+            world.act(again_s, who, HospitalMember.publish, kind, text, some)
     for who, kind in (("felix@er", "fire"), ("berta@er", "blood"), ("paul@ward", "power")):
         for number in range(5 // len(mediators) + 1):
             word = t.drill(kind, number)
             when_s = rng.uniform(60, HEAL_S)
-            world.act(when_s, who, Member.publish, kind, word)
+            world.act(when_s, who, HospitalMember.publish, kind, word)
     people = tuple(rng.sample(LAYMEN, 3))
     for _ in range(2):
         world.act(rng.uniform(30, HEAL_S), "rolf@ward", Rogue.flood, 15)
@@ -139,6 +141,6 @@ def _deeds(world: Hospital, rng: Random) -> None:
 def _last_alarms(world: Hospital) -> None:
     """After the healing: all subscribe anew, and an expert and a layman raise an alarm each."""
     for id in world.people:
-        world.act(HEAL_S + 30, id, Member.subscribe)
-    world.act(HEAL_S + 60, "fiona@ward", Member.publish, "fire", properties.ALL_CLEAR)
-    world.act(HEAL_S + 60, "tom@hall", Member.publish, "fire", properties.ALL_CLEAR)
+        world.act(HEAL_S + 30, id, HospitalMember.subscribe)
+    world.act(HEAL_S + 60, "fiona@ward", HospitalMember.publish, "fire", properties.ALL_CLEAR)
+    world.act(HEAL_S + 60, "tom@hall", HospitalMember.publish, "fire", properties.ALL_CLEAR)

@@ -2,7 +2,7 @@
 
 The box is a player too, on the host `table`: it opens the puzzle and never moves, so the pieces
 are somewhere before anybody has come, and whoever leaves hands its pieces back to it. Apart from
-that a `Seat` is the `Player` of the simulated worlds with a hand in place of the bot.
+that a `TableSeat` is the `Player` of the simulated worlds with a hand in place of the bot.
 
 Going offline cuts the links of a seat's host, as a walk out of range would. What it holds it can
 still assemble; the rest is out of reach until it is back, and then the trays agree again by
@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Final
 
 from nomospace.errors import CallerError, Unavailable
 from nomospace_lab.apps.jigsaw.player import Player
-from nomospace_lab.apps.jigsaw.puzzle import Part, Puzzle
+from nomospace_lab.apps.jigsaw.puzzle import Puzzle, TrayPiece
 from nomospace_lab.apps.venue import Device, Venue
 
 SEATS_MAX: Final = 8
@@ -84,7 +84,7 @@ class BoardView:
     players: tuple[SeatView, ...]
 
 
-class Table:
+class LiveTable:
     """One puzzle and those who sit around it."""
 
     def __init__(self, venue: Venue, *, puzzle: Puzzle | None = None, seed: int = 1) -> None:
@@ -92,7 +92,7 @@ class Table:
         self._venue = venue
         self.puzzle = puzzle or Puzzle(6, 4)
         self.picture = seed
-        self.seats: dict[str, Seat] = {}
+        self.seats: dict[str, TableSeat] = {}
         self._box: Player | None = None
         self._sitting = asyncio.Lock()
         self._sat = 0
@@ -113,7 +113,7 @@ class Table:
         await self._venue.close(TABLE)
         self._box = None
 
-    async def sit(self, name: str) -> Seat:
+    async def sit(self, name: str) -> TableSeat:
         """Take a seat, on a host of its own; raises `TableFull`, `SeatTaken`.
 
         Whoever comes first opens the box, if nobody has.
@@ -136,11 +136,11 @@ class Table:
             except BaseException:
                 await self._venue.close(host)
                 raise
-            seat = self.seats[name] = Seat(self, name, device, player, free[0])
+            seat = self.seats[name] = TableSeat(self, name, device, player, free[0])
             self._link(seat)
             return seat
 
-    async def rise(self, seat: Seat) -> None:
+    async def rise(self, seat: TableSeat) -> None:
         """Leave the table; the box gets what the player held, if it can be reached in time."""
         if self.seats.get(seat.name) is not seat:
             return
@@ -153,7 +153,7 @@ class Table:
         self.seats.pop(seat.name, None)
         await self._venue.close(seat.host)
 
-    async def _hand_back(self, seat: Seat) -> None:
+    async def _hand_back(self, seat: TableSeat) -> None:
         box = self._box
         assert box is not None, "somebody sits at an open table"
         while not seat.device.connected(box.id):
@@ -168,19 +168,19 @@ class Table:
 
     # -- links -------------------------------------------------------------------------------------
 
-    def _hosts(self, seat: Seat) -> list[str]:
+    def _hosts(self, seat: TableSeat) -> list[str]:
         others = [one.host for one in self.seats.values() if one is not seat and not one.offline]
         return [TABLE, *others]
 
-    def _link(self, seat: Seat) -> None:
+    def _link(self, seat: TableSeat) -> None:
         for host in self._hosts(seat):
             self._venue.link(seat.host, host)
 
-    def _cut(self, seat: Seat) -> None:
+    def _cut(self, seat: TableSeat) -> None:
         for host in self._hosts(seat):
             self._venue.cut(seat.host, host)
 
-    def turn(self, seat: Seat, offline: bool) -> None:
+    def turn(self, seat: TableSeat, offline: bool) -> None:
         """Take a seat off the network, or bring it back."""
         if seat.offline == offline:
             return
@@ -192,11 +192,11 @@ class Table:
             self._link(seat)
 
 
-class Seat:
+class TableSeat:
     """One player's place at the table."""
 
     def __init__(
-        self, table: Table, name: str, device: Device, player: Player, colour: int
+        self, table: LiveTable, name: str, device: Device, player: Player, colour: int
     ) -> None:
         self._table = table
         self.name = name
@@ -237,7 +237,7 @@ class Seat:
             tuple(players),
         )
 
-    def _part(self, cell: int) -> Part | None:
+    def _part(self, cell: int) -> TrayPiece | None:
         return next((p for p in self.player.tray.parts() if cell in p.piece.cells), None)
 
     async def select(self, cell: int) -> str:

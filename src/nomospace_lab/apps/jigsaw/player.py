@@ -19,7 +19,7 @@ from typing import Any, Final, Self
 
 from nomospace.client import Agent, Space, Tuple
 from nomospace.errors import Unavailable
-from nomospace_lab.apps.jigsaw.puzzle import PIECE, Part, Piece, Puzzle, Tray, merged
+from nomospace_lab.apps.jigsaw.puzzle import PIECE, Piece, Puzzle, Tray, TrayPiece, merged
 
 SPACE: Final = "jigsaw"
 THINK_S: Final = (0.4, 2.4)
@@ -54,7 +54,7 @@ class Player:
         """Begin a new puzzle: all its pieces are this player's at first."""
         await self.space.out_many(self.tray.puzzle.pieces())
 
-    async def select(self, part: Part) -> bool:
+    async def select(self, part: TrayPiece) -> bool:
         """Get a piece from its last known holder; false when it is gone or out of reach."""
         piece = await self._pick_up(part)
         if piece is None:
@@ -62,7 +62,7 @@ class Player:
         await self._lay_down(piece._replace(turn=piece.turn + 1))
         return True
 
-    async def assemble(self, one: Part, other: Part) -> bool:
+    async def assemble(self, one: TrayPiece, other: TrayPiece) -> bool:
         """Join two own pieces; false, and nothing is changed, when one of them is gone."""
         first = await self._pick_up(one)
         if first is None:
@@ -74,7 +74,7 @@ class Player:
         await self._lay_down(merged(first, second))
         return True
 
-    async def _pick_up(self, part: Part) -> Piece | None:
+    async def _pick_up(self, part: TrayPiece) -> Piece | None:
         try:
             found = await self.space.take_nowait(part.piece.id, tuple, int, at=part.holder)
         except Unavailable:  # contact was lost while the holder was asked; it keeps the piece
@@ -107,8 +107,8 @@ class Player:
     async def _move(self) -> None:
         rng = self._rng
         parts = self.tray.parts()
-        pairs: list[tuple[Part, Part]] = []  # own pieces that fit each other
-        wanted: list[tuple[Part, Part]] = []  # own pieces, and others' that fit them
+        pairs: list[tuple[TrayPiece, TrayPiece]] = []  # own pieces that fit each other
+        wanted: list[tuple[TrayPiece, TrayPiece]] = []  # own pieces, and others' that fit them
         for part in parts:
             if part.holder == self.id:
                 for near in self.tray.beside(part):
@@ -119,6 +119,6 @@ class Player:
         elif wanted and rng.random() < EAGER:
             mine, theirs = rng.choice(wanted)
             if await self.select(theirs):
-                await self.assemble(mine, Part(theirs.piece, self.id))
+                await self.assemble(mine, TrayPiece(theirs.piece, self.id))
         elif others:
             await self.select(rng.choice(others))

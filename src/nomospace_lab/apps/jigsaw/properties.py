@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from nomospace_lab.apps.jigsaw.player import SPACE
-from nomospace_lab.apps.jigsaw.puzzle import Part, Piece
+from nomospace_lab.apps.jigsaw.puzzle import Piece, TrayPiece
 from nomospace_lab.sim.checkers import Verdict, no, unknown, yes
-from nomospace_lab.sim.checkers.facts import Op, facts_of
+from nomospace_lab.sim.checkers.facts import CallHistory, facts_of
 from nomospace_lab.sim.history import Happening, tell_as
 from nomospace_lab.sim.observed import ANSWERED, ASKED, VIEW
 from nomospace_lab.sim.requests import Found, Out, OutMany, Seek
@@ -30,7 +30,7 @@ class Looked(NamedTuple):
     """What a player saw in its tray, and what it really held, at some point of the game."""
 
     when: str
-    tray: tuple[Part, ...]
+    tray: tuple[TrayPiece, ...]
     holds: tuple[Piece, ...]
 
 
@@ -55,7 +55,7 @@ class Pick(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Move:
+class PieceMove:
     """A player lays a piece down: `made_of` is what it had picked up for it."""
 
     asked: Happening
@@ -72,7 +72,7 @@ class Misplaced:
     proof: tuple[Happening, ...]
 
 
-def moves(world: Table) -> Iterator[Move | Misplaced]:
+def moves(world: Table) -> Iterator[PieceMove | Misplaced]:
     """Everything that was laid down, in order; a `Misplaced` is the last."""
     table: dict[int, Happening] = {}
     hands: dict[int, tuple[str, Pick]] = {}
@@ -96,7 +96,7 @@ def moves(world: Table) -> Iterator[Move | Misplaced]:
                         yield Misplaced(f"{h.who} lays down {cell}, which it does not have", (h,))
                         return
                     picks[pick.piece.id] = pick
-                yield Move(h, h.who, piece, tuple(picks.values()))
+                yield PieceMove(h, h.who, piece, tuple(picks.values()))
         elif isinstance(h.what.value, Found) and len(h.what.value.fields) == 3:
             piece = Piece(*h.what.value.fields)
             pick = Pick(piece, h.what.value.source, h)
@@ -160,7 +160,7 @@ def selected_in_contact(world: Table) -> Verdict:
     return yes(name, cases)
 
 
-def _groups(views: list[Happening], op: Op) -> Iterator[tuple[str, ...]]:
+def _groups(views: list[Happening], op: CallHistory) -> Iterator[tuple[str, ...]]:
     """The groups that a host was in while a call was under way."""
     current: tuple[str, ...] = ()
     for h in views:
@@ -211,7 +211,7 @@ def assembled_once(world: Table) -> Verdict:
     return yes(name, 1)
 
 
-def _looks_at_table(op: Op) -> bool:
+def _looks_at_table(op: CallHistory) -> bool:
     return isinstance(op.request, Seek) and op.request.space == SPACE
 
 
@@ -221,7 +221,7 @@ def players_came_and_went(world: Table) -> Verdict:
     everybody = len(world.hosts)
     group: dict[str, tuple[str, ...]] = {}
     partings = apart = 0
-    laid = {id(m.asked) for m in moves(world) if isinstance(m, Move) and len(m.made_of) > 1}
+    laid = {id(m.asked) for m in moves(world) if isinstance(m, PieceMove) and len(m.made_of) > 1}
     for h in world.history.of(VIEW, ASKED):
         if h.kind == VIEW:
             partings += len(h.what.members) < len(group.get(h.who, ()))

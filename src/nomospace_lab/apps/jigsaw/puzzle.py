@@ -32,7 +32,7 @@ PIECE: Final = (int, tuple, int)
 """The template of any piece."""
 
 
-class Part(NamedTuple):
+class TrayPiece(NamedTuple):
     """A piece in a tray, and the player last known to hold it."""
 
     piece: Piece
@@ -118,12 +118,12 @@ class Tray:
     >>> tray.update(Piece(1, (1,), turn=1), "bob@y")  # news that was overtaken
     False
     >>> tray.parts(), tray.complete
-    ([Part(piece=Piece(id=0, cells=(0, 1), turn=2), holder='ann@x')], True)
+    ([TrayPiece(piece=Piece(id=0, cells=(0, 1), turn=2), holder='ann@x')], True)
     """
 
     def __init__(self, puzzle: Puzzle) -> None:
         self.puzzle = puzzle
-        self._parts: dict[int, Part] = {}  # by cell; at most the puzzle's size
+        self._parts: dict[int, TrayPiece] = {}  # by cell; at most the puzzle's size
 
     def update(self, piece: Piece, holder: str) -> bool:
         """Take in that a player holds a piece; false for no piece, and for news that is old."""
@@ -134,19 +134,19 @@ class Tray:
         known = self._parts.get(piece.cells[0])
         if known is not None and known.piece.turn >= piece.turn:
             return False
-        part = Part(piece, holder)
+        part = TrayPiece(piece, holder)
         for cell in piece.cells:
             self._parts[cell] = part
         return True
 
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[TrayPiece]:
         """The pieces and assemblies that are known, by their first cell."""
         found = {id(part): part for _, part in sorted(self._parts.items())}
         return list(found.values())
 
-    def beside(self, part: Part) -> list[Part]:
+    def beside(self, part: TrayPiece) -> list[TrayPiece]:
         """The parts that fit a part, each once, in no order of merit."""
-        found: dict[int, Part] = {}
+        found: dict[int, TrayPiece] = {}
         for cell in part.piece.cells:
             for near in self.puzzle.beside(cell):
                 other = self._parts.get(near)

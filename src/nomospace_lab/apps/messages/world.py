@@ -20,7 +20,7 @@ from nomospace_lab.apps.governed import (
     CHANGES_MIN,
     CRASHES_MIN,
     GOVERNED,
-    Community,
+    GovernedWorld,
     field,
 )
 from nomospace_lab.sim.checkers import Verdict, no, unknown, yes
@@ -334,7 +334,7 @@ def the_last_letter_arrives(world: Sites) -> Verdict:
 def build(seed: int) -> Sites:
     """Hosts with their writers, a thief among them and a burglar next door, and faults."""
     law = law_mp()
-    community = Community(seed, law, POST, laws=(law_lax(),))
+    community = GovernedWorld(seed, law, POST, laws=(law_lax(),))
     world, rng = community.world, community.rng
     community.hosts(*HOSTS, HUT)
     community.join(*WRITERS, THIEF)

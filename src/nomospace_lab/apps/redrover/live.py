@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Final
 from nomospace.errors import CallerError
 from nomospace_lab.apps.redrover.display import Display
 from nomospace_lab.apps.redrover.ground import SEES_M, SPEED_MAX, Body, Ground, Place
-from nomospace_lab.apps.redrover.player import Player
+from nomospace_lab.apps.redrover.player import RedroverPlayer
 from nomospace_lab.apps.redrover.world import RIVALS, SIZE_M, TEAMS
 from nomospace_lab.apps.venue import Device, Venue
 from nomospace_lab.apps.working import Tasks
@@ -62,7 +62,7 @@ class FigureView:
 
 
 @dataclass(frozen=True, slots=True)
-class FieldView:
+class DeviceView:
     """What one device shows. `flag` is the rivals', once the own team has found it."""
 
     width: float
@@ -87,7 +87,7 @@ class Field:
         self._venue = venue
         self._rng = Random(seed)
         self._ground = Ground(*SIZE_M)
-        self._players: dict[str, Player] = {}
+        self._players: dict[str, RedroverPlayer] = {}
         self._devices: dict[str, Device] = {}
         self._away: dict[str, None] = {}
         self._tasks = Tasks()
@@ -145,7 +145,7 @@ class Field:
         self._devices[name] = device
         body = Body(self._ground, at)
         device.moved(*at)
-        self._players[name] = await Player.join(
+        self._players[name] = await RedroverPlayer.join(
             await device.agent(name),
             team,
             RIVALS[team],
@@ -179,7 +179,7 @@ class Field:
 
     # -- what a person does ------------------------------------------------------------------------
 
-    def _player(self, name: str) -> Player:
+    def _player(self, name: str) -> RedroverPlayer:
         found = self._players.get(name)
         if found is None:
             raise NoSuchPlayer(name=name, players=self.names)
@@ -217,7 +217,7 @@ class Field:
         """The team that has gathered around the rivals' flag; empty while the game goes on."""
         return next((p.team for p in self._players.values() if p.gathered), "")
 
-    def view(self, name: str) -> FieldView:
+    def view(self, name: str) -> DeviceView:
         """What a player's device shows now."""
         player = self._player(name)
         display, ground = player.display, self._ground
@@ -234,7 +234,7 @@ class Field:
             for id, figure in display.figures.items()
         ]
         finder, flag = display.flag or ("", None)
-        return FieldView(
+        return DeviceView(
             ground.width,
             ground.height,
             name,

@@ -43,7 +43,7 @@ def team_space(team: str) -> str:
     return f"{GAME}-{team}"
 
 
-class Player:
+class RedroverPlayer:
     """One player: body, device, and a bot that plays."""
 
     def __init__(

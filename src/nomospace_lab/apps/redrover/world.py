@@ -14,7 +14,7 @@ from typing import Any, Final
 from nomospace_lab.apps.playing import Game, us
 from nomospace_lab.apps.redrover.display import Display
 from nomospace_lab.apps.redrover.ground import SPEED_MAX, Body, Ground, Place
-from nomospace_lab.apps.redrover.player import Player
+from nomospace_lab.apps.redrover.player import RedroverPlayer
 from nomospace_lab.apps.redrover.properties import (
     SHOWN,
     flags_are_announced_once,
@@ -59,7 +59,7 @@ class Rovers(Game):
         rng = self.rng("ground")
         bare = Ground(*SIZE_M)
         self.ground = Ground(*SIZE_M, {team: bare.near_flag(team, rng) for team in TEAMS})
-        self.players: dict[str, Player] = {}
+        self.players: dict[str, RedroverPlayer] = {}
 
     @property
     def teams(self) -> dict[str, str]:
@@ -99,7 +99,7 @@ class Rovers(Game):
         async def take_part(host: SimHost) -> None:
             agent = await host.agent(name)
             chance, display = self.rng(f"player {name}"), Display(partial(self._shown, agent.id))
-            player = await Player.join(agent, team, RIVALS[team], body, chance, display)
+            player = await RedroverPlayer.join(agent, team, RIVALS[team], body, chance, display)
             player.team_of([f"{mate}@{mate}-pda" for mate in TEAMS[team]])
             self.players[player.id] = player
             await player.play()

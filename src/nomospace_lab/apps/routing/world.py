@@ -90,7 +90,7 @@ def _us(at_s: float) -> int:
     return START_US + int(at_s * SECOND_US)
 
 
-class People:
+class RoutingPeople:
     """The agents of a world, and what they do next."""
 
     def __init__(self, world: Sites, rng: Random, homes: dict[str, str]) -> None:
@@ -284,7 +284,7 @@ def build(seed: int) -> Sites:
 
     world.at(_us(BEGIN_S), _wear, world)
 
-    people = People(world, world.rng("people"), homes)
+    people = RoutingPeople(world, world.rng("people"), homes)
     world.on_restart = people.begin_again
     if halls:
         people.engage(halls)

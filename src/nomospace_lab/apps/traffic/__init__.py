@@ -8,7 +8,7 @@ controller says; only who does what, and when, is made up, from a seed.
 `drive` is the clockwork, `hospital` the people of law AP, `chatter` those of any other law.
 """
 
-from nomospace_lab.apps.traffic.drive import Told, Traffic
+from nomospace_lab.apps.traffic.drive import JournalWord, Traffic
 from nomospace_lab.apps.traffic.making import make_traffic
 
-__all__ = ["Told", "Traffic", "make_traffic"]
+__all__ = ["JournalWord", "Traffic", "make_traffic"]

@@ -49,7 +49,7 @@ WAITING_MAX: Final = 10_000
 Deed: TypeAlias = Callable[[], None]
 
 
-class Told(NamedTuple):
+class JournalWord(NamedTuple):
     """What the journal of a host has to say: a ruling, or a whole state."""
 
     host: str
@@ -59,19 +59,19 @@ class Told(NamedTuple):
     took_ns: int = 0
 
 
-class Person(Protocol):
+class TrafficPerson(Protocol):
     """Whoever is behind a member."""
 
     def receive(self, sender: str, message: Term) -> None:
         """A message was delivered."""
 
 
-class Member:
+class TrafficMember:
     """A membership, where it is, and who is behind it."""
 
     __slots__ = ("away", "controller", "due", "host", "person", "since", "waiting")
 
-    def __init__(self, controller: Membership, host: str, person: Person) -> None:
+    def __init__(self, controller: Membership, host: str, person: TrafficPerson) -> None:
         self.controller = controller
         self.host = host
         self.person = person
@@ -108,20 +108,20 @@ class Traffic:
         self.rng = rng
         self.hosts = hosts
         self.now = now
-        self.members: dict[str, Member] = {}
+        self.members: dict[str, TrafficMember] = {}
         self._lap = lap
         self._agenda: list[tuple[int, int, Any, Any]] = []
         self._count = 0
-        self._told: list[Told] = []
+        self._told: list[JournalWord] = []
 
     # -- what people do ----------------------------------------------------------------------------
 
-    def join(self, home: str, person: Person, args: tuple[Term, ...] = ()) -> None:
+    def join(self, home: str, person: TrafficPerson, args: tuple[Term, ...] = ()) -> None:
         """Let an agent adopt the law, at its home."""
         host = home.rpartition("@")[2]
         controller = Membership(self.law, home, state=first_state(self.law))
-        self.members[home] = member = Member(controller, host, person)
-        self._told.append(Told(host, self.now, controller.snapshot()))
+        self.members[home] = member = TrafficMember(controller, host, person)
+        self._told.append(JournalWord(host, self.now, controller.snapshot()))
         self.tell(home, Event("adopted", (args,)))
         assert member.controller is controller
 
@@ -157,7 +157,7 @@ class Traffic:
 
     # -- time --------------------------------------------------------------------------------------
 
-    def run(self, rulings: int) -> Iterator[Told]:
+    def run(self, rulings: int) -> Iterator[JournalWord]:
         """What the journals say, until there are so many rulings or nothing is left to happen."""
         made = 0
         agenda, members = self._agenda, self.members
@@ -186,11 +186,11 @@ class Traffic:
         self._count += 1
         heappush(self._agenda, (when, self._count, home, what))
 
-    def _arrive(self, member: Member, carried: Snapshot, to: str) -> None:
+    def _arrive(self, member: TrafficMember, carried: Snapshot, to: str) -> None:
         origin, member.host, member.away = member.host, to, False
         snapshot = carried.shifted(self.now)
         member.controller = Membership.restore(self.law, snapshot)
-        self._told.append(Told(to, self.now, snapshot))
+        self._told.append(JournalWord(to, self.now, snapshot))
         self._handle(member, Event("moved", (origin, to)))
         while member.waiting and not member.away:
             self._handle(member, *member.waiting.popleft())
@@ -200,7 +200,7 @@ class Traffic:
         home, there = to.rpartition("@")[2], self.members[to].host
         return (origin != home) + (home != there) if origin != there else 0
 
-    def _handle(self, member: Member, event: Event | Any, hops: int = 0) -> None:
+    def _handle(self, member: TrafficMember, event: Event | Any, hops: int = 0) -> None:
         controller = member.controller
         began = self._lap()
         effects: list[Effect] = controller.handle(event, now=self.now)
@@ -209,7 +209,7 @@ class Traffic:
             kind = effect.__class__
             if kind is RecordRuling:
                 assert isinstance(effect, RecordRuling)
-                self._told.append(Told(member.host, self.now, effect.ruling, hops, took_ns))
+                self._told.append(JournalWord(member.host, self.now, effect.ruling, hops, took_ns))
                 hops = took_ns = 0  # an exception follows of itself
                 member.since += 1
             elif kind is Forward:
@@ -223,7 +223,7 @@ class Traffic:
                 member.person.receive(effect.sender, effect.message)
         if member.since >= CHECKPOINT_EVERY:
             member.since = 0
-            self._told.append(Told(member.host, self.now, controller.snapshot()))
+            self._told.append(JournalWord(member.host, self.now, controller.snapshot()))
         due = controller.next_deadline()
         if due is not None and due != member.due:
             self._put(due, controller.home, TICK)

@@ -30,7 +30,7 @@ ROOMS: Final = 40
 class Someone:
     """Anyone in the hospital: shows certificates, and does something from time to time."""
 
-    def __init__(self, world: Hospital, home: str, *roles: Term) -> None:
+    def __init__(self, world: TrafficHospital, home: str, *roles: Term) -> None:
         self.world = world
         self.home = home
         self.roles = roles
@@ -81,10 +81,10 @@ class Layman(Someone):
             self.world.traffic.after(delay, lambda: self.send(alarm, to))
 
 
-class Expert(Someone):
+class TrafficExpert(Someone):
     """Subscribes to what it knows, publishes, and acknowledges when it is on duty."""
 
-    def __init__(self, world: Hospital, home: str, kind: str) -> None:
+    def __init__(self, world: TrafficHospital, home: str, kind: str) -> None:
         super().__init__(world, home, t.expert(kind))
         self.kind = kind
         self.manager = ""
@@ -111,10 +111,10 @@ class Expert(Someone):
         self.world.traffic.after(delay, lambda: self.send(answer, self.manager))
 
 
-class Mediator(Someone):
+class TrafficMediator(Someone):
     """Passes alarms on."""
 
-    def __init__(self, world: Hospital, home: str) -> None:
+    def __init__(self, world: TrafficHospital, home: str) -> None:
         super().__init__(world, home, "mediator")
         self.subscribers: dict[Term, dict[str, None]] = {}
 
@@ -137,7 +137,7 @@ class Mediator(Someone):
 class Manager(Someone):
     """Puts experts on duty, and sometimes blocks a layman."""
 
-    def __init__(self, world: Hospital, home: str) -> None:
+    def __init__(self, world: TrafficHospital, home: str) -> None:
         super().__init__(world, home, "facilityManager")
 
     def act(self) -> None:
@@ -150,7 +150,7 @@ class Manager(Someone):
             self.send(t.blockLay(rng.choice(KINDS)), self.world.anyone())
 
 
-class Rogue(Someone):
+class TrafficRogue(Someone):
     """Does what it has no right to."""
 
     def act(self) -> None:
@@ -172,20 +172,21 @@ class Rogue(Someone):
         self.send(message, to)
 
 
-class Hospital:
+class TrafficHospital:
     """Everybody who is there."""
 
     def __init__(self, traffic: Traffic, agents: int) -> None:
         self.traffic = traffic
         self.homes: list[str] = []
-        mediators = [Mediator(self, self._home("m")) for _ in range(max(1, agents // 400))]
+        mediators = [TrafficMediator(self, self._home("m")) for _ in range(max(1, agents // 400))]
         managers = [Manager(self, self._home("f")) for _ in range(max(1, agents // 100))]
         kinds = (*KINDS, META)
         self.mediators = [one.home for one in mediators]
         self.experts = [
-            Expert(self, self._home("e"), kinds[i % len(kinds)]) for i in range(max(1, agents // 8))
+            TrafficExpert(self, self._home("e"), kinds[i % len(kinds)])
+            for i in range(max(1, agents // 8))
         ]
-        rogues = [Rogue(self, self._home("r")) for _ in range(agents // 50)]
+        rogues = [TrafficRogue(self, self._home("r")) for _ in range(agents // 50)]
         rest = max(0, agents - len(self.homes))
         laymen = [Layman(self, self._home("l")) for _ in range(rest)]
         for one in (*mediators, *managers, *self.experts, *rogues, *laymen):

@@ -15,8 +15,8 @@ from typing import Final
 
 from nomospace.law import CompiledLaw
 from nomospace_lab.apps.traffic.chatter import Chatter
-from nomospace_lab.apps.traffic.drive import Told, Traffic
-from nomospace_lab.apps.traffic.hospital import Hospital
+from nomospace_lab.apps.traffic.drive import JournalWord, Traffic
+from nomospace_lab.apps.traffic.hospital import TrafficHospital
 
 BEGINNING_US: Final = 1_767_225_600_000_000
 """The first of January 2026: a made-up time should look like one."""
@@ -31,7 +31,7 @@ def make_traffic(
     hosts: int = 1,
     site: int = 0,
     lap: Callable[[], int] = lambda: 0,
-) -> Iterator[Told]:
+) -> Iterator[JournalWord]:
     """What the journals of one site's hosts say, until there are so many events.
 
     >>> from nomospace import laws
@@ -43,6 +43,6 @@ def make_traffic(
     names = tuple([f"ward-{site * hosts + number + 1}" for number in range(hosts)])
     rng = Random(f"{seed}/{site}") if site else Random(seed)
     traffic = Traffic(law, rng, hosts=names, now=BEGINNING_US, lap=lap)
-    people = Hospital if law.name == "ap" else Chatter
+    people = TrafficHospital if law.name == "ap" else Chatter
     people(traffic, agents)
     return traffic.run(events)

@@ -16,7 +16,7 @@ from nomospace_lab.apps.governed import (
     CHANGES_MIN,
     CRASHES_MIN,
     GOVERNED,
-    Community,
+    GovernedWorld,
     field,
 )
 from nomospace_lab.sim.checkers import Verdict, no, unknown, yes
@@ -163,7 +163,7 @@ def the_last_fact_is_found(world: Sites) -> Verdict:
 )
 def build(seed: int) -> Sites:
     """Files on three hosts, analysts, a clerk for each company, and faults."""
-    community = Community(seed, law_cw(), FILES)
+    community = GovernedWorld(seed, law_cw(), FILES)
     world, rng = community.world, community.rng
     community.hosts(*HOSTS)
     community.join(*ANALYSTS)

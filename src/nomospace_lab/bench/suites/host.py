@@ -18,9 +18,9 @@ from typing import Any, Final, Self
 
 from nomospace.errors import Bug
 from nomospace.terms.templates import ANY
-from nomospace_lab.bench import Row, Run, bench
+from nomospace_lab.bench import BenchRow, BenchRun, bench
 from nomospace_lab.bench.measure import Sample
-from nomospace_lab.bench.processes import Part, ended
+from nomospace_lab.bench.processes import ChildProcess, ended
 from nomospace_lab.bench.report import Goal, times_floor
 
 PER_US = 1e3
@@ -37,7 +37,7 @@ Op = Callable[[], Awaitable[Any]]
 def floor_share(share: float) -> Goal:
     """Ours reaches a share of the floor's rate."""
 
-    def holds(row: Row) -> bool:
+    def holds(row: BenchRow) -> bool:
         return row.over_floor is not None and row.over_floor <= 1 / share
 
     return Goal(f"at least {share:.0%} of the floor's rate", holds)
@@ -46,7 +46,7 @@ def floor_share(share: float) -> Goal:
 def times_faster(factor: float, peer: str) -> Goal:
     """Ours takes at most a part of a peer's time."""
 
-    def holds(row: Row) -> bool:
+    def holds(row: BenchRow) -> bool:
         theirs = row.peers.get(peer)
         return row.ours is not None and (theirs is None or theirs >= factor * row.ours)
 
@@ -76,14 +76,14 @@ class Bed:
     def host(self, name: str, *flags: str) -> str:
         """A host in a process of its own; its address for clients."""
         given = ["--insecure", "--listen", "127.0.0.1:0", "--log", "json", *flags]
-        part = Part(f"host {name}", "nomospace.cli", "host", "run", name, "--json", *given)
+        part = ChildProcess(f"host {name}", "nomospace.cli", "host", "run", name, "--json", *given)
         self.stack.enter_context(ended(part))
         return str(part.hear()["url"])
 
     def trusted(self, name: str, *flags: str) -> tuple[str, str]:
         """A host with certificates; where clients find it, and where peers do."""
         given = ["--listen", "127.0.0.1:0", "--log", "json", *flags]
-        part = Part(f"host {name}", "nomospace.cli", "host", "run", name, "--json", *given)
+        part = ChildProcess(f"host {name}", "nomospace.cli", "host", "run", name, "--json", *given)
         self.stack.enter_context(ended(part))
         said = part.hear()
         return str(said["url"]), str(said["address"])
@@ -107,7 +107,7 @@ class Bed:
         """A client of a bare echo."""
         from nomospace_lab.bench.echo import EchoClient
 
-        part = Part("echo", "nomospace_lab.bench.echo")
+        part = ChildProcess("echo", "nomospace_lab.bench.echo")
         self.stack.enter_context(ended(part))
         port = part.hear()["port"]
 
@@ -224,7 +224,7 @@ class Jobs:
 
 
 @bench("host", "a host over a connection: takes, in flight, durable, governed and signed messages")
-def host(run: Run) -> Iterator[Row]:
+def host(run: BenchRun) -> Iterator[BenchRow]:
     """All rows of the bench."""
     many = 20_000 if run.quick else 300_000
     with Bed() as bed:
@@ -236,7 +236,7 @@ def host(run: Run) -> Iterator[Row]:
     yield from _start(run, many if run.quick else 1_000_000)
 
 
-def _takes(run: Run, bed: Bed, many: int) -> Iterator[Row]:
+def _takes(run: BenchRun, bed: Bed, many: int) -> Iterator[BenchRow]:
     from nomospace_lab.bench.peers.lists import RedisLists
     from nomospace_lab.bench.peers.servers import Contents, NatsReplies
 
@@ -274,7 +274,7 @@ def _takes(run: Run, bed: Bed, many: int) -> Iterator[Row]:
             and all(row.ours < (row.peers.get(name) or row.ours + 1) for name in tables.names)
         ),
     )
-    yield Row(
+    yield BenchRow(
         what=f"a take by content from {many:,} tuples, one at a time",
         unit="µs",
         ours=best["ours"] / PER_US,
@@ -284,7 +284,7 @@ def _takes(run: Run, bed: Bed, many: int) -> Iterator[Row]:
         goal=times_floor(3) & by_content,
         how=f"durable=False; floor: a bare echo; the best batch of {BATCH}",
     )
-    yield Row(
+    yield BenchRow(
         what=f"the same with {IN_FLIGHT} in flight",
         unit="µs",
         ours=best["ours 32"] / PER_US,
@@ -292,7 +292,7 @@ def _takes(run: Run, bed: Bed, many: int) -> Iterator[Row]:
         goal=floor_share(0.35),
         how="time between two answers; the floor has as many in flight",
     )
-    yield Row(
+    yield BenchRow(
         what="what the journal costs of that",
         unit="µs",
         ours=best["ours 32"] / PER_US,
@@ -302,7 +302,7 @@ def _takes(run: Run, bed: Bed, many: int) -> Iterator[Row]:
     )
 
 
-def _durable(run: Run, bed: Bed) -> Row:
+def _durable(run: BenchRun, bed: Bed) -> BenchRow:
     from nomospace_lab.bench.commits import Commits
     from nomospace_lab.bench.peers.servers import DurableTable
 
@@ -315,7 +315,7 @@ def _durable(run: Run, bed: Bed) -> Row:
     best = run.interleave(
         {"ours": bed.in_flight(jobs.pair), "commits": commits.sample(), **table.samples()}
     )
-    return Row(
+    return BenchRow(
         what=f"a durable out and take, {IN_FLIGHT} at a time",
         unit="µs",
         ours=best["ours"] / PER_US,
@@ -328,14 +328,14 @@ def _durable(run: Run, bed: Bed) -> Row:
     )
 
 
-def _messages(run: Run, bed: Bed) -> Iterator[Row]:
+def _messages(run: BenchRun, bed: Bed) -> Iterator[BenchRow]:
     from nomospace_lab.bench.suites.host_messages import governed, signed
 
     yield governed(run, bed)
     yield signed(run, bed)
 
 
-def _start(run: Run, many: int) -> Sequence[Row]:
+def _start(run: BenchRun, many: int) -> Sequence[BenchRow]:
     from nomospace_lab.bench.suites.host_start import empty, filled
 
     run.say("starts")

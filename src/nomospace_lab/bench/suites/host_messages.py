@@ -8,7 +8,7 @@ from pathlib import Path
 from time import perf_counter_ns
 from typing import Any, Final
 
-from nomospace_lab.bench import Row, Run
+from nomospace_lab.bench import BenchRow, BenchRun
 from nomospace_lab.bench.measure import Sample
 from nomospace_lab.bench.report import at_most, times_floor
 from nomospace_lab.bench.suites.host import IN_FLIGHT, PER_US, Bed
@@ -82,7 +82,7 @@ def _governed(sender: Any, receiver: Any, to: str) -> Stream:
     return Stream(lambda n: sender.send(t.say(n), to=to), inbox.__anext__)
 
 
-def governed(run: Run, bed: Bed) -> Row:
+def governed(run: BenchRun, bed: Bed) -> BenchRow:
     """Two agents of one host, each with a controller, beside two agents without a law."""
     host = bed.connect(bed.host("ward", "--store", "memory"))
     ann, bob = bed.run(host.agent("ann")), bed.run(host.agent("bob"))
@@ -95,7 +95,7 @@ def governed(run: Run, bed: Bed) -> Row:
             "plain": plain.sample(bed),
         }
     )
-    return Row(
+    return BenchRow(
         what="a governed message from agent to agent, through two controllers of one host",
         unit="µs",
         ours=best["governed"] / PER_US,
@@ -114,7 +114,7 @@ async def _ungoverned(ann: Any, bob: Any) -> Stream:
     )
 
 
-def signed(run: Run, bed: Bed) -> Row:
+def signed(run: BenchRun, bed: Bed) -> BenchRow:
     """Agents of two hosts over TLS, each letter under a seal."""
     from nomospace.client.remote import connect
 
@@ -135,7 +135,7 @@ def signed(run: Run, bed: Bed) -> Row:
         bed.close_at_end(host)
     run.say("signed messages")
     best = run.interleave({"signed": _governed(sender, receiver, "bob@b").sample(bed)})
-    return Row(
+    return BenchRow(
         what="a signed message between agents of two hosts",
         unit="µs",
         ours=best["signed"] / PER_US,

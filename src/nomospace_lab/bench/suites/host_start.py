@@ -9,21 +9,21 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, Final
 
-from nomospace_lab.bench import Row, Run
+from nomospace_lab.bench import BenchRow, BenchRun
 from nomospace_lab.bench.report import at_most
 
 FILL_ROWS: Final = 5_000
 PER_MB = 1024.0
 
 
-def filled(run: Run, many: int) -> Row:
+def filled(run: BenchRun, many: int) -> BenchRow:
     """From the command to the line that says it is ready, with many tuples in the store."""
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         store = Path(folder) / "ward.db"
         run.say(f"filling a store with {many:,} tuples")
         _fill(str(store), many)
         best = min(_started(store)[0] for _ in range(3))
-    return Row(
+    return BenchRow(
         what=f"a bare host starts with {many:,} tuples in its store",
         unit="s",
         ours=best,
@@ -32,11 +32,11 @@ def filled(run: Run, many: int) -> Row:
     )
 
 
-def empty(run: Run) -> Row:
+def empty(run: BenchRun) -> BenchRow:
     """The memory of a host that has nothing in it."""
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         resident = min(_started(Path(folder) / "ward.db")[1] for _ in range(3))
-    return Row(
+    return BenchRow(
         what="an empty host's memory",
         unit="MB",
         ours=resident,

@@ -18,10 +18,10 @@ from typing import Final
 
 import msgspec
 
-from nomospace_lab.bench import Row, Run, bench
-from nomospace_lab.bench.processes import Part, cores
+from nomospace_lab.bench import BenchRow, BenchRun, bench
+from nomospace_lab.bench.processes import ChildProcess, cores
 from nomospace_lab.bench.report import at_most, times_floor
-from nomospace_lab.bench.suites.hostile_parts import ATTACKS, Options
+from nomospace_lab.bench.suites.hostile_parts import ATTACKS, HostileOptions
 
 TRIPS: Final = 1_000
 """How many round trips of ann's are measured, each time; the p99 is the tenth longest."""
@@ -36,7 +36,7 @@ MORE_MB_MAX: Final = 200.0
 
 
 @bench("hostile", "a well-behaved client beside each kind of tenant who misbehaves")
-def hostile(run: Run) -> Iterator[Row]:
+def hostile(run: BenchRun) -> Iterator[BenchRow]:
     """Two rows for each attack and number of attackers: ann's p99, and the host's memory."""
     trips = max(TRIPS_MIN, round(TRIPS * run.scale * (0.5 if run.quick else 1.0)))
     for attack in ATTACKS:
@@ -46,20 +46,20 @@ def hostile(run: Run) -> Iterator[Row]:
     run.notes.append("attackers are processes at the lowest priority, beside ann's on one core")
 
 
-def _measured(attack: str, attackers: int, trips: int) -> Iterator[Row]:
+def _measured(attack: str, attackers: int, trips: int) -> Iterator[BenchRow]:
     near, far = (0, 1) if cores() > 1 else (-1, -1)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-")))
         flags = ["--json", "--insecure", "--listen", "127.0.0.1:0"]
         flags += ["--store", str(folder / "ward.db")]
-        host = Part("host", "nomospace.cli", "host", "run", "ward", *flags)
+        host = ChildProcess("host", "nomospace.cli", "host", "run", "ward", *flags)
         stack.callback(host.end)
         url = host.hear()["url"]
         os.sched_setaffinity(host.pid, {near}) if near >= 0 else None
 
-        def start(name: str, **more: object) -> Part:
-            told = Options(url, far, **more)  # type: ignore[arg-type]
-            part = Part(name, PARTS, name, msgspec.json.encode(told).decode())
+        def start(name: str, **more: object) -> ChildProcess:
+            told = HostileOptions(url, far, **more)  # type: ignore[arg-type]
+            part = ChildProcess(name, PARTS, name, msgspec.json.encode(told).decode())
             stack.callback(part.end)
             part.hear()  # it is ready
             return part
@@ -78,7 +78,7 @@ def _measured(attack: str, attackers: int, trips: int) -> Iterator[Row]:
         tried = rogue.hear()
     words = ", ".join(f"{what} {n:,}" for what, n in sorted(tried.items())) or "nothing"
     who = "one attacker" if attackers == 1 else f"{attackers} attackers"
-    yield Row(
+    yield BenchRow(
         what=f"ann's p99 beside {who}: {attack}",
         unit="ms",
         ours=_share(beside, 0.99) * PER_MS,
@@ -90,7 +90,7 @@ def _measured(attack: str, attackers: int, trips: int) -> Iterator[Row]:
             f"{len(beside):,} and {len(alone):,} round trips; they were answered: {words}"
         ),
     )
-    yield Row(
+    yield BenchRow(
         what=f"memory of the host beside {who}: {attack}",
         unit="MB more",
         ours=max(0.0, most - before) / MEGA,

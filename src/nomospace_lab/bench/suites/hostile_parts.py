@@ -47,7 +47,7 @@ R2. obligationDue(again) :- do(imposeObligation(again, 0)).
 """
 
 
-class Options(msgspec.Struct, frozen=True):
+class HostileOptions(msgspec.Struct, frozen=True):
     """What a part is told: the host, which core to use, how many round trips, who attacks how."""
 
     url: str
@@ -240,7 +240,7 @@ ATTACKS: Final = {
 """What attackers do, by name."""
 
 
-async def _attack(options: Options) -> None:
+async def _attack(options: HostileOptions) -> None:
     from nomospace import connect
     from nomospace.errors import NomospaceError
 
@@ -284,7 +284,7 @@ def _give_way(always: bool) -> None:
         os.sched_setscheduler(0, os.SCHED_IDLE if always else os.SCHED_OTHER, os.sched_param(0))
 
 
-async def _ann(options: Options) -> None:
+async def _ann(options: HostileOptions) -> None:
     """Write and take, one after the other; says how long each pair took."""
     from nomospace import connect
 
@@ -315,7 +315,7 @@ def _say(value: Any) -> None:
 
 def main(part: str, told: str) -> None:
     """Be one part of the bench."""
-    options = msgspec.json.decode(told, type=Options)
+    options = msgspec.json.decode(told, type=HostileOptions)
     if options.core >= 0:
         os.sched_setaffinity(0, {options.core})
     if part == "ann":

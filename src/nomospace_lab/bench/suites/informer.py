@@ -17,11 +17,11 @@ from typing import Final
 
 import msgspec
 
-from nomospace_lab.bench import Row, Run, bench
+from nomospace_lab.bench import BenchRow, BenchRun, bench
 from nomospace_lab.bench.plots import timeline
-from nomospace_lab.bench.processes import Part, cores
+from nomospace_lab.bench.processes import ChildProcess, cores
 from nomospace_lab.bench.report import Goal, information, times_floor
-from nomospace_lab.bench.suites.informer_parts import EDGE, FREE, Options, Told
+from nomospace_lab.bench.suites.informer_parts import EDGE, FREE, InformerOptions, MediatorTasks
 
 BEGIN_S: Final = 28.0
 ROGUE_S: Final = 60.0
@@ -34,12 +34,12 @@ WINDOW: Final = 16
 EDGE_CASE, MEDIATOR_CASE = "at the edge", "in the mediator"
 
 
-class Case(msgspec.Struct, frozen=True):
+class InformerCase(msgspec.Struct, frozen=True):
     """What one configuration showed. Trips are (when, how long), in seconds."""
 
     trips: list[tuple[float, float]]
     lost: int
-    phases: dict[str, Told]
+    phases: dict[str, MediatorTasks]
     tried: int
     passed: int
 
@@ -51,13 +51,13 @@ class Case(msgspec.Struct, frozen=True):
 @bench(
     "informer", "a quiet informer beside a rogue: the limit kept by the mediator, or at the edge"
 )
-def informer(run: Run) -> Iterator[Row]:
+def informer(run: BenchRun) -> Iterator[BenchRow]:
     """Both cases, one after the other; then what Figure 7 shows, and 5.1 and 5.3."""
     times = (BEGIN_S * run.scale, (BEGIN_S + ROGUE_S) * run.scale, END_S * run.scale)
-    cases: dict[str, Case] = {}
+    cases: dict[str, InformerCase] = {}
     for name, law, checks in ((MEDIATOR_CASE, FREE, True), (EDGE_CASE, EDGE, False)):
         run.say(f"the limit is kept {name}: {times[2]:.0f} s")
-        cases[name] = _case(Options(law, checks, rogue_s=times[:2], end_s=times[2]))
+        cases[name] = _case(InformerOptions(law, checks, rogue_s=times[:2], end_s=times[2]))
     yield from _trips(cases, times)
     yield from _load(cases)
     if cores() < 2:
@@ -77,7 +77,7 @@ def informer(run: Run) -> Iterator[Row]:
         run.notes.append(f"Figure 7 is in {file}")
 
 
-def _trips(cases: dict[str, Case], times: tuple[float, float, float]) -> Iterator[Row]:
+def _trips(cases: dict[str, InformerCase], times: tuple[float, float, float]) -> Iterator[BenchRow]:
     begin, end, _ = times
     warm = begin / 4  # the first moments are those of connections, not of queues
     calm = {name: case.between(warm, begin) for name, case in cases.items()}
@@ -86,7 +86,7 @@ def _trips(cases: dict[str, Case], times: tuple[float, float, float]) -> Iterato
         (EDGE_CASE, times_floor(1.5)),
         (MEDIATOR_CASE, _grows(10)),
     ):
-        yield Row(
+        yield BenchRow(
             what=f"p99 of a quiet informer's round trip beside a rogue, limit kept {name}",
             unit="ms",
             ours=_share(rage[name], 0.99) * PER_MS,
@@ -103,7 +103,7 @@ def _trips(cases: dict[str, Case], times: tuple[float, float, float]) -> Iterato
         name: _recovery(case, CALM * _share(calm[name], 0.5) + 0.001, end)
         for name, case in cases.items()
     }
-    yield Row(
+    yield BenchRow(
         what="time after the rogue's end until round trips are as before",
         unit="s",
         ours=recovery[EDGE_CASE],
@@ -118,9 +118,9 @@ def _trips(cases: dict[str, Case], times: tuple[float, float, float]) -> Iterato
     )
 
 
-def _load(cases: dict[str, Case]) -> Iterator[Row]:
+def _load(cases: dict[str, InformerCase]) -> Iterator[BenchRow]:
     edge, mediator = cases[EDGE_CASE], cases[MEDIATOR_CASE]
-    yield Row(
+    yield BenchRow(
         what="messages that the mediator receives while the rogue is on (5.1)",
         unit="messages",
         ours=edge.phases["rogue"].received,
@@ -135,7 +135,7 @@ def _load(cases: dict[str, Case]) -> Iterator[Row]:
         name: case.phases["rogue"].cpu_s / max(1, case.phases["rogue"].accepted) * PER_MS
         for name, case in cases.items()
     }
-    yield Row(
+    yield BenchRow(
         what="the mediator's CPU time for each publication it mediates beside a rogue (5.3)",
         unit="ms",
         ours=cost[EDGE_CASE],
@@ -146,7 +146,7 @@ def _load(cases: dict[str, Case]) -> Iterator[Row]:
 
 
 def _grows(times: float) -> Goal:
-    def holds(row: Row) -> bool:
+    def holds(row: BenchRow) -> bool:
         ratio = row.over_floor
         return ratio is not None and ratio >= times
 
@@ -162,11 +162,11 @@ def _share(trips: Sequence[float], share: float) -> float:
     return trips[min(len(trips) - 1, int(len(trips) * share))] if trips else 0.0
 
 
-def _recovery(case: Case, calm_s: float, end: float) -> float | None:
+def _recovery(case: InformerCase, calm_s: float, end: float) -> float | None:
     """When, after the rogue's end, most of `WINDOW` trips in a row were calm; `None` for never.
 
     >>> trips = [(float(second), 9.0 if second < 40 else 0.1) for second in range(100)]
-    >>> _recovery(Case(trips, 0, {}, 0, 0), 1.0, 30.0)
+    >>> _recovery(InformerCase(trips, 0, {}, 0, 0), 1.0, 30.0)
     3.0
     """
     after = [(began - end, took) for began, took in case.trips if began >= end]
@@ -179,13 +179,13 @@ def _recovery(case: Case, calm_s: float, end: float) -> float | None:
 # -- the parts -------------------------------------------------------------------------------
 
 
-def _case(options: Options) -> Case:
+def _case(options: InformerOptions) -> InformerCase:
     replace = msgspec.structs.replace
     near, far = (1, 0) if cores() > 1 else (-1, -1)
     with ExitStack() as stack:
 
-        def start(name: str, options: Options) -> Part:
-            part = Part(name, PARTS, name, msgspec.json.encode(options).decode())
+        def start(name: str, options: InformerOptions) -> ChildProcess:
+            part = ChildProcess(name, PARTS, name, msgspec.json.encode(options).decode())
             stack.callback(part.end)
             return part
 
@@ -204,4 +204,4 @@ def _case(options: Options) -> Case:
         told = mediator.hear()
         informed = people.hear()
         mediator.say("end")
-        return msgspec.convert({**raged, **told, **informed}, Case)
+        return msgspec.convert({**raged, **told, **informed}, InformerCase)

@@ -57,7 +57,7 @@ R2. arrived(_, _, _) :- do(deliver).
 """
 
 
-class Options(msgspec.Struct, frozen=True):
+class InformerOptions(msgspec.Struct, frozen=True):
     """What a part is told: the law, who is who, whom to join, which core to use, and the times."""
 
     law: str
@@ -69,7 +69,7 @@ class Options(msgspec.Struct, frozen=True):
     end_s: float = 120.0
 
 
-class Told(msgspec.Struct, frozen=True):
+class MediatorTasks(msgspec.Struct, frozen=True):
     """What the mediator was asked to do in one part of the experiment."""
 
     received: int
@@ -78,7 +78,7 @@ class Told(msgspec.Struct, frozen=True):
 
 
 @asynccontextmanager
-async def _host(name: str, options: Options) -> AsyncIterator[Any]:
+async def _host(name: str, options: InformerOptions) -> AsyncIterator[Any]:
     from nomospace.node.listen import Listener
     from nomospace.node.local import Host
     from nomospace.node.tcp import TcpLinks
@@ -122,7 +122,7 @@ def _say(value: Any) -> None:
 # -- the mediator ----------------------------------------------------------------------------
 
 
-async def _mediate(options: Options) -> None:
+async def _mediate(options: InformerOptions) -> None:
     """One queue, one request at a time (`001_…` 5.2); with `checks`, the limit is kept here."""
     from nomospace.law import load
     from nomospace.services.mediator import (
@@ -175,14 +175,14 @@ async def _mediate(options: Options) -> None:
         member = await (await host.agent("med")).adopt(load(options.law))
         tasks = [asyncio.create_task(part(member)) for part in (hear, work)]
         begin = await _begin()
-        phases: dict[str, Told] = {}
+        phases: dict[str, MediatorTasks] = {}
         gc.freeze()
         for name, second in zip(
             ("before", "rogue", "after"), (*options.rogue_s, options.end_s), strict=True
         ):
             received, accepted, cpu_s = *counts, time.process_time()
             await _until(begin + second)
-            phases[name] = Told(
+            phases[name] = MediatorTasks(
                 counts[0] - received, counts[1] - accepted, time.process_time() - cpu_s
             )
         _say({"phases": phases, "left": len(queue)})
@@ -194,7 +194,7 @@ async def _mediate(options: Options) -> None:
 # -- people ----------------------------------------------------------------------------------
 
 
-async def _inform(options: Options) -> None:
+async def _inform(options: InformerOptions) -> None:
     """Quiet informers, and a subscriber who acknowledges each publication to its informer."""
     from nomospace.law import load
     from nomospace.terms import Compound, t, term
@@ -258,7 +258,7 @@ async def _inform(options: Options) -> None:
 # -- the rogue -------------------------------------------------------------------------------
 
 
-async def _rage(options: Options) -> None:
+async def _rage(options: InformerOptions) -> None:
     """Publish as fast as it can, while it may."""
     from nomospace.law import load
     from nomospace.terms import t
@@ -283,7 +283,7 @@ async def _rage(options: Options) -> None:
         await _until(begin + options.end_s)
 
 
-PARTS: Final[dict[str, Callable[[Options], Coroutine[Any, Any, None]]]] = {
+PARTS: Final[dict[str, Callable[[InformerOptions], Coroutine[Any, Any, None]]]] = {
     "mediator": _mediate,
     "people": _inform,
     "rogue": _rage,
@@ -294,7 +294,7 @@ def main() -> None:
     """Run one part."""
     import uvloop
 
-    options = msgspec.json.decode(sys.argv[2].encode(), type=Options)
+    options = msgspec.json.decode(sys.argv[2].encode(), type=InformerOptions)
     if options.core >= 0 and hasattr(os, "sched_setaffinity"):
         with suppress(OSError):
             os.sched_setaffinity(0, {options.core})

@@ -15,7 +15,7 @@ from time import perf_counter_ns, process_time_ns
 from typing import TYPE_CHECKING, Any
 
 from nomospace.errors import Bug
-from nomospace_lab.bench import Row, Run, bench
+from nomospace_lab.bench import BenchRow, BenchRun, bench
 from nomospace_lab.bench.measure import Sample, each_fresh, stopwatch
 from nomospace_lab.bench.peers.decisions import CASES, PEERS, floor
 from nomospace_lab.bench.peers.entrants import entrants
@@ -48,7 +48,7 @@ R2. arrived(_, _, _) :- do(deliver).
 
 
 @bench("law", "a decision, a ruling carried out, a whole handle, traffic, 1,000 rules, a cold load")
-def law(run: Run) -> Iterator[Row]:
+def law(run: BenchRun) -> Iterator[BenchRow]:
     """Every row in its own rounds, ours and the floor in turns; the papers' figures last."""
     run.say("one decision")
     yield from _decision(run)
@@ -104,7 +104,7 @@ def _prepared() -> Sample:
     return stopwatch("; ".join(calls), scope, calls=len(calls))
 
 
-def _decision(run: Run) -> Iterator[Row]:
+def _decision(run: BenchRun) -> Iterator[BenchRow]:
     cases = [case for case, _ in CASES]
     right = [answer for _, answer in CASES]
     for name, engine in (("the floor", floor), ("the law", _ours)):
@@ -113,7 +113,7 @@ def _decision(run: Run) -> Iterator[Row]:
     with entrants(run, PEERS, CASES) as field:
         ours = {"ours": decisions(_ours, cases), "floor": decisions(floor, cases)}
         best = run.interleave({**ours, "prepared": _prepared(), **field.samples})
-    yield Row(
+    yield BenchRow(
         what="one decision of a small stateful policy, the rule recorded",
         unit="µs",
         ours=best["ours"] / PER_US,
@@ -123,7 +123,7 @@ def _decision(run: Run) -> Iterator[Row]:
         goal=times_floor(6) & ahead_of_peers(),
         how="8 requests, answers checked first; from plain strings: making the terms is counted",
     )
-    yield Row(
+    yield BenchRow(
         what="the same decision where the request is a term already",
         unit="µs",
         ours=best["prepared"] / PER_US,
@@ -136,7 +136,7 @@ def _decision(run: Run) -> Iterator[Row]:
 # -- carried out -----------------------------------------------------------------------------
 
 
-def _carried_out(run: Run) -> Row:
+def _carried_out(run: BenchRun) -> BenchRow:
     from nomospace.control import Membership
     from nomospace.law import load
 
@@ -160,7 +160,7 @@ def _carried_out(run: Run) -> Row:
     )
     if _quota(member) >= before:
         raise Bug(story=("the law of `bench law` that changes its state did not",))
-    return Row(
+    return BenchRow(
         what="a ruling evaluated and carried out, state change included",
         unit="µs",
         ours=best["ours"] / PER_US,
@@ -179,7 +179,7 @@ def _quota(member: Membership) -> int:
 # -- the whole handle ------------------------------------------------------------------------
 
 
-def _handle(run: Run) -> Row:
+def _handle(run: BenchRun) -> BenchRow:
     """A layman's alarm is the dearest: sensed five times, state changed, obligation laid."""
     from nomospace.control import Forward, Membership, RecordRuling, sent
     from nomospace.law import load
@@ -206,7 +206,7 @@ def _handle(run: Run) -> Row:
     if [type(effect) for effect in effects] != [RecordRuling, Forward]:
         raise Bug(story=(f"law AP answers a layman's publish with {effects}",))
     best = run.interleave({"ours": each_fresh(layman, publish)})
-    return Row(
+    return BenchRow(
         what="the controller's whole handle of law AP's publish",
         unit="µs",
         ours=best["ours"] / PER_US,
@@ -220,7 +220,7 @@ TRAFFIC = 6_000
 """How many rulings of `nomospace journal make` are replayed, of a member for each 75."""
 
 
-def _traffic(run: Run) -> Row:
+def _traffic(run: BenchRun) -> BenchRow:
     """What a journal has of law AP, told again: a hospital's messages, obligations and states."""
     rows, law = _recorded(TRAFFIC, TRAFFIC // 75)
     bodies = [body for history in rows for _, is_state, body in history if not is_state]
@@ -238,7 +238,7 @@ def _traffic(run: Run) -> Row:
     from nomospace.pipeline.history import replay_history
 
     best = run.interleave({"ours": _whole(ours, TRAFFIC), "floor": _whole(floor, TRAFFIC)})
-    return Row(
+    return BenchRow(
         what="law AP's traffic, for each ruling: read, ruled on, carried out, compared",
         unit="µs",
         ours=best["ours"] / PER_US,
@@ -288,7 +288,7 @@ def _whole(work: Callable[[], object], count: int) -> Sample:
     return sample
 
 
-def _runaway(run: Run) -> Row:
+def _runaway(run: BenchRun) -> BenchRow:
     """The slowest to be stopped of all the laws that run away."""
     from nomospace.control import Membership, sent
     from nomospace.law import load
@@ -310,7 +310,7 @@ def _runaway(run: Run) -> Row:
 
     best = run.interleave({what: timed(go) for what, (_, go) in RUNAWAYS.items()})
     slowest = max(best, key=lambda what: best[what])
-    return Row(
+    return BenchRow(
         what="a law that runs away, until its exception has been ruled on",
         unit="ms",
         ours=best[slowest] / PER_MS,
@@ -322,7 +322,7 @@ def _runaway(run: Run) -> Row:
 # -- a thousand rules ------------------------------------------------------------------------
 
 
-def _thousand(run: Run) -> Iterator[Row]:
+def _thousand(run: BenchRun) -> Iterator[BenchRow]:
     shapes: dict[str, Callable[[int], str]] = {
         "message functors differ": lambda i: f"m{i}(_)",
         "one message functor, ground atoms differ": lambda i: f"order(k{i}, _)",
@@ -330,7 +330,7 @@ def _thousand(run: Run) -> Iterator[Row]:
     }
     for shape, message in shapes.items():
         best = run.interleave({str(n): _many(n, message) for n in (1000, 2)})
-        yield Row(
+        yield BenchRow(
             what=f"a law of 1,000 rules: {shape}",
             unit="µs",
             ours=best["1000"] / PER_US,
@@ -378,18 +378,18 @@ json.dump({"import": imported - start, "load": loaded - imported, "modules": our
 """A process that loads a law once, with the modules it is told to import beforehand."""
 
 
-def _cold(run: Run) -> Iterator[Row]:
+def _cold(run: BenchRun) -> Iterator[BenchRow]:
     # What a load imports on its way is found out first, so that it counts as imports.
     modules = _cold_once([])["modules"]
     told = [_cold_once(modules) for _ in range(run.rounds)]
-    yield Row(
+    yield BenchRow(
         what="law AP loaded cold: read, checked, compiled",
         unit="ms",
         ours=min(once["load"] for once in told) / PER_MS,
         goal=at_most(60, "ms"),
         how="each time in a fresh process, its imports done before and shown below",
     )
-    yield Row(
+    yield BenchRow(
         what="the imports before it",
         unit="ms",
         ours=min(once["import"] for once in told) / PER_MS,
@@ -417,7 +417,7 @@ def _cold_once(modules: list[str]) -> dict[str, Any]:
 # -- what the papers measured ----------------------------------------------------------------
 
 
-def _papers(ours: float | None) -> Iterator[Row]:
+def _papers(ours: float | None) -> Iterator[BenchRow]:
     for paper, figure, about in (
         (
             "Safe TupleSpace-Based Coordination (2000)",
@@ -430,7 +430,7 @@ def _papers(ours: float | None) -> Iterator[Row]:
             "an event processed, Java 1.3 on an UltraSPARC-III of 900 MHz",
         ),
     ):
-        yield Row(
+        yield BenchRow(
             what=f"an event as published: {paper}",
             unit="µs",
             ours=ours,

@@ -20,10 +20,10 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 from nomospace.errors import Bug
-from nomospace_lab.bench import Row, Run, bench
+from nomospace_lab.bench import BenchRow, BenchRun, bench
 from nomospace_lab.bench.measure import Sample
 from nomospace_lab.bench.peers.entrants import Entrants, entrants
-from nomospace_lab.bench.peers.install import Peer
+from nomospace_lab.bench.peers.install import PeerPackage
 from nomospace_lab.bench.peers.meanings import OXIGRAPH, RDFLIB
 from nomospace_lab.bench.report import Goal, ahead_of_peers, at_most, times_floor
 from nomospace_lab.bench.suites.meaning_databases import databases
@@ -64,7 +64,7 @@ SELECT ?a ?b ?car ?insurance ?finance WHERE {{
 @bench(
     "meaning", "tuples that answer together by an object they share: any, all, and what it costs"
 )
-def meaning(run: Run) -> Iterator[Row]:
+def meaning(run: BenchRun) -> Iterator[BenchRow]:
     """Rows over files of facts, then those of a live space."""
     many = MANY_QUICK if run.quick else MANY
     yield from _correlated(run, many, OXIGRAPH)
@@ -83,7 +83,7 @@ def at_least_times_faster(times: float) -> Goal:
     'at least 3 times faster than every peer'
     """
 
-    def holds(row: Row) -> bool:
+    def holds(row: BenchRow) -> bool:
         measured = [value for value in row.peers.values() if value is not None]
         return row.ours is not None and all(value >= times * row.ours for value in measured)
 
@@ -192,7 +192,7 @@ def matcher(many: int, *, strangers: int = 0) -> Matcher:
 # -- rows ------------------------------------------------------------------------------------
 
 
-def _correlated(run: Run, many: int, *peers: Peer) -> Iterator[Row]:
+def _correlated(run: BenchRun, many: int, *peers: PeerPackage) -> Iterator[BenchRow]:
     run.say(f"loading {many:,} tuples")
     ours, floor = matcher(many), by_hand(many)
     answers = len(ours.all().items)
@@ -217,7 +217,7 @@ def _correlated(run: Run, many: int, *peers: Peer) -> Iterator[Row]:
                 figures[what] = run.interleave(contestants)
                 fields[what] = field
     scale = many == MANY or (run.quick and many == MANY_QUICK)
-    yield Row(
+    yield BenchRow(
         what=f"any: one of {answers:,} answers of two tuples, {many:,} tuples",
         unit="ms",
         ours=figures["any"]["ours"] / PER_MS,
@@ -226,7 +226,7 @@ def _correlated(run: Run, many: int, *peers: Peer) -> Iterator[Row]:
         goal=at_most(1, "ms") & ahead_of_peers(),
         how="the least by ids, tuples only; peers give any one (LIMIT 1)",
     )
-    yield Row(
+    yield BenchRow(
         what=f"all {answers:,} answers of two tuples, {many:,} tuples",
         unit="ms",
         ours=figures["all"]["ours"] / PER_MS,
@@ -239,13 +239,13 @@ def _correlated(run: Run, many: int, *peers: Peer) -> Iterator[Row]:
     )
 
 
-def _among(run: Run, peers: tuple[Peer, ...]) -> Run:
+def _among(run: BenchRun, peers: tuple[PeerPackage, ...]) -> BenchRun:
     """The run as it asks for those of its peers that are in one contest."""
     names = [peer.name for peer in run.wanted((OXIGRAPH, RDFLIB))]
     return replace(run, peers=tuple([peer.name for peer in peers if peer.name in names]))
 
 
-def _strangers(run: Run, many: int) -> Iterator[Row]:
+def _strangers(run: BenchRun, many: int) -> Iterator[BenchRow]:
     few = many // 10
     alone, among = matcher(few), matcher(few, strangers=many)
     for what, calls in (
@@ -253,7 +253,7 @@ def _strangers(run: Run, many: int) -> Iterator[Row]:
         ("all", (alone.all, among.all)),
     ):
         best = run.interleave({"floor": _timed(calls[0]), "ours": _timed(calls[1])})
-        yield Row(
+        yield BenchRow(
             what=f"{what} among {few:,} tuples and {many:,} of classes that are not asked for",
             unit="ms",
             ours=best["ours"] / PER_MS,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from nomospace.errors import Bug
-from nomospace_lab.bench import Row, Run
+from nomospace_lab.bench import BenchRow, BenchRun
 from nomospace_lab.bench.measure import Sample
 from nomospace_lab.bench.report import information, times_floor
 
@@ -17,11 +17,11 @@ PER_MS = 1e6
 
 
 def databases(
-    run: Run,
+    run: BenchRun,
     matcher: Matcher,
     floor: Callable[[], list[Any]],
     timed: Callable[[Callable[[], object]], Sample],
-) -> Iterator[Row]:
+) -> Iterator[BenchRow]:
     """All answers and any, from tables class by class; the floor is SQL by hand over its own."""
     from nomospace.meaning.facts import Fact
     from nomospace.store.matching import StoredFactTables
@@ -45,7 +45,7 @@ def databases(
     )
     base.close()
     how = "through the planner, SQL over tables class by class; the floor is hand-written SQL"
-    yield Row(
+    yield BenchRow(
         what=f"all {answers:,} answers of two tuples by DuckDB, {len(facts):,} tuples",
         unit="ms",
         ours=best["all"] / PER_MS,
@@ -53,7 +53,7 @@ def databases(
         goal=information(),
         how=f"{how}; ours brings the tuples themselves into Python, ready to explain",
     )
-    yield Row(
+    yield BenchRow(
         what=f"any of {answers:,} answers by DuckDB, {len(facts):,} tuples",
         unit="ms",
         ours=best["any"] / PER_MS,

@@ -10,7 +10,7 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Final
 
 from nomospace.errors import Bug
-from nomospace_lab.bench import Row, Run
+from nomospace_lab.bench import BenchRow, BenchRun
 from nomospace_lab.bench.measure import Sample
 from nomospace_lab.bench.report import information
 
@@ -23,8 +23,8 @@ FILL_ROWS: Final = 2_000
 
 
 def kept(
-    run: Run, facts: Facts, template: str, timed: Callable[[Callable[[], object]], Sample]
-) -> Iterator[Row]:
+    run: BenchRun, facts: Facts, template: str, timed: Callable[[Callable[[], object]], Sample]
+) -> Iterator[BenchRow]:
     """The next question, asked through a connection of its own after a commit of the host."""
     with tempfile.TemporaryDirectory(prefix="nomospace-bench-") as folder:
         run.say(f"{len(facts):,} tuples into a store, and into tables that are kept")
@@ -36,7 +36,7 @@ def kept(
             raise Bug(story=(told,))
         best = run.interleave({"next": timed(ward.ask_after_a_commit), "same": timed(ward.ask)})
         ward.store.close()
-    yield Row(
+    yield BenchRow(
         what=f"the next question of a store's {len(facts):,} tuples by SQLite, tables kept",
         unit="ms",
         ours=best["next"] / PER_MS,

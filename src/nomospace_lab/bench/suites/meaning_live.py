@@ -11,7 +11,7 @@ from nomospace.errors import Bug
 from nomospace.meaning import Ontology, OntologyClass
 from nomospace.terms import ANY, a, obj
 from nomospace.terms.templates import Template
-from nomospace_lab.bench import Row, Run
+from nomospace_lab.bench import BenchRow, BenchRun
 from nomospace_lab.bench.measure import FRESH_BATCH, Sample, each_fresh, stopwatch
 from nomospace_lab.bench.report import at_most, times_floor
 
@@ -25,7 +25,7 @@ BRANCHES = 3
 WAITING = 1_000
 
 
-def live(run: Run, many: int) -> Iterator[Row]:
+def live(run: BenchRun, many: int) -> Iterator[BenchRow]:
     """What a space that speaks an ontology costs."""
     run.say("reads by meaning in a live space")
     yield _read(run, many)
@@ -57,7 +57,7 @@ class _Filled:
         return Record(fields, "ann@ward", self.count, "ann@ward", "ann@ward")
 
 
-def _read(run: Run, many: int) -> Row:
+def _read(run: BenchRun, many: int) -> BenchRow:
     rng = Random(1)
     plain, meant = _Filled(Ontology("plain")), _Filled(_tree())
     for n in range(many):
@@ -74,7 +74,7 @@ def _read(run: Run, many: int) -> Row:
             "ours": stopwatch("find(template)", {"find": meant.space.find, "template": inner}),
         }
     )
-    return Row(
+    return BenchRow(
         what=f"a read by meaning among {many:,} tuples, {CLASSES:,} classes",
         unit="µs",
         ours=best["ours"] / PER_US,
@@ -84,7 +84,7 @@ def _read(run: Run, many: int) -> Row:
     )
 
 
-def _waking(run: Run) -> Iterator[Row]:
+def _waking(run: BenchRun) -> Iterator[BenchRow]:
     from nomospace.space import TAKE, SetQuestion
 
     cars = Ontology("cars", [OntologyClass(name) for name in ("Car", "Insurance", "Finance")])
@@ -123,7 +123,7 @@ def _waking(run: Run) -> Iterator[Row]:
     }
     best = run.interleave(samples)
     for which, what in (("wakes", "that completes one"), ("does not", "that completes none")):
-        yield Row(
+        yield BenchRow(
             what=f"a write {what} of {WAITING:,} waiting correlations",
             unit="µs",
             ours=best[which] / PER_US,

@@ -23,9 +23,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, NamedTuple, TypeVar
 
-from nomospace_lab.bench import Row, Run, bench
+from nomospace_lab.bench import BenchRow, BenchRun, bench
 from nomospace_lab.bench.measure import stopwatch
-from nomospace_lab.bench.processes import Part, PartFailed, ended, host_flags, host_process
+from nomospace_lab.bench.processes import ChildProcess, PartFailed, ended, host_flags, host_process
 from nomospace_lab.bench.report import information
 from nomospace_lab.bench.suites.overhead_parts import ECHO, LAW, PEER, PROBE, answer, config_of
 
@@ -52,7 +52,7 @@ class Costs(NamedTuple):
     seal: float
 
 
-class Placement(NamedTuple):
+class ControllerPlacement(NamedTuple):
     """Where controllers are: its equation, and what it adds up to."""
 
     what: str
@@ -62,24 +62,24 @@ class Placement(NamedTuple):
     """How many more ways over the network there are than straight, where agents are far away."""
 
 
-LOCAL: Final = Placement(
+LOCAL: Final = ControllerPlacement(
     "controllers with their agents", "equation 3", lambda c: 2 * c.evaluate + c.link + c.seal, 0
 )
-REMOTE: Final = Placement(
+REMOTE: Final = ControllerPlacement(
     "controllers elsewhere", "equation 4", lambda c: 2 * (c.evaluate + c.call) + c.link + c.seal, 2
 )
-SHARED: Final = Placement(
+SHARED: Final = ControllerPlacement(
     "one controller elsewhere for both", "equation 5", lambda c: 2 * (c.evaluate + c.call), 0
 )
 
 
 @bench("overhead", "what a law costs a message: controllers local, remote, shared; clear, signed")
-def overhead(run: Run) -> Iterator[Row]:
+def overhead(run: BenchRun) -> Iterator[BenchRow]:
     """The parts and the placements, in clear and signed; measured, and modelled."""
     count = 200 if run.quick else 2_000
     run.say("the parts")
     ruling = _run(_evaluated(count))
-    with ended(Part("echo", PARTS, ECHO)) as part:
+    with ended(ChildProcess("echo", PARTS, ECHO)) as part:
         tcp = _run(_straight(part.hear()["at"], count))
     sign, check = _seal(run)
     yield from _parts(
@@ -113,9 +113,9 @@ def overhead(run: Run) -> Iterator[Row]:
     yield from _mediated(ruling, call)
 
 
-def _row(placement: Placement, costs: Costs, took: float, words: str) -> Row:
+def _row(placement: ControllerPlacement, costs: Costs, took: float, words: str) -> BenchRow:
     straight, model = costs.straight, placement.model(costs)
-    return Row(
+    return BenchRow(
         what=f"a message under a law, {placement.what}, {words} ({placement.equation})",
         unit="µs",
         ours=took,
@@ -130,12 +130,12 @@ def _row(placement: Placement, costs: Costs, took: float, words: str) -> Row:
     )
 
 
-def _parts(parts: Mapping[str, float]) -> Iterator[Row]:
+def _parts(parts: Mapping[str, float]) -> Iterator[BenchRow]:
     for what, value in parts.items():
-        yield Row(what=what, unit="µs", ours=value, goal=information())
+        yield BenchRow(what=what, unit="µs", ours=value, goal=information())
 
 
-def _mediated(each: float, pipe: float) -> Iterator[Row]:
+def _mediated(each: float, pipe: float) -> Iterator[BenchRow]:
     """`001_…` 5.4, from our costs of an evaluation and of a word to a host on the same machine."""
     for what, direct, governed in (
         (
@@ -149,7 +149,7 @@ def _mediated(each: float, pipe: float) -> Iterator[Row]:
             5 * each + 4 * pipe + 2 * NEAR_US,
         ),
     ):
-        yield Row(
+        yield BenchRow(
             what=f"a notice from informer to subscriber through a mediator, {what} (5.4, model)",
             unit="ms",
             ours=governed / 1e3,
@@ -162,7 +162,7 @@ def _mediated(each: float, pipe: float) -> Iterator[Row]:
 # -- the parts of a message ------------------------------------------------------------------
 
 
-def _seal(run: Run) -> tuple[float, float]:
+def _seal(run: BenchRun) -> tuple[float, float]:
     """To sign a message, and to check its signature."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -254,7 +254,7 @@ async def _local(trust: Path | None, count: int) -> tuple[float, float]:
     from nomospace.law import load
     from nomospace.node.serve import Server
 
-    with ended(Part("agent", PARTS, "agent", *host_flags(trust))) as part:
+    with ended(ChildProcess("agent", PARTS, "agent", *host_flags(trust))) as part:
         at = await asyncio.to_thread(part.hear)
         flags = list(host_flags(trust, at["at"]))
         async with Server(config_of("a", flags), on_report=lambda _: None) as server:

@@ -21,7 +21,7 @@ R2. arrived(_, _, _) :- do(deliver).
 ECHO, PEER, PROBE = "echo", "y", "probe"
 
 
-class Echo(asyncio.Protocol):
+class PlainEcho(asyncio.Protocol):
     """Sends back what comes."""
 
     def connection_made(self, transport: Any) -> None:
@@ -51,7 +51,7 @@ async def answer(member: Any) -> None:
 
 
 async def _echo() -> None:
-    server = await asyncio.get_running_loop().create_server(Echo, "127.0.0.1", 0)
+    server = await asyncio.get_running_loop().create_server(PlainEcho, "127.0.0.1", 0)
     _say("{}:{}".format(*server.sockets[0].getsockname()[:2]))
     await asyncio.to_thread(sys.stdin.read)
     server.close()

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import msgspec
 
 from nomospace.errors import Bug
-from nomospace_lab.bench import Row, Run, bench
+from nomospace_lab.bench import BenchRow, BenchRun, bench
 from nomospace_lab.bench.processes import PartFailed
 from nomospace_lab.bench.report import Goal, at_most, information, times_floor
 from nomospace_lab.bench.suites import pipeline_data as data
@@ -48,7 +48,7 @@ T = TypeVar("T")
     "replay, match and audit of millions on Spark, beside a plain process and DuckDB",
     spark=True,
 )
-def pipeline(run: Run) -> Iterator[Row]:
+def pipeline(run: BenchRun) -> Iterator[BenchRow]:
     """Replay, audit, the start of a job, match; with --full, match of ten times as many tuples."""
     from nomospace.pipeline.jobs.session import open_session
 
@@ -72,13 +72,13 @@ def at_least_rate(share: float) -> Goal:
     'at least 0.8 times the rate of one plain process'
     """
 
-    def holds(row: Row) -> bool:
+    def holds(row: BenchRow) -> bool:
         return row.over_floor is not None and row.over_floor * share <= 1
 
     return Goal(f"at least {share:g} times the rate of one plain process", holds)
 
 
-def _judged(run: Run, goal: Goal) -> Goal:
+def _judged(run: BenchRun, goal: Goal) -> Goal:
     """A goal is for the usual size; of a quick look, Spark's own pace is most."""
     return information() if run.quick else goal
 
@@ -86,7 +86,9 @@ def _judged(run: Run, goal: Goal) -> Goal:
 # -- replay ----------------------------------------------------------------------------------------
 
 
-def _replay(run: Run, spark: SparkSession, journal: Path, small: Path, many: int) -> Iterator[Row]:
+def _replay(
+    run: BenchRun, spark: SparkSession, journal: Path, small: Path, many: int
+) -> Iterator[BenchRow]:
     from nomospace.pipeline.jobs.replay import run_replay
 
     run_replay(small, spark=spark)
@@ -100,7 +102,7 @@ def _replay(run: Run, spark: SparkSession, journal: Path, small: Path, many: int
         if not report.exact or report.events != many or plain[-1]["same"] != many:
             raise Bug(story=("`bench pipeline` replayed rulings otherwise than they are recorded",))
     best = min(plain, key=lambda one: one["took_s"])
-    yield Row(
+    yield BenchRow(
         what=f"replay of {many:,} rulings under the recorded law, on {MASTER}",
         unit="s",
         ours=min(ours),
@@ -108,7 +110,7 @@ def _replay(run: Run, spark: SparkSession, journal: Path, small: Path, many: int
         goal=_judged(run, at_least_rate(0.8)),
         how="warm; the floor is one plain process that reads and sorts with Arrow",
     )
-    yield Row(
+    yield BenchRow(
         what="the plain process's time outside the controller",
         unit="%",
         ours=100 * (1 - best["controller_s"] / best["took_s"]),
@@ -140,7 +142,7 @@ def _timed(call: Callable[[], T]) -> tuple[T, float]:
 # -- audit -----------------------------------------------------------------------------------------
 
 
-def _audit(run: Run, spark: SparkSession, journal: Path, many: int) -> Row:
+def _audit(run: BenchRun, spark: SparkSession, journal: Path, many: int) -> BenchRow:
     from nomospace.pipeline.jobs.audit import AuditEngine, run_audit
 
     run.say(f"auditing {many:,} rulings on Spark, then in DuckDB")
@@ -148,7 +150,7 @@ def _audit(run: Run, spark: SparkSession, journal: Path, many: int) -> Row:
     here, duckdb = _timed(lambda: run_audit(journal, engine=AuditEngine.DUCKDB))
     if there.tables != here.tables:
         raise Bug(story=("`bench pipeline` audited on Spark, and DuckDB found otherwise",))
-    return Row(
+    return BenchRow(
         what=f"full audit of {many:,} rulings, on {MASTER}",
         unit="s",
         ours=ours,
@@ -161,7 +163,7 @@ def _audit(run: Run, spark: SparkSession, journal: Path, many: int) -> Row:
 # -- the start of a job ----------------------------------------------------------------------------
 
 
-def _second(run: Run, spark: SparkSession, journal: Path) -> Row:
+def _second(run: BenchRun, spark: SparkSession, journal: Path) -> BenchRow:
     from nomospace.pipeline.jobs.replay import run_replay
 
     run.say("a second job in the same session")
@@ -169,7 +171,7 @@ def _second(run: Run, spark: SparkSession, journal: Path) -> Row:
         _until_first_task(spark, lambda: run_replay(journal, spark=spark))
         for _ in range(run.rounds)
     ]
-    return Row(
+    return BenchRow(
         what="a second job in the same session, until its first task runs",
         unit="s",
         ours=min(starts),
@@ -204,7 +206,7 @@ def _until_first_task(spark: SparkSession, job: Callable[[], object]) -> float:
 # -- match -----------------------------------------------------------------------------------------
 
 
-def _match(run: Run, spark: SparkSession, many: int) -> Iterator[Row]:
+def _match(run: BenchRun, spark: SparkSession, many: int) -> Iterator[BenchRow]:
     from nomospace.meaning.question import parse_template
     from nomospace.pipeline.jobs.match import MatchEngine, run_match
 
@@ -227,7 +229,7 @@ def _match(run: Run, spark: SparkSession, many: int) -> Iterator[Row]:
     for _ in range(max(ROUNDS_MAX, min(run.rounds, 3))):
         ours = min(ours, _freed(on_spark, archive)[1])
         floor = min(floor, _freed(in_duckdb, archive)[1])
-    yield Row(
+    yield BenchRow(
         what=f"all {count:,} answers of two tuples, {many:,} tuples, on {MASTER}",
         unit="s",
         ours=ours,
@@ -241,20 +243,20 @@ def _match(run: Run, spark: SparkSession, many: int) -> Iterator[Row]:
 
 
 def _grown(
-    run: Run,
+    run: BenchRun,
     archive: Path,
     once: float,
     many: int,
     make: Callable[[], Path],
     ask: Callable[[Path], Answers],
-) -> Row:
+) -> BenchRow:
     large = make()
     few, _ = _freed(ask, archive)
     run.say(f"matching {data.TIMES * many:,} tuples on Spark")
     count, took = _freed(ask, large)
     if count != data.TIMES * few:
         raise Bug(story=(f"`bench pipeline` found {count:,} answers, and {few:,} in each part",))
-    return Row(
+    return BenchRow(
         what=f"all {count:,} answers, {data.TIMES * many:,} tuples, for every {many:,} of them",
         unit="s",
         ours=took / data.TIMES,

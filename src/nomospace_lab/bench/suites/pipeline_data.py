@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from nomospace_lab.bench import Run
+from nomospace_lab.bench import BenchRun
 from nomospace_lab.bench.processes import PartFailed
 
 if TYPE_CHECKING:
@@ -33,13 +33,13 @@ TIMES: Final = 10
 """How many times the archive is copied for the large one."""
 
 
-def journal(run: Run, events: int) -> Path:
+def journal(run: BenchRun, events: int) -> Path:
     """A journal of a hospital."""
     words = ["--events", str(events), "--agents", str(max(50, events // EVENTS_A_MEMBER))]
     return _kept(run, f"journal-{events}", lambda to: _make(run, to, events, *words))
 
 
-def archive(run: Run, tuples: int, spark: SparkSession) -> tuple[Path, Ontology]:
+def archive(run: BenchRun, tuples: int, spark: SparkSession) -> tuple[Path, Ontology]:
     """An archive of a market, and its ontology."""
     from nomospace.client.ontologies import load_ontology
     from nomospace.pipeline.jobs.compact import run_compact
@@ -58,7 +58,7 @@ def archive(run: Run, tuples: int, spark: SparkSession) -> tuple[Path, Ontology]
     return found, load_ontology(found / "market.yaml")
 
 
-def grown(run: Run, small: Path, ontology: Ontology) -> Path:
+def grown(run: BenchRun, small: Path, ontology: Ontology) -> Path:
     """An archive `TIMES` as large: the same cars again and again, under other names."""
     from msgspec.structs import replace
 
@@ -117,7 +117,7 @@ def _renamed(paths: list[Path], copy: int) -> Iterator[pa.RecordBatch]:
             yield pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
-def _kept(run: Run, name: str, make: Callable[[Path], None]) -> Path:
+def _kept(run: BenchRun, name: str, make: Callable[[Path], None]) -> Path:
     """A folder of the bench's cache; made where it is not there yet."""
     folder = run.cache.parent / "made" / f"{name}-v{MADE}"
     if folder.is_dir():
@@ -131,7 +131,7 @@ def _kept(run: Run, name: str, make: Callable[[Path], None]) -> Path:
     return folder
 
 
-def _make(run: Run, folder: Path, records: int, *words: str) -> None:
+def _make(run: BenchRun, folder: Path, records: int, *words: str) -> None:
     """Let the command make a journal, and say now and then how far it is."""
     from nomospace.wire.segments import MANIFEST, decode_manifest
 

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 
-class Watched:
+class ControllerTime:
     """How long the controllers of this process were at work, in nanoseconds."""
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ def main(folder: str) -> None:
     """Replay, and say how long it took."""
     from nomospace.pipeline.jobs.replay import Engine, run_replay
 
-    watched = Watched()
+    watched = ControllerTime()
     began = perf_counter()
     report = run_replay(folder, engine=Engine.PROCESS)
     took = perf_counter() - began

@@ -14,7 +14,7 @@ from random import Random
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from nomospace_lab.bench import Row, Run, bench
+from nomospace_lab.bench import BenchRow, BenchRun, bench
 from nomospace_lab.bench.measure import stopwatch
 from nomospace_lab.bench.plots import lines
 from nomospace_lab.bench.report import at_most, information, times_floor
@@ -30,7 +30,7 @@ FLAT = 1.25
 
 
 @bench("routing", "network messages a message by algorithm; a good guess; a move; a million agents")
-def routing(run: Run) -> Iterator[Row]:
+def routing(run: BenchRun) -> Iterator[BenchRow]:
     """Shares and means first, then speed, then what does not grow, and the big world last."""
     run.say("personal assistants")
     yield from _assistants(run)
@@ -46,7 +46,7 @@ def routing(run: Run) -> Iterator[Row]:
     yield from _million(run)
 
 
-def _messages(run: Run) -> int:
+def _messages(run: BenchRun) -> int:
     return 10_000 if run.quick else 200_000
 
 
@@ -85,7 +85,7 @@ def live(routes: Routes, deeds: Iterator[Any], messages: int) -> None:
 # -- messages --------------------------------------------------------------------------------
 
 
-def _assistants(run: Run) -> Iterator[Row]:
+def _assistants(run: BenchRun) -> Iterator[BenchRow]:
     from nomospace_lab.apps.assistants.life import Assumptions
     from nomospace_lab.sim.routes import mean_hops, share_direct
 
@@ -96,14 +96,14 @@ def _assistants(run: Run) -> Iterator[Row]:
         f"{given.peers} peers; talks of {given.talk} messages, {given.streams:.0%} in streams of "
         f"{given.stream}; {messages:,} messages counted after as many"
     )
-    yield Row(
+    yield BenchRow(
         what="assistants' messages that take more than one network message under FQSC",
         unit="%",
         ours=100 * (1 - share_direct(hops)),
         goal=at_most(5, "%"),
         how=how,
     )
-    yield Row(
+    yield BenchRow(
         what="network messages an assistant's message takes in the mean under FQSC",
         unit="messages",
         ours=mean_hops(hops),
@@ -111,7 +111,7 @@ def _assistants(run: Run) -> Iterator[Row]:
         how="hops: " + ", ".join(f"{count}: {hops[count]:,}" for count in sorted(hops)),
     )
     single = _settled("fqsc", Assumptions(talk=1, streams=0), messages).hops
-    yield Row(
+    yield BenchRow(
         what="the same if every message goes to another peer, chosen by chance",
         unit="messages",
         ours=mean_hops(single),
@@ -120,7 +120,7 @@ def _assistants(run: Run) -> Iterator[Row]:
     )
 
 
-def _compared(run: Run) -> Iterator[Row]:
+def _compared(run: BenchRun) -> Iterator[BenchRow]:
     from nomospace_lab.apps.assistants.life import Assumptions
 
     messages = _messages(run) // 4
@@ -129,7 +129,7 @@ def _compared(run: Run) -> Iterator[Row]:
         for name, line in table.items():
             routes = _settled(name, Assumptions(messages_a_move=ratio), messages)
             line.append(routes.frames / messages)
-        yield Row(
+        yield BenchRow(
             what=f"all network messages of routing a message, at {ratio:,} messages a move",
             unit="messages",
             ours=table["fqsc"][-1],
@@ -149,7 +149,7 @@ def _compared(run: Run) -> Iterator[Row]:
 # -- speed -----------------------------------------------------------------------------------
 
 
-def _good_guess(run: Run) -> Row:
+def _good_guess(run: BenchRun) -> BenchRow:
     from nomospace.protocols.routing import FQSC
     from nomospace_lab.sim.routes import Routes
 
@@ -159,7 +159,7 @@ def _good_guess(run: Run) -> Row:
     routes.send("ann@lab", "bob@lab")
     scope = {"send": routes.daemons["s1"].send, "ann": "ann@lab", "bob": "bob@lab"}
     best = run.interleave({"ours": stopwatch("send(ann, bob, None, now=0)", scope, calls=1)})
-    return Row(
+    return BenchRow(
         what="a message routed at a daemon with a good guess",
         unit="µs",
         ours=best["ours"] / PER_US,
@@ -168,7 +168,7 @@ def _good_guess(run: Run) -> Row:
     )
 
 
-def _move(run: Run) -> Iterator[Row]:
+def _move(run: BenchRun) -> Iterator[BenchRow]:
     for what, make in (("routing cores", _crossing), ("engaged hosts", _handover)):
         few, many = BESIDE[what]
         if run.quick:
@@ -179,7 +179,7 @@ def _move(run: Run) -> Iterator[Row]:
                 "many": stopwatch("go()", {"go": make(many)}, calls=1),
             }
         )
-        yield Row(
+        yield BenchRow(
             what=f"a move there and back between {what} with {many:,} other agents each",
             unit="µs",
             ours=best["many"] / PER_US,
@@ -228,7 +228,7 @@ def _handover(others: int) -> Any:
 # -- what does not grow ----------------------------------------------------------------------
 
 
-def _servers(run: Run) -> Row:
+def _servers(run: BenchRun) -> BenchRow:
     from nomospace_lab.apps.assistants.life import Assumptions
 
     busiest: dict[int, float] = {}
@@ -237,7 +237,7 @@ def _servers(run: Run) -> Row:
         each = _messages(run) * 3 // 100
         routes = _settled("fqsc", given, each * departments)
         busiest[departments] = max(routes.loads.values()) / each
-    return Row(
+    return BenchRow(
         what="load on the busiest query server with 100 domains",
         unit="frames a message",
         ours=busiest[100],
@@ -247,7 +247,7 @@ def _servers(run: Run) -> Row:
     )
 
 
-def _million(run: Run) -> Iterator[Row]:
+def _million(run: BenchRun) -> Iterator[BenchRow]:
     from nomospace.protocols.routing import FQSC
     from nomospace_lab.apps.assistants.life import Assumptions, Life
     from nomospace_lab.sim.routes import Routes, mean_hops
@@ -267,7 +267,7 @@ def _million(run: Run) -> Iterator[Row]:
     message_us = (took_s - born_s) / messages * 1e6
     agents, hops, loads = len(life.home), routes.hops, routes.loads
     each = messages / len(loads)
-    yield Row(
+    yield BenchRow(
         what=f"{agents:,} agents in {departments:,} domains, {messages:,} messages: mean",
         unit="messages",
         ours=mean_hops(hops),
@@ -278,14 +278,14 @@ def _million(run: Run) -> Iterator[Row]:
             f"the busiest {max(loads.values()) / each:.3f}"
         ),
     )
-    yield Row(
+    yield BenchRow(
         what="the same: time",
         unit="s",
         ours=took_s,
         goal=information(),
         how=f"{born_s:.1f} s until all were born, {message_us:.1f} µs a message",
     )
-    yield Row(
+    yield BenchRow(
         what="the same: memory of the process at its largest",
         unit="GB",
         ours=_memory_gb(),

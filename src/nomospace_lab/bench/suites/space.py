@@ -17,7 +17,7 @@ from time import perf_counter_ns, thread_time_ns
 from typing import TYPE_CHECKING, Any
 
 from nomospace.errors import Bug
-from nomospace_lab.bench import Row, Run, bench
+from nomospace_lab.bench import BenchRow, BenchRun, bench
 from nomospace_lab.bench.measure import Sample, each_fresh
 from nomospace_lab.bench.peers.entrants import Entrants, entrants
 from nomospace_lab.bench.peers.spaces import PEERS, loop
@@ -37,7 +37,7 @@ AGENTS = tuple(f"agent{number}@ward" for number in range(100))
 
 
 @bench("space", "a pair of out and take among a million, pauses, waiters, memory")
-def space(run: Run) -> Iterator[Row]:
+def space(run: BenchRun) -> Iterator[BenchRow]:
     """Rows through the core, then those through the public API."""
     many = MANY_QUICK if run.quick else MANY
     yield from _pairs(run, many)
@@ -97,7 +97,7 @@ class Ours:
         return fields  # type: ignore[no-any-return]
 
 
-class Floor:
+class DictFloor:
     """A dictionary of lists, by key."""
 
     def __init__(self) -> None:
@@ -132,11 +132,11 @@ class Floor:
 # -- a pair, and the longest pause -----------------------------------------------------------
 
 
-def _pairs(run: Run, many: int) -> Iterator[Row]:
+def _pairs(run: BenchRun, many: int) -> Iterator[BenchRow]:
     run.say(f"loading {many:,} tuples")
     ours = Contest(Ours(), many)
     best, field = _pair(run, many, ours)
-    yield Row(
+    yield BenchRow(
         what=f"an out and a matching take by content, {many:,} tuples resident",
         unit="µs",
         ours=best["ours"] / PER_US,
@@ -147,7 +147,7 @@ def _pairs(run: Run, many: int) -> Iterator[Row]:
         how="random keys; each pair takes a tuple from anywhere among the resident; records and "
         "templates made before; the best batch of 100",
     )
-    yield Row(
+    yield BenchRow(
         what=f"the same, beside the same with 1,000 resident: {many:,}",
         unit="µs",
         ours=best["ours"] / PER_US,
@@ -159,12 +159,12 @@ def _pairs(run: Run, many: int) -> Iterator[Row]:
     yield _pause(run, ours, many)
 
 
-def _pair(run: Run, many: int, ours: Contest) -> tuple[dict[str, float], Entrants]:
+def _pair(run: BenchRun, many: int, ours: Contest) -> tuple[dict[str, float], Entrants]:
     """Time a pair of all who are there; what they hold is let go of with the end of this."""
     contests = {
         "ours": ours,
         "few": Contest(Ours(), 1_000),
-        "floor": Contest(Floor(), many),
+        "floor": Contest(DictFloor(), many),
         "sqlite3": Contest(Sqlite(), many),
     }
     for name, contest in contests.items():
@@ -189,7 +189,7 @@ def _quiet(sample: Sample) -> Sample:
     return quiet
 
 
-def _pause(run: Run, contest: Contest, many: int) -> Row:
+def _pause(run: BenchRun, contest: Contest, many: int) -> BenchRow:
     """The longest pair of a steady load, with the collector at work; the best of the rounds."""
     pair = contest.engine.pair
     pairs = 20_000 if run.quick else 100_000
@@ -204,7 +204,7 @@ def _pause(run: Run, contest: Contest, many: int) -> Row:
             worst, worst_clock = max(worst, took), max(worst_clock, took_clock)
         longest.append(worst)
         by_clock.append(worst_clock)
-    return Row(
+    return BenchRow(
         what=f"the longest pause under steady load, {many:,} tuples resident",
         unit="ms",
         ours=min(longest) / PER_MS,
@@ -217,7 +217,7 @@ def _pause(run: Run, contest: Contest, many: int) -> Row:
 # -- selective only together -----------------------------------------------------------------
 
 
-def _together(run: Run, many: int) -> Iterator[Row]:
+def _together(run: BenchRun, many: int) -> Iterator[BenchRow]:
     """Five fields of fifty values: each narrows to a fiftieth, all together to one or none."""
     from random import Random
 
@@ -244,7 +244,7 @@ def _together(run: Run, many: int) -> Iterator[Row]:
         while stats()["composites"] < whole:
             find(make())
         best = run.interleave({"ours": each_fresh(make, find)})
-        yield Row(
+        yield BenchRow(
             what=f"a template whose fields are selective only together: {what}",
             unit="µs",
             ours=best["ours"] / PER_US,
@@ -292,11 +292,11 @@ class Crowd:
         return best
 
 
-def _watchers(run: Run) -> Iterator[Row]:
+def _watchers(run: BenchRun) -> Iterator[BenchRow]:
     many = 10_000 if run.quick else 100_000
     crowds = {str(count): Crowd(count) for count in (many, 100)}
     best = run.interleave({name: _quiet(crowd.sample) for name, crowd in crowds.items()})
-    yield Row(
+    yield BenchRow(
         what=f"an out that wakes one of {many:,} waiters and reactions",
         unit="µs",
         ours=best[str(many)] / PER_US,
@@ -337,7 +337,7 @@ def resident_bytes() -> int:
     return most if sys.platform == "darwin" else most * 1024
 
 
-def _memory(many: int) -> Row:
+def _memory(many: int) -> BenchRow:
     done = subprocess.run(
         [sys.executable, "-c", MEMORY, str(many)],
         capture_output=True,
@@ -345,7 +345,7 @@ def _memory(many: int) -> Row:
         timeout=300,
         check=True,
     )
-    return Row(
+    return BenchRow(
         what="memory of a resident tuple of three short fields, indexes included",
         unit="bytes",
         ours=float(done.stdout),

@@ -12,7 +12,7 @@ from time import perf_counter_ns
 from typing import Any, Final
 
 from nomospace.errors import Bug
-from nomospace_lab.bench import Row, Run
+from nomospace_lab.bench import BenchRow, BenchRun
 from nomospace_lab.bench.report import at_most, times_floor
 
 PER_US = 1e3
@@ -26,10 +26,10 @@ FEW: Final = 1_000
 # -- through the public API ------------------------------------------------------------------
 
 
-def through_the_api(run: Run, many: int) -> Row:
+def through_the_api(run: BenchRun, many: int) -> BenchRow:
     """A pair of `out` and `take` as an agent's author writes it, in the event loop."""
     best = asyncio.run(_pairs(run, many))
-    return Row(
+    return BenchRow(
         what=f"the same through the public API, {many:,} tuples resident",
         unit="µs",
         ours=best / PER_US,
@@ -38,7 +38,7 @@ def through_the_api(run: Run, many: int) -> Row:
     )
 
 
-async def _pairs(run: Run, many: int) -> float:
+async def _pairs(run: BenchRun, many: int) -> float:
     import nomospace as ns
 
     rng = Random(1)
@@ -69,7 +69,7 @@ async def _pairs(run: Run, many: int) -> float:
 # -- two hosts that engage -------------------------------------------------------------------
 
 
-class Pair:
+class LinkedHosts:
     """Two hosts with a link that has no delay, and what passed over it."""
 
     def __init__(self, resident: int) -> None:
@@ -125,20 +125,20 @@ class Pair:
         return perf_counter_ns() - began
 
 
-def engaging(run: Run, many: int) -> Iterator[Row]:
+def engaging(run: BenchRun, many: int) -> Iterator[BenchRow]:
     """Two hosts with many tuples meet: what is moved, and what it costs beside few tuples."""
     resident = many // 10
     took: dict[int, list[float]] = {FEW: [], resident: []}
     moved = 0
     for _ in range(min(run.rounds, 3)):
         for size, times in took.items():
-            pair = Pair(size)
+            pair = LinkedHosts(size)
             gc.collect()
             gc.disable()
             times.append(pair.engage())
             gc.enable()
             moved = pair.transfers
-    yield Row(
+    yield BenchRow(
         what=f"two hosts with {resident:,} tuples each engage, {MISPLACED} misplaced each way",
         unit="ms",
         ours=min(took[resident]) / PER_MS,

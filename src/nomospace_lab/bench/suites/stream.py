@@ -17,7 +17,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
 from nomospace.errors import Bug
-from nomospace_lab.bench import Row, Run, bench
+from nomospace_lab.bench import BenchRow, BenchRun, bench
 from nomospace_lab.bench.report import information, times_floor
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ TEMPLATE: Final = "(Car where price < 9, Tax, Loan)"
 
 
 @bench("stream", "a batch of a stream by how many tuples it keeps, beside a search among them all")
-def stream(run: Run) -> Iterator[Row]:
+def stream(run: BenchRun) -> Iterator[BenchRow]:
     """A batch, and the first after a start, over states of several sizes, in turns."""
     sizes = STATES_QUICK if run.quick else STATES
     with tempfile.TemporaryDirectory(prefix="nomospace-bench-") as folder:
@@ -52,7 +52,7 @@ def stream(run: Run) -> Iterator[Row]:
     floor = streams[0].batch
     for one in streams:
         smallest = one is streams[0]
-        yield Row(
+        yield BenchRow(
             what=f"a batch of {BATCH} tuples, {one.size:,} kept",
             unit="ms",
             ours=one.batch,
@@ -62,7 +62,7 @@ def stream(run: Run) -> Iterator[Row]:
             how=f"the median; the slowest took {max(one.took[1:]):,.0f} ms; the floor is a batch "
             "of the smallest state: it costs what is new",
         )
-        yield Row(
+        yield BenchRow(
             what=f"the first batch after a start, {one.size:,} kept",
             unit="ms",
             ours=one.took[0],

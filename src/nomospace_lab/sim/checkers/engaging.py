@@ -7,7 +7,14 @@ from typing import Any, Final
 from nomospace.host.calls import READ_ALL, Seek
 from nomospace.host.system import SYSTEM
 from nomospace_lab.sim.checkers import Verdict, no, unknown, yes
-from nomospace_lab.sim.checkers.facts import Facts, Op, Written, facts_of, rivals, uses
+from nomospace_lab.sim.checkers.facts import (
+    CallHistory,
+    HistoryFacts,
+    TupleHistory,
+    facts_of,
+    rivals,
+    uses,
+)
 from nomospace_lab.sim.clock import SECOND_US
 from nomospace_lab.sim.federation import Sites
 from nomospace_lab.sim.history import CRASHED, Happening
@@ -52,7 +59,7 @@ def tuples_come_with_the_view(world: Sites) -> Verdict:
     installed: dict[tuple[str, object], int] = {}
     for h in world.history.of(VIEW):
         installed[h.who, tuple(h.what.id)] = h.at
-    waiting: dict[str, list[Written]] = {}
+    waiting: dict[str, list[TupleHistory]] = {}
     for written in facts.tuples.values():
         apart = written.to not in ("", written.writer)
         if apart and written.sure and not written.ttl_us and not written.lends:
@@ -73,9 +80,9 @@ def tuples_come_with_the_view(world: Sites) -> Verdict:
 
 
 def _has_crossed(
-    facts: Facts,
-    written: Written,
-    op: Op,
+    facts: HistoryFacts,
+    written: TupleHistory,
+    op: CallHistory,
     view: Happening,
     installed: dict[tuple[str, object], int],
 ) -> bool:

@@ -41,7 +41,7 @@ from nomospace_lab.sim.observed import (
     LEFT,
     UNTOLD,
     VIEW,
-    Asked,
+    ObservedCall,
 )
 from nomospace_lab.sim.simulation import Simulation
 
@@ -53,7 +53,7 @@ IN_DOUBT: Final = ("host.in-doubt", "host.agent-left")
 
 
 @dataclass(slots=True)
-class Op:
+class CallHistory:
     """One call: when it was asked, how it ended."""
 
     asked: Happening
@@ -62,7 +62,7 @@ class Op:
     more: list[Happening] = field(default_factory=list)  # answers that should not be
 
     @property
-    def call(self) -> Asked:
+    def call(self) -> ObservedCall:
         return self.asked.what  # type: ignore[no-any-return]
 
     @property
@@ -121,7 +121,7 @@ class Op:
 
 
 @dataclass(slots=True)
-class Written:
+class TupleHistory:
     """A tuple, with all that history says of it."""
 
     fields: Fields
@@ -133,25 +133,27 @@ class Written:
     to: str = ""
     ttl_us: int = 0
     sure: bool = True  # that it was written at all
-    takes: list[Op] = field(default_factory=list)  # plain ones that got it
-    lends: list[Op] = field(default_factory=list)  # takes under a lease that got it
-    settled: list[Op] = field(default_factory=list)  # acknowledged
-    doubtful: list[Op] = field(default_factory=list)  # acknowledged, perhaps
-    reads: list[Op] = field(default_factory=list)
+    takes: list[CallHistory] = field(default_factory=list)  # plain ones that got it
+    lends: list[CallHistory] = field(default_factory=list)  # takes under a lease that got it
+    settled: list[CallHistory] = field(default_factory=list)  # acknowledged
+    doubtful: list[CallHistory] = field(default_factory=list)  # acknowledged, perhaps
+    reads: list[CallHistory] = field(default_factory=list)
     grabbed: list[Happening] = field(default_factory=list)  # by a strong reaction's listener
     fired: list[Happening] = field(default_factory=list)
-    glimpses: list[Op] = field(default_factory=list)  # by its holder, as a view was installed
-    counted: dict[int, list[Op]] = field(default_factory=dict)  # in which round, by whom
+    glimpses: list[CallHistory] = field(
+        default_factory=list
+    )  # by its holder, as a view was installed
+    counted: dict[int, list[CallHistory]] = field(default_factory=dict)  # in which round, by whom
 
 
 @dataclass(slots=True)
-class Watch:
+class ReactionLife:
     """A reaction while its agent lives: from its registration to its removal or a crash."""
 
     id: str
     agent: str
     request: React
-    registered: Op
+    registered: CallHistory
     over: int = NEVER
     enabled_at: list[int] = field(default_factory=list)
     asleep: bool = False
@@ -161,37 +163,37 @@ class Watch:
 Period: TypeAlias = tuple[int, int]
 
 
-class Facts:
+class HistoryFacts:
     """A history, read once."""
 
     def __init__(self, happenings: Iterable[Happening]) -> None:
-        self.ops: dict[int, Op] = {}
+        self.ops: dict[int, CallHistory] = {}
         self.strays: list[Happening] = []  # answers to calls that nobody made
-        self.tuples: dict[Fields, Written] = {}
+        self.tuples: dict[Fields, TupleHistory] = {}
         self.unwritten: list[tuple[Happening, Found]] = []  # seen, and nobody wrote them
-        self.leases: dict[str, tuple[Op, Found]] = {}
-        self.watches: list[Watch] = []
+        self.leases: dict[str, tuple[CallHistory, Found]] = {}
+        self.watches: list[ReactionLife] = []
         self.views: dict[str, list[Happening]] = {}  # per host, with its restarts in between
         self.stays: dict[str, list[tuple[str, int, int]]] = {}  # agent: host, from, to
         self.crashes: dict[str, list[Happening]] = {}
         self.freezes: dict[str, list[int]] = {}  # when a host began to engage
-        self._shares: dict[tuple[str, str], list[Op]] = {}
-        self._opens: dict[tuple[str, str], Op] = {}
-        self._takes: dict[str, list[Op]] | None = None
-        self.rivals: dict[int, list[Op]] = {}  # see `rivals`
+        self._shares: dict[tuple[str, str], list[CallHistory]] = {}
+        self._opens: dict[tuple[str, str], CallHistory] = {}
+        self._takes: dict[str, list[CallHistory]] | None = None
+        self.rivals: dict[int, list[CallHistory]] = {}  # see `rivals`
         self._fires: dict[tuple[str, str], list[Happening]] = {}
-        self._last_watch: dict[tuple[str, str], Watch] = {}
+        self._last_watch: dict[tuple[str, str], ReactionLife] = {}
         self._read(list(happenings))
         self._follow()
 
     # -- reading ---------------------------------------------------------------------------
 
     def _read(self, happenings: list[Happening]) -> None:
-        live: dict[str, dict[int, Op]] = {}
+        live: dict[str, dict[int, CallHistory]] = {}
         for h in happenings:
             kind = h.kind
             if kind == ASKED:
-                op = self.ops[h.what.op] = Op(h)
+                op = self.ops[h.what.op] = CallHistory(h)
                 live.setdefault(h.what.host, {})[h.what.op] = op
                 self._asked(op)
             elif kind in (ANSWERED, UNTOLD):
@@ -213,7 +215,7 @@ class Facts:
                 host, since, _ = self.stays[h.who].pop()
                 self.stays[h.who].append((host, since, h.at))
 
-    def _asked(self, op: Op) -> None:
+    def _asked(self, op: CallHistory) -> None:
         request = op.request
         if isinstance(request, Out):
             self._write(op, request.fields, request)
@@ -226,11 +228,11 @@ class Facts:
         elif isinstance(request, Open):
             self._opens.setdefault((op.agent, request.space), op)
 
-    def _write(self, op: Op, fields: Fields, request: Out | OutMany) -> None:
+    def _write(self, op: CallHistory, fields: Fields, request: Out | OutMany) -> None:
         if request.once and fields in self.tuples:
             return  # it is there already, or was: that is what the key is for
         assert fields not in self.tuples, f"a world must not write {fields} twice"
-        self.tuples[fields] = Written(
+        self.tuples[fields] = TupleHistory(
             fields,
             request.space,
             op.agent,
@@ -241,7 +243,7 @@ class Facts:
             request.ttl_us,
         )
 
-    def _answered(self, h: Happening, live: dict[str, dict[int, Op]]) -> None:
+    def _answered(self, h: Happening, live: dict[str, dict[int, CallHistory]]) -> None:
         op = self.ops.get(h.what.op)
         if op is None:
             self.strays.append(h)
@@ -253,7 +255,7 @@ class Facts:
         live.get(op.call.host, {}).pop(h.what.op, None)
         request = op.request
         if isinstance(request, React) and op.done:
-            watch = Watch(h.what.value, op.agent, request, op, NEVER, [op.began])
+            watch = ReactionLife(h.what.value, op.agent, request, op, NEVER, [op.began])
             self.watches.append(watch)
             self._last_watch[op.agent, watch.id] = watch
         elif isinstance(request, Adjust) and op.done:
@@ -261,7 +263,7 @@ class Facts:
             if known is not None:
                 self._adjusted(known, request.what, op)
 
-    def _adjusted(self, watch: Watch, what: str, op: Op) -> None:
+    def _adjusted(self, watch: ReactionLife, what: str, op: CallHistory) -> None:
         assert op.ended is not None
         if op.ended.what.value is False:  # it changed nothing
             return
@@ -282,7 +284,7 @@ class Facts:
         else:
             known.fired.append(h)
         for space, fields in fired.wrote:
-            self.tuples[fields] = Written(fields, space, h.who, h.at, h.at, (h,))
+            self.tuples[fields] = TupleHistory(fields, space, h.who, h.at, h.at, (h,))
         for _, fields in fired.took:
             if fields in self.tuples:
                 self.tuples[fields].grabbed.append(h)
@@ -431,14 +433,14 @@ class Facts:
         """All spaces that agents opened, each with its agent after its name."""
         return {(space, agent): None for agent, space in self._opens}.keys()
 
-    def seeks(self) -> Iterator[Op]:
+    def seeks(self) -> Iterator[CallHistory]:
         """Calls that look for tuples, those that only count left out."""
         for op in self.ops.values():
             request = op.request
             if isinstance(request, Seek) and not op.call.round and request.space != SYSTEM:
                 yield op
 
-    def takes_of(self, space: str) -> list[Op]:
+    def takes_of(self, space: str) -> list[CallHistory]:
         """The calls that would take tuples of a space."""
         if self._takes is None:
             self._takes = {}
@@ -456,14 +458,14 @@ class Use(NamedTuple):
     proof: tuple[Happening, ...]
 
 
-def uses(written: Written) -> list[Use]:
+def uses(written: TupleHistory) -> list[Use]:
     """Each time a tuple was used up for good; more than one is one too many."""
     found = [Use(op.began, op.end, op.proof) for op in written.takes + written.settled]
     found += [Use(h.at, h.at, (h,)) for h in written.grabbed]
     return sorted(found, key=_end)
 
 
-def rivals(facts: Facts, written: Written) -> list[Op]:
+def rivals(facts: HistoryFacts, written: TupleHistory) -> list[CallHistory]:
     """Takes that a tuple may have been given to, for good or until it came back."""
     found = facts.rivals.get(id(written))
     if found is None:
@@ -479,13 +481,13 @@ def _end(use: Use) -> int:
     return use.end
 
 
-_known: WeakKeyDictionary[Simulation, tuple[int, Facts]] = WeakKeyDictionary()
+_known: WeakKeyDictionary[Simulation, tuple[int, HistoryFacts]] = WeakKeyDictionary()
 
 
-def facts_of(world: Simulation) -> Facts:
+def facts_of(world: Simulation) -> HistoryFacts:
     """The facts of a world, read once for all checkers."""
     length = len(world.history)
     known = _known.get(world)
     if known is None or known[0] != length:
-        known = _known[world] = (length, Facts(world.history))
+        known = _known[world] = (length, HistoryFacts(world.history))
     return known[1]

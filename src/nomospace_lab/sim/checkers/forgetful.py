@@ -13,7 +13,7 @@ from typing import Final
 
 from nomospace.host.calls import Out, Seek
 from nomospace_lab.sim.checkers import Checker, Verdict, no, yes
-from nomospace_lab.sim.checkers.mail import Notes
+from nomospace_lab.sim.checkers.mail import NoteTimes
 from nomospace_lab.sim.federation import Sites
 from nomospace_lab.sim.history import CRASHED, Happening
 from nomospace_lab.sim.observed import ANSWERED, ASKED, NOTED, UNTOLD
@@ -23,7 +23,7 @@ CENSUS: Final = 1
 """The round of questions that asks for all gifts."""
 
 
-class Births:
+class ForgetTimes:
     """When hosts forgot all they had; in the order of the history, as much may be at one moment."""
 
     def __init__(self, world: Sites) -> None:
@@ -45,7 +45,7 @@ class Births:
 def mail_of_the_living(world: Sites) -> Verdict:
     """A note comes once, unless an end of it has forgotten; to one birth never twice."""
     name = "mail between hosts that have not forgotten since arrives exactly once"
-    notes, births, cases = Notes(world), Births(world), 0
+    notes, births, cases = NoteTimes(world), ForgetTimes(world), 0
     for number, sent in notes.sent.items():
         to = notes.to[number]
         came, failed = notes.arrived.get(number, []), notes.failed.get(number, [])
@@ -67,7 +67,7 @@ def mail_of_the_living(world: Sites) -> Verdict:
 def mail_in_order(world: Sites) -> Verdict:
     """What one birth of an agent sends to one birth of another arrives in the order of sending."""
     name = "mail of each pair arrives in order"
-    notes, births = Notes(world), Births(world)
+    notes, births = NoteTimes(world), ForgetTimes(world)
     place = {number: at for at, number in enumerate(notes.sent)}
     last: dict[tuple[str, int, str, int], tuple[int, Happening]] = {}
     arrivals = [(h, number) for number, came in notes.arrived.items() for h in came]
@@ -85,7 +85,7 @@ def mail_in_order(world: Sites) -> Verdict:
 def gifts_of_the_living(world: Sites) -> Verdict:
     """A tuple is nowhere twice, and with whom it is for, unless an end of it has forgotten."""
     name = "tuples between hosts that have not forgotten since are neither lost nor doubled"
-    births, cases = Births(world), 0
+    births, cases = ForgetTimes(world), 0
     wrote: dict[int, Happening] = {}
     seen: dict[int, list[tuple[str, Happening]]] = {}
     asked: dict[int, Happening] = {}

@@ -26,7 +26,7 @@ BUSY: Final = "busy"
 REFUSED: Final = "host.move-refused"
 
 
-class Notes:
+class NoteTimes:
     """All notes of a world: when they were sent, when they arrived, when they failed."""
 
     def __init__(self, world: Sites) -> None:
@@ -57,7 +57,7 @@ def _number(message: Term) -> int | None:
 def mail_arrives_once(world: Sites) -> Verdict:
     """Every note to an agent that there is arrives once; one to nobody fails once."""
     name = "mail arrives exactly once, or its sender is told"
-    notes = Notes(world)
+    notes = NoteTimes(world)
     for number, sent in notes.sent.items():
         to = notes.to[number]
         came, failed = notes.arrived.get(number, []), notes.failed.get(number, [])
@@ -83,7 +83,7 @@ def mail_arrives_once(world: Sites) -> Verdict:
 def mail_keeps_order(world: Sites) -> Verdict:
     """What one agent sends to another arrives in the order it was sent, whatever their moves."""
     name = "mail of each pair arrives in order"
-    notes = Notes(world)
+    notes = NoteTimes(world)
     place = {number: at for at, number in enumerate(notes.sent)}
     last: dict[tuple[str, str], Happening] = {}
     cases = 0
@@ -274,7 +274,7 @@ def was_hard(*, messages: int, moves: int, crashes: int) -> Checker:
         before = [h for h in world.history if h.at < healed_at]
         came = [h.who for h in world.history.of(CAME)]
         counts = {
-            "notes": (messages, len(Notes(world).sent)),
+            "notes": (messages, len(NoteTimes(world).sent)),
             "moves": (moves, len(came) - len(dict.fromkeys(came))),
             "crashes": (crashes, sum(h.kind == CRASHED for h in before)),
             "partitions": (1, sum(h.kind == CUT for h in before)),

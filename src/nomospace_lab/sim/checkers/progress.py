@@ -10,7 +10,14 @@ from typing import Final
 
 from nomospace.host.calls import ONCE, STRONG, React, Seek
 from nomospace_lab.sim.checkers import Verdict, no, unknown, yes
-from nomospace_lab.sim.checkers.facts import Facts, Op, Watch, Written, facts_of, uses
+from nomospace_lab.sim.checkers.facts import (
+    CallHistory,
+    HistoryFacts,
+    ReactionLife,
+    TupleHistory,
+    facts_of,
+    uses,
+)
 from nomospace_lab.sim.clock import SECOND_US
 from nomospace_lab.sim.federation import Sites
 
@@ -18,7 +25,7 @@ SETTLE_US: Final = 5 * SECOND_US
 """What must have happened by the count must have been possible for so long before."""
 
 
-def _at_rest(facts: Facts, at: int) -> Iterator[tuple[Written, Op, str]]:
+def _at_rest(facts: HistoryFacts, at: int) -> Iterator[tuple[TupleHistory, CallHistory, str]]:
     """Tuples in shared spaces at the count, each with the call that counted it and its host."""
     for written in facts.tuples.values():
         for op in written.counted.get(1, ()):
@@ -112,7 +119,7 @@ def reactions_fire_once(world: Sites) -> Verdict:
     return yes(name, cases)
 
 
-def _too_often(name: str, facts: Facts, watch: Watch) -> Verdict | None:
+def _too_often(name: str, facts: HistoryFacts, watch: ReactionLife) -> Verdict | None:
     seen: dict[object, int] = {}
     for h in watch.fired:
         fields = h.what.found.fields
@@ -133,7 +140,7 @@ def _too_often(name: str, facts: Facts, watch: Watch) -> Verdict | None:
     return None
 
 
-def _has_settled(facts: Facts, watch: Watch, at: int) -> bool:
+def _has_settled(facts: HistoryFacts, watch: ReactionLife, at: int) -> bool:
     stay = facts.stay(watch.agent, at)
     return (
         stay is not None
@@ -144,7 +151,7 @@ def _has_settled(facts: Facts, watch: Watch, at: int) -> bool:
     )
 
 
-def _is_for(request: React, written: Written, holder: str, host: str) -> bool:
+def _is_for(request: React, written: TupleHistory, holder: str, host: str) -> bool:
     return (
         written.space == request.space
         and request.at in ("", host, holder)

@@ -14,7 +14,15 @@ from nomospace.host.effects import Found
 from nomospace.host.holding import DEAD
 from nomospace.host.system import SYSTEM
 from nomospace_lab.sim.checkers import Verdict, no, unknown, yes
-from nomospace_lab.sim.checkers.facts import Facts, Op, Use, Written, facts_of, rivals, uses
+from nomospace_lab.sim.checkers.facts import (
+    CallHistory,
+    HistoryFacts,
+    TupleHistory,
+    Use,
+    facts_of,
+    rivals,
+    uses,
+)
 from nomospace_lab.sim.clock import SECOND_US
 from nomospace_lab.sim.federation import Sites
 from nomospace_lab.sim.history import Happening
@@ -64,7 +72,7 @@ def none_is_lost(world: Sites) -> Verdict:
     return yes(name, cases)
 
 
-def _count(written: Written, used: list[Use], holders: list[Op], at: int) -> str:
+def _count(written: TupleHistory, used: list[Use], holders: list[CallHistory], at: int) -> str:
     """What is wrong with the places in which a tuple was found; nothing when all is well."""
     if len(holders) > 1:
         return f"it is in {len(holders)} places"
@@ -100,7 +108,7 @@ def one_taker(world: Sites) -> Verdict:
     return yes(name, cases)
 
 
-def _rival(facts: Facts, written: Written, lend: Op) -> Op | None:
+def _rival(facts: HistoryFacts, written: TupleHistory, lend: CallHistory) -> CallHistory | None:
     """Another call that got a tuple while it was certainly lent."""
     request = lend.request
     assert isinstance(request, Seek)
@@ -187,7 +195,7 @@ def takes_are_linearizable(world: Sites) -> Verdict:
     return yes(name, cases)
 
 
-def _misfit(op: Op, found: Found, written: Written) -> str:
+def _misfit(op: CallHistory, found: Found, written: TupleHistory) -> str:
     """Why a call cannot have found a tuple; nothing when it can."""
     request = op.request
     assert isinstance(request, Seek)
@@ -212,16 +220,16 @@ def _misfit(op: Op, found: Found, written: Written) -> str:
 class _Certainty:
     """Which tuples were certainly where a call looked, all the time it did."""
 
-    def __init__(self, facts: Facts) -> None:
+    def __init__(self, facts: HistoryFacts) -> None:
         self._facts = facts
-        self._by_space: dict[str, list[Written]] = {}
+        self._by_space: dict[str, list[TupleHistory]] = {}
         self.looked = 0
         for written in facts.tuples.values():
             # One with an end may end, one that was lent may be away.
             if not written.ttl_us and written.sure and not written.lends:
                 self._by_space.setdefault(written.space, []).append(written)
 
-    def missed(self, op: Op) -> Written | None:
+    def missed(self, op: CallHistory) -> TupleHistory | None:
         """A tuple that a call did not find although it was there."""
         self.looked = 0
         request = op.request
@@ -244,7 +252,7 @@ class _Certainty:
         self.looked = 1
         return None
 
-    def _there(self, written: Written, op: Op, host: str) -> bool:
+    def _there(self, written: TupleHistory, op: CallHistory, host: str) -> bool:
         facts, since, until = self._facts, op.began, op.end
         if any(use.began <= until and use.proof != op.proof for use in uses(written)):
             return False

@@ -3,11 +3,11 @@
     python -m nomospace_lab.testing.costly --minutes 30 --picture costs.svg
 
 Whatever a stranger or a tenant can cause has a price, which is charged before the work, and is cut
-into slices, between which others have their turn. A `Case` is one kind of such work: it makes an
-input, changes one a little, and does the work for its price. The search climbs: it keeps the inputs
-whose time, memory or longest slice is largest beside what it may be, changes those and crosses them
-with each other. What it ends with is the worst it found. More kinds are registered with `case`,
-from modules named in `KINDS`.
+into slices, between which others have their turn. A `CostlyCase` is one kind of such work: it makes
+an input, changes one a little, and does the work for its price. The search climbs: it keeps the
+inputs whose time, memory or longest slice is largest beside what it may be, changes those and
+crosses them with each other. What it ends with is the worst it found. More kinds are registered
+with `case`, from modules named in `KINDS`.
 
 Time is processor time of this thread, the least of several: what else the machine does is not
 counted. Memory is the most that was held at once.
@@ -56,7 +56,7 @@ class Spent(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class CostlyCase:
     """One kind of work. `ready` makes all that is there before it, `run` does it.
 
     `unit_ns` and `unit_bytes` are what a unit of its price stands for; `free_ns` and `free_bytes`
@@ -97,10 +97,10 @@ class Measured:
 
 
 @dataclass(slots=True)
-class Search:
+class CostSearch:
     """What a search has found so far: the worst, and a point for each input."""
 
-    case: Case
+    case: CostlyCase
     worst: list[tuple[Measured, Any]] = field(default_factory=list)
     points: list[Measured] = field(default_factory=list)
     tried: int = 0
@@ -123,23 +123,23 @@ class Search:
         return len(self.worst) < KEPT or measured.share > self.worst[-1][0].share
 
 
-_cases: dict[str, Case] = {}
+_cases: dict[str, CostlyCase] = {}
 
 
-def case(made: Case) -> Case:
+def case(made: CostlyCase) -> CostlyCase:
     """Register a kind of work."""
     _cases[made.name] = made
     return made
 
 
-def cases() -> dict[str, Case]:
+def cases() -> dict[str, CostlyCase]:
     """All kinds of work, by name."""
     for module in KINDS:
         importlib.import_module(module)
     return dict(sorted(_cases.items()))
 
 
-def measure(kind: Case, made: Any, shots: int = SHOTS, *, memory: bool = True) -> Measured:
+def measure(kind: CostlyCase, made: Any, shots: int = SHOTS, *, memory: bool = True) -> Measured:
     """Do the work of an input: its price, the least processor time, and the most memory at once.
 
     Without `memory` that is not looked at: it takes several times as long as the work.
@@ -163,7 +163,7 @@ def measure(kind: Case, made: Any, shots: int = SHOTS, *, memory: bool = True) -
     return Measured(spent.price, ns, held, slice_ns, round(times, 3))
 
 
-def _held(kind: Case, ready: Any) -> int:
+def _held(kind: CostlyCase, ready: Any) -> int:
     tracemalloc.start()
     try:
         kind.run(ready)
@@ -180,7 +180,7 @@ def cross(rng: Random, one: Any, other: Any) -> Any:
     return type(one)(**parts)
 
 
-def offspring(kind: Case, rng: Random, worst: list[Any]) -> Any:
+def offspring(kind: CostlyCase, rng: Random, worst: list[Any]) -> Any:
     """The next input: of the worst so far, those first, or a new one."""
     if len(worst) < 2 or rng.random() < 0.1:
         return kind.make(rng)
@@ -192,14 +192,14 @@ def offspring(kind: Case, rng: Random, worst: list[Any]) -> Any:
 
 
 def climb(
-    kind: Case, seed: int, enough: Callable[[Search], bool], *, weighed: int = WEIGHED
-) -> Search:
+    kind: CostlyCase, seed: int, enough: Callable[[CostSearch], bool], *, weighed: int = WEIGHED
+) -> CostSearch:
     """Search until it is enough. Which inputs are tried depends on the seed and on the clock.
 
     One of so many as `weighed` says is looked at for its memory, and all that may be the worst.
     """
     rng = Random(seed)
-    search = Search(kind)
+    search = CostSearch(kind)
     gc.collect()
     gc.freeze()  # what is there already is not looked through while something is measured
     try:
@@ -218,9 +218,9 @@ __all__ = [
     "KINDS",
     "SLICE_MS_MAX",
     "TIMES_MAX",
-    "Case",
+    "CostSearch",
+    "CostlyCase",
     "Measured",
-    "Search",
     "Spent",
     "case",
     "cases",

@@ -12,9 +12,9 @@ from typing import Final
 from nomospace_lab.testing.costly import (
     SLICE_MS_MAX,
     TIMES_MAX,
-    Case,
+    CostlyCase,
+    CostSearch,
     Measured,
-    Search,
     cases,
     climb,
 )
@@ -47,7 +47,7 @@ def main(arguments: list[str] | None = None) -> int:
         if name not in known:
             asked.error(f"there is no kind {name!r}; there are {', '.join(known)}")
     kinds = chosen.kind or list(known)
-    searches: list[Search] = []
+    searches: list[CostSearch] = []
     for name in kinds:
         until = time.monotonic() + 60 * chosen.minutes / len(kinds)
         search = climb(known[name], chosen.seed, lambda _: time.monotonic() >= until)  # noqa: B023
@@ -60,14 +60,14 @@ def main(arguments: list[str] | None = None) -> int:
     return 1 if any(one.worst and one.worst[0][0].share > 1 for one in searches) else 0
 
 
-def _report(search: Search) -> None:
+def _report(search: CostSearch) -> None:
     print(f"{search.case.name}: {search.tried:,} inputs", flush=True)
     for measured, made in search.worst[:SHOWN]:
         print(f"  {describe(search.case, measured)}")
         print("    " + search.case.show(made).replace("\n", "\n    "), flush=True)
 
 
-def describe(kind: Case, measured: Measured) -> str:
+def describe(kind: CostlyCase, measured: Measured) -> str:
     """A measurement in words."""
     return (
         f"{measured.times:.2f} times its price: {measured.price:,} units, "
@@ -76,7 +76,7 @@ def describe(kind: Case, measured: Measured) -> str:
     )
 
 
-def table(searches: list[Search]) -> str:
+def table(searches: list[CostSearch]) -> str:
     """The worst of each kind, in Markdown."""
     lines = [
         "| kind | a unit | tried | most times its price | longest slice, ms | most memory, MB |",
@@ -95,7 +95,7 @@ def table(searches: list[Search]) -> str:
     return "\n".join(lines)
 
 
-def picture(searches: list[Search]) -> str:
+def picture(searches: list[CostSearch]) -> str:
     """Every input as a point, what its price stands for to the right and its time upwards.
 
     Both go by powers of ten. The lines are the price, five times the price (with what is free), and
@@ -143,7 +143,7 @@ def picture(searches: list[Search]) -> str:
     return "\n".join([*lines, "</svg>"]) + "\n"
 
 
-def drawn(search: Search) -> list[Measured]:
+def drawn(search: CostSearch) -> list[Measured]:
     """Some of the inputs, the worst among them."""
     kept = {id(one) for one in search.points}
     return [*search.points, *[one for one, _ in search.worst if id(one) not in kept]]

@@ -35,7 +35,7 @@ from nomospace.wire.talk import (
     unpack_entry,
     unpack_frame,
 )
-from nomospace_lab.testing.costly import Case, Spent, case
+from nomospace_lab.testing.costly import CostlyCase, Spent, case
 from nomospace_lab.testing.costly.matching import PRIME, numbers, some, words
 
 FRAME_UNITS: Final = 4
@@ -169,7 +169,7 @@ class Bytes:
         return body
 
 
-class Heard(NamedTuple):
+class FrameCase(NamedTuple):
     """A frame, how it is read, and its price."""
 
     data: bytes
@@ -218,7 +218,7 @@ _READERS: Final[dict[str, Callable[[bytes], Iterator[None]]]] = {
 }
 
 
-def _ready(draft: Bytes) -> Heard:
+def _ready(draft: Bytes) -> FrameCase:
     data = draft.frame()
     parts = 0
     with suppress(Unfit):
@@ -227,10 +227,10 @@ def _ready(draft: Bytes) -> Heard:
             parts += count_parts(draft.body(), PARTS_MAX)[0]
     if draft.head == "many":
         parts = FRAME_UNITS * draft.count
-    return Heard(data, _READERS.get(draft.head, _read_client), parts + len(data) // UNIT_BYTES)
+    return FrameCase(data, _READERS.get(draft.head, _read_client), parts + len(data) // UNIT_BYTES)
 
 
-def _run(heard: Heard) -> Spent:
+def _run(heard: FrameCase) -> Spent:
     longest, steps = 0, heard.read(heard.data)
     with suppress(BadFrame, NomospaceError, Unfit, msgspec.MsgspecError):
         while True:
@@ -270,7 +270,7 @@ def _show(one: Bytes) -> str:
 
 
 case(
-    Case(
+    CostlyCase(
         "frame",
         _make,
         _mutate,

@@ -20,7 +20,7 @@ from nomospace.host.deciding import SLICE_UNITS
 from nomospace.law import CompiledLaw, load
 from nomospace.law.budget import Stop
 from nomospace.terms import Compound, Term
-from nomospace_lab.testing.costly import Case, Spent, case
+from nomospace_lab.testing.costly import CostlyCase, Spent, case
 from nomospace_lab.testing.generate.shapes import doubled
 
 HOME: Final = "ann@x"
@@ -60,7 +60,7 @@ ITEMS: Final = ("int", "atom", "compound", "list", "mixed")
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class CostlyLaw:
     """A law and a message, as the numbers and goals that they are made of."""
 
     goals: tuple[str, ...]
@@ -120,8 +120,8 @@ class Draft:
         return (*items, *range(self.state // 4))
 
 
-def _make(rng: Random) -> Draft:
-    return Draft(
+def _make(rng: Random) -> CostlyLaw:
+    return CostlyLaw(
         goals=tuple(rng.sample(GOALS, rng.choice((1, 1, 2, 3)))),
         rounds=rng.choice((1, 10, 100, 10_000)),
         word=rng.choice(WORDS),
@@ -136,7 +136,7 @@ def _make(rng: Random) -> Draft:
     )
 
 
-def _mutate(rng: Random, draft: Draft) -> Draft:
+def _mutate(rng: Random, draft: CostlyLaw) -> CostlyLaw:
     other = _make(rng)
     roll = rng.random()
     if roll < 0.4:
@@ -160,12 +160,12 @@ def _mutate(rng: Random, draft: Draft) -> Draft:
     return replace(draft, **{name: min(changed, most.get(name, 5_000))})
 
 
-def _loaded(draft: Draft) -> tuple[CompiledLaw, Membership, Term]:
+def _loaded(draft: CostlyLaw) -> tuple[CompiledLaw, Membership, Term]:
     law = load(draft.text)
     return law, Membership(law, HOME, state=draft.held()), draft.message()
 
 
-class Ruled(NamedTuple):
+class RulingCase(NamedTuple):
     """A member under a law, a message that it sends, and the units that the ruling takes."""
 
     member: Membership
@@ -173,17 +173,17 @@ class Ruled(NamedTuple):
     units: int
 
 
-def _ready(draft: Draft) -> Ruled:
+def _ready(draft: CostlyLaw) -> RulingCase:
     law, member, message = _loaded(draft)
     units = [0]
     with suppress(Stop):
         law.evaluate(
             "sent", HOME, (HOME, message, "bob@x"), member.state, member.obligations, 0, units
         )
-    return Ruled(member, message, units[0])
+    return RulingCase(member, message, units[0])
 
 
-def _run(ruled: Ruled) -> Spent:
+def _run(ruled: RulingCase) -> Spent:
     """Rule as a host does: at once what takes a slice, all else slice by slice."""
     member, message, units = ruled
     began = time.thread_time_ns()
@@ -198,7 +198,7 @@ def _run(ruled: Ruled) -> Spent:
     return Spent(units, longest)
 
 
-def _ready_to_tell(draft: Draft) -> tuple[Membership, RecordRuling]:
+def _ready_to_tell(draft: CostlyLaw) -> tuple[Membership, RecordRuling]:
     _, member, message = _loaded(draft)
     record = member.handle(sent(HOME, message, "bob@x"), now=0)[0]
     assert isinstance(record, RecordRuling)
@@ -213,7 +213,7 @@ def _tell(told: tuple[Membership, RecordRuling]) -> Spent:
     return Spent(TOLD_UNITS)
 
 
-def _show(draft: Draft) -> str:
+def _show(draft: CostlyLaw) -> str:
     loop = draft.text.split("\n")[2]
     numbers = ", ".join(
         [f"{name} {getattr(draft, name)!r}" for name in (
@@ -223,9 +223,9 @@ def _show(draft: Draft) -> str:
     return f"{loop[:600]}\n{numbers}"
 
 
-case(Case("law", _make, _mutate, _run, _show, _ready, unit="a goal, or what it looks at"))
+case(CostlyCase("law", _make, _mutate, _run, _show, _ready, unit="a goal, or what it looks at"))
 case(
-    Case(
+    CostlyCase(
         "explanation",
         _make,
         _mutate,

@@ -27,7 +27,7 @@ from nomospace.terms.formals import ANY, a, between, same, where
 from nomospace.terms.predicate import PREDICATE_CHARS_MAX, FaultyPredicate, parse, priced
 from nomospace.terms.templates import WIDTH_MAX, Template, freeze_tuple
 from nomospace.terms.values import TYPE_FORMALS
-from nomospace_lab.testing.costly import Case, Spent, case
+from nomospace_lab.testing.costly import CostlyCase, Spent, case
 from nomospace_lab.testing.generate.shapes import doubled
 
 PRIME: Final = (1 << 61) - 1
@@ -255,7 +255,7 @@ def pattern(word: str, size: int) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class TemplateCase:
     """A template, and the tuples of a space that it is asked of."""
 
     patterns: tuple[str, ...]
@@ -265,10 +265,10 @@ class Asked:
     every: bool
 
 
-def _asked(rng: Random) -> Asked:
+def _asked(rng: Random) -> TemplateCase:
     values = some(rng, VALUES, WIDTH_MAX)
     patterns = tuple([rng.choice(PATTERNS) for _ in values])
-    return Asked(
+    return TemplateCase(
         patterns,
         values,
         rng.choice((1, 5, 20, 100)),
@@ -277,7 +277,7 @@ def _asked(rng: Random) -> Asked:
     )
 
 
-def _change_asked(rng: Random, one: Asked) -> Asked:
+def _change_asked(rng: Random, one: TemplateCase) -> TemplateCase:
     roll = rng.random()
     if roll < 0.35:
         return replace(one, patterns=words(rng, one.patterns, PATTERNS, WIDTH_MAX))
@@ -304,7 +304,7 @@ class Laid(NamedTuple):
     every: bool
 
 
-def _lay(asked: Asked) -> Laid:
+def _lay(asked: TemplateCase) -> Laid:
     space = Space("s")
     for at in range(asked.tuples):
         made = [value(word, at + nth, asked.size) for nth, word in enumerate(asked.values)]
@@ -398,7 +398,7 @@ IDS: Final[dict[str, Callable[[str, int], Term]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Sets:
+class SetsCase:
     """A question about sets of tuples, and the tuples."""
 
     asks: tuple[str, ...]
@@ -431,8 +431,8 @@ SHAPES: Final = (
 )
 
 
-def _sets(rng: Random) -> Sets:
-    return Sets(
+def _sets(rng: Random) -> SetsCase:
+    return SetsCase(
         some(rng, ASKS, 8),
         some(rng, SHAPES, 12),
         rng.choice((2, 20, 200)),
@@ -445,7 +445,7 @@ def _sets(rng: Random) -> Sets:
     )
 
 
-def _change_sets(rng: Random, one: Sets) -> Sets:
+def _change_sets(rng: Random, one: SetsCase) -> SetsCase:
     roll = rng.random()
     if roll < 0.35:
         return replace(one, asks=words(rng, one.asks, ASKS, 10))
@@ -469,7 +469,7 @@ def _field(word: str) -> Any:
     return a(word) if word in CLASSES else int if word == "int" else "a"
 
 
-class Gathered(NamedTuple):
+class SharedObjectsCase(NamedTuple):
     """A space with tuples that share objects, and a question about sets of them."""
 
     space: Space
@@ -477,7 +477,7 @@ class Gathered(NamedTuple):
     every: bool
 
 
-def _gather(sets: Sets) -> Gathered:
+def _gather(sets: SetsCase) -> SharedObjectsCase:
     importlib.import_module("nomospace.space.correlating")  # which a space does on use
     space = Space("s")
     for at in range(sets.tuples):
@@ -491,10 +491,10 @@ def _gather(sets: Sets) -> Gathered:
         space.put(Record((*made, "a", at % 3), HOME, at + 1, HOME, HOME), now=1)
     template = Template.of([_field(word) for word in sets.asks])
     key = "Car" if sets.key else ""
-    return Gathered(space, SetQuestion(template, "always", key, sets.max_set), sets.every)
+    return SharedObjectsCase(space, SetQuestion(template, "always", key, sets.max_set), sets.every)
 
 
-def _look(gathered: Gathered) -> Spent:
+def _look(gathered: SharedObjectsCase) -> Spent:
     space, ask, every = gathered
     spent = sliced(
         lambda slice: space.go_on_sets(SetSearch(ask, every=every), now=1, slice=slice),
@@ -512,7 +512,7 @@ def _ready_condition(one: Condition) -> Tried:
 
 
 case(
-    Case(
+    CostlyCase(
         "predicate",
         _condition,
         _change_condition,
@@ -524,7 +524,7 @@ case(
     )
 )
 case(
-    Case(
+    CostlyCase(
         "template",
         _asked,
         _change_asked,
@@ -537,7 +537,7 @@ case(
     )
 )
 case(
-    Case(
+    CostlyCase(
         "correlation",
         _sets,
         _change_sets,

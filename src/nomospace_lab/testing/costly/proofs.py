@@ -37,7 +37,7 @@ from nomospace.trust.proof import check_proof
 from nomospace.trust.revocation import Revocations
 from nomospace.trust.seals import Signer, Verifier
 from nomospace.trust.tokens import Tokens, make_token
-from nomospace_lab.testing.costly import Case, Spent, case
+from nomospace_lab.testing.costly import CostlyCase, Spent, case
 from nomospace_lab.testing.costly.matching import numbers
 
 HOW: Final = ("door", "show", "show", "seal", "token")
@@ -53,7 +53,7 @@ def _key(number: int) -> SecretKey:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ProofCase:
     """A certificate or a token by what it is made of."""
 
     how: str
@@ -74,7 +74,7 @@ class Shown:
     pem: bool
 
 
-def certificate(shown: Shown) -> bytes:
+def certificate(shown: ProofCase) -> bytes:
     """The certificate."""
     titles = [x509.NameAttribute(NameOID.COMMON_NAME, "n" * 30) for _ in range(shown.titles + 1)]
     usages = {"role": ROLE_OID, "controller": CONTROLLER_OID}
@@ -125,7 +125,7 @@ class Judged(NamedTuple):
     judge: Callable[[], object]
 
 
-def _ready(shown: Shown) -> Judged:
+def _ready(shown: ProofCase) -> Judged:
     none, issuer = Revocations(), _key(2).public
     if shown.how == "token":
         text, kept = make_token(["ann@x"], identifier=bytes(8), secret=bytes(32), now=0, days=30)
@@ -176,9 +176,9 @@ def _judge(judged: Judged) -> Spent:
     return Spent(len(judged.data))
 
 
-def _make(rng: Random) -> Shown:
+def _make(rng: Random) -> ProofCase:
     few = (0, 0, 1, 10, 100)
-    return Shown(
+    return ProofCase(
         how=rng.choice(HOW),
         kind=rng.choice(KINDS),
         names=rng.choice(few),
@@ -196,7 +196,7 @@ def _make(rng: Random) -> Shown:
     )
 
 
-def _mutate(rng: Random, one: Shown) -> Shown:
+def _mutate(rng: Random, one: ProofCase) -> ProofCase:
     if rng.random() < 0.4:
         other, name = (
             _make(rng),
@@ -216,12 +216,12 @@ def _mutate(rng: Random, one: Shown) -> Shown:
     return numbers(rng, one, most, list(most))
 
 
-def _show(one: Shown) -> str:
+def _show(one: ProofCase) -> str:
     return ", ".join([f"{each.name} {getattr(one, each.name)!r}" for each in fields(one)])
 
 
 case(
-    Case(
+    CostlyCase(
         "certificate",
         _make,
         _mutate,

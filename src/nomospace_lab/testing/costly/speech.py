@@ -23,7 +23,7 @@ from nomospace.space import Space
 from nomospace.space.records import Record
 from nomospace.terms import a, obj
 from nomospace.terms.templates import WIDTH_MAX, Template
-from nomospace_lab.testing.costly import Case, Spent, case
+from nomospace_lab.testing.costly import CostlyCase, Spent, case
 from nomospace_lab.testing.costly.matching import numbers, sliced
 
 FORMS: Final = ("chain", "star", "grid", "comb", "tree")
@@ -71,14 +71,14 @@ class Spoken:
         return Ontology("o", made)
 
 
-class Told(NamedTuple):
+class SoundOntology(NamedTuple):
     """An ontology that a worker has found sound."""
 
     text: OntologyText
     spoken: Spoken
 
 
-def _ready(spoken: Spoken) -> Told:
+def _ready(spoken: Spoken) -> SoundOntology:
     made = spoken.ontology()
     text = OntologyText(made.hash, "o", written(made))
     if len(text.text) <= TOLD_BYTES_MAX:
@@ -88,12 +88,12 @@ def _ready(spoken: Spoken) -> Told:
         canon._kept.clear()
         with suppress(NomospaceError):
             read_told(text)
-            return Told(text, spoken)
+            return SoundOntology(text, spoken)
         canon._kept.clear()
-    return Told(text, spoken)
+    return SoundOntology(text, spoken)
 
 
-def _speak(told: Told) -> Spent:
+def _speak(told: SoundOntology) -> Spent:
     text, spoken = told
     price = len(text.text) // UNIT_CHARACTERS + CLASS_UNITS * spoken.asked
     longest, began = 0, time.thread_time_ns()
@@ -149,7 +149,7 @@ def _show(one: Spoken) -> str:
 
 
 case(
-    Case(
+    CostlyCase(
         "ontology",
         _make,
         _mutate,

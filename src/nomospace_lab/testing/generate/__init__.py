@@ -13,7 +13,13 @@ every machine.
 ('drawn', 3)
 """
 
-from nomospace_lab.testing.generate.laws import LAW_NAME, Case, Draft, make_cases, make_law
+from nomospace_lab.testing.generate.laws import (
+    LAW_NAME,
+    EventCase,
+    GeneratedLaw,
+    make_cases,
+    make_law,
+)
 from nomospace_lab.testing.generate.shapes import HOME
 
-__all__ = ["HOME", "LAW_NAME", "Case", "Draft", "make_cases", "make_law"]
+__all__ = ["HOME", "LAW_NAME", "EventCase", "GeneratedLaw", "make_cases", "make_law"]

@@ -1,8 +1,9 @@
 """Writes goals and operations of generated laws, as text.
 
-A writer keeps a `Scope`: which variables of the clause have values, and of what shape. So nearly
-all that it writes can hold, and nothing it writes is certainly wrong; but it also writes, rarely,
-what stops an evaluation: a text added to a number, a variable that only one branch has bound.
+A writer keeps a `ClauseScope`: which variables of the clause have values, and of what shape. So
+nearly all that it writes can hold, and nothing it writes is certainly wrong; but it also writes,
+rarely, what stops an evaluation: a text added to a number, a variable that only one branch has
+bound.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from nomospace_lab.testing.generate.shapes import (
     NUMBER,
     NUMBERS,
     NUMBERS_LIST,
-    Shape,
+    TermSort,
     draw,
     random_shape,
 )
@@ -40,37 +41,37 @@ COMPARISONS: Final = ("<", ">", "=<", ">=", "=:=", "=\\=")
 class Vocabulary:
     """The terms that a law is about. `counter` names facts with one number in them."""
 
-    messages: tuple[Shape, ...]
-    facts: tuple[Shape, ...]
-    obligations: tuple[Shape, ...]
-    counter: Shape
+    messages: tuple[TermSort, ...]
+    facts: tuple[TermSort, ...]
+    obligations: tuple[TermSort, ...]
+    counter: TermSort
 
 
 @dataclass(slots=True)
-class Scope:
+class ClauseScope:
     """The variables of a clause at one point of it."""
 
     message: bool
-    bound: dict[str, Shape] = field(default_factory=dict)
+    bound: dict[str, TermSort] = field(default_factory=dict)
     open: list[str] = field(default_factory=list)  # without a value, or perhaps without
     names: list[int] = field(default_factory=lambda: [0])
     owed: list[str] = field(default_factory=list)  # goals that give an operation its values
     acts: bool = True  # whether operations may stand here
 
-    def branch(self, *, acts: bool = True) -> Scope:
+    def branch(self, *, acts: bool = True) -> ClauseScope:
         """The same variables, to learn others on a way that may not be taken."""
-        return Scope(
+        return ClauseScope(
             self.message, dict(self.bound), list(self.open), self.names, [], self.acts and acts
         )
 
-    def of(self, shape: Shape) -> list[str]:
+    def of(self, shape: TermSort) -> list[str]:
         """The variables that have values of a shape."""
         if shape is ANY:
             return list(self.bound)
         return [name for name, known in self.bound.items() if known == shape]
 
 
-Producer: TypeAlias = "Callable[[GoalWriter, Scope], str]"
+Producer: TypeAlias = "Callable[[GoalWriter, ClauseScope], str]"
 
 
 class GoalWriter:
@@ -90,18 +91,18 @@ class GoalWriter:
 
     # -- variables and terms -----------------------------------------------------------------
 
-    def new(self, scope: Scope) -> str:
+    def new(self, scope: ClauseScope) -> str:
         """A variable that the clause has not used."""
         scope.names[0] += 1
         return f"{self.rng.choice('ABKLNPQTVXZ')}{scope.names[0]}" + ("'" * self.chance(0.05))
 
-    def bind(self, scope: Scope, shape: Shape) -> str:
+    def bind(self, scope: ClauseScope, shape: TermSort) -> str:
         """A new variable that has a value from here on."""
         name = self.new(scope)
         scope.bound[name] = shape
         return name
 
-    def loose(self, scope: Scope) -> str:
+    def loose(self, scope: ClauseScope) -> str:
         """A variable without a value, new or, seldom, one from a way not surely taken."""
         if scope.open and self.chance(0.5):
             return self.rng.choice(scope.open)
@@ -109,10 +110,10 @@ class GoalWriter:
         scope.open.append(name)
         return name
 
-    def constant(self, shape: Shape) -> str:
+    def constant(self, shape: TermSort) -> str:
         return show(draw(self.rng, shape, ODDITY))
 
-    def pattern(self, scope: Scope, shape: Shape, *, constants: float = 0.15) -> str:
+    def pattern(self, scope: ClauseScope, shape: TermSort, *, constants: float = 0.15) -> str:
         """A pattern of a shape; its new variables have values once it has matched."""
         roll = self.rng.random()
         if roll < 0.08:
@@ -131,7 +132,7 @@ class GoalWriter:
             return self.list_pattern(scope, shape, constants)
         return self.bind(scope, shape)
 
-    def list_pattern(self, scope: Scope, shape: Shape, constants: float) -> str:
+    def list_pattern(self, scope: ClauseScope, shape: TermSort, constants: float) -> str:
         count = self.rng.choice((0, 1, 1, 2))
         items = [self.pattern(scope, shape.parts[0], constants=constants) for _ in range(count)]
         if not items or self.chance(0.35):
@@ -139,7 +140,7 @@ class GoalWriter:
         tail = "_" if self.chance(0.2) else self.bind(scope, shape)
         return f"[{','.join(items)}|{tail}]"
 
-    def expression(self, scope: Scope, shape: Shape, depth: int = 2) -> str:
+    def expression(self, scope: ClauseScope, shape: TermSort, depth: int = 2) -> str:
         """A term of a shape that has a value here."""
         if self.chance(ODDITY):
             shape = random_shape(self.rng)
@@ -161,7 +162,7 @@ class GoalWriter:
             return _listing(items)
         return self.constant(shape)
 
-    def arithmetic(self, scope: Scope, depth: int = 2) -> str:
+    def arithmetic(self, scope: ClauseScope, depth: int = 2) -> str:
         """An expression that is a number here, nearly always."""
         if depth == 0 or self.chance(0.35):
             known = scope.of(NUMBER)
@@ -194,7 +195,7 @@ class GoalWriter:
             f"truncate({left})",
         )
 
-    def some_list(self, scope: Scope, *shapes: Shape) -> tuple[str, Shape]:
+    def some_list(self, scope: ClauseScope, *shapes: TermSort) -> tuple[str, TermSort]:
         """A list that has a value here, and its shape."""
         known = [name for name, shape in scope.bound.items() if shape.sort == "list"]
         if known and not shapes and self.chance(0.6):
@@ -207,7 +208,7 @@ class GoalWriter:
         count = self.rng.choice((1, 2, 3, 3, 4))
         return _listing([self.expression(scope, shape.parts[0]) for _ in range(count)]), shape
 
-    def result(self, scope: Scope, shape: Shape, bound: float = 0.12) -> str:
+    def result(self, scope: ClauseScope, shape: TermSort, bound: float = 0.12) -> str:
         """What stands where a goal gives a value: mostly a new variable."""
         if self.chance(bound):
             return self.pick("_", self.expression(scope, shape))
@@ -215,16 +216,16 @@ class GoalWriter:
 
     # -- goals -------------------------------------------------------------------------------
 
-    def goal(self, scope: Scope, depth: int) -> str:
+    def goal(self, scope: ClauseScope, depth: int) -> str:
         """One goal, or a few that belong together."""
         if depth and self.chance(0.28):
             return _weighted(self.rng, COMPOSITE)(self, scope, depth)
         return _weighted(self.rng, self.simple)(self, scope)
 
-    def goals(self, scope: Scope, depth: int, count: int) -> list[str]:
+    def goals(self, scope: ClauseScope, depth: int, count: int) -> list[str]:
         return [self.goal(scope, depth) for _ in range(count)]
 
-    def body(self, scope: Scope, depth: int, goals: int, operations: int) -> str:
+    def body(self, scope: ClauseScope, depth: int, goals: int, operations: int) -> str:
         """Goals with operations among them, joined by commas; never empty."""
         parts = self.goals(scope, depth, goals)
         for _ in range(operations):
@@ -237,7 +238,7 @@ class GoalWriter:
         scope.owed = []
         return ", ".join(parts) or "true"
 
-    def sense(self, scope: Scope) -> str:
+    def sense(self, scope: ClauseScope) -> str:
         roll = self.rng.random()
         if roll < 0.08:
             return f"{self.bind(scope, ANY)}@CS"
@@ -250,19 +251,19 @@ class GoalWriter:
             return self.sense_through(scope, fact, "{}@CS")
         return f"{self.pattern(scope, fact)}@CS"
 
-    def sense_repeated(self, scope: Scope, fact: Shape) -> str:
+    def sense_repeated(self, scope: ClauseScope, fact: TermSort) -> str:
         """One variable at every place of one shape: `bid(X,X)@CS`."""
         again = self.rng.choice(fact.parts)
         name = self.bind(scope, again)
         parts = [name if part == again else self.pattern(scope, part) for part in fact.parts]
         return f"{_struct(fact, parts)}@CS"
 
-    def sense_through(self, scope: Scope, shape: Shape, form: str) -> str:
+    def sense_through(self, scope: ClauseScope, shape: TermSort, form: str) -> str:
         """`O = job(A,B), O@CS`: what is sensed is a variable that holds a partial term."""
         name = self.bind(scope, shape)
         return f"{name} = {self.pattern(scope, shape)}, {form.format(name)}"
 
-    def obligation(self, scope: Scope) -> str:
+    def obligation(self, scope: ClauseScope) -> str:
         shape = self.rng.choice(self.words.obligations)
         roll = self.rng.random()
         if roll < 0.2:
@@ -271,15 +272,15 @@ class GoalWriter:
             return self.sense_through(scope, shape, "obligation({})@CS")
         return f"obligation({self.pattern(scope, shape)})@CS"
 
-    def clock(self, scope: Scope) -> str:
+    def clock(self, scope: ClauseScope) -> str:
         time = self.result(scope, NUMBER, 0.05)
         return self.pick(f"clock({time})", f"clock({time})@CS")
 
-    def this_law(self, scope: Scope) -> str:
+    def this_law(self, scope: ClauseScope) -> str:
         name = self.pick("_", "drawn", "other") if self.chance(0.5) else self.bind(scope, ATOM)
         return f"thisLaw({name},{self.result(scope, ATOM, 0)})"
 
-    def unify(self, scope: Scope) -> str:
+    def unify(self, scope: ClauseScope) -> str:
         roll = self.rng.random()
         if roll < 0.3:
             shape = random_shape(self.rng)
@@ -299,7 +300,7 @@ class GoalWriter:
         self.rng.shuffle(sides)
         return " = ".join(sides)
 
-    def tie(self, scope: Scope) -> str:
+    def tie(self, scope: ClauseScope) -> str:
         """Variables tied to each other before one of them has a value."""
         shape = self.rng.choice((NUMBER, ATOM, ANY_LIST))
         value = self.expression(scope, shape)
@@ -315,7 +316,7 @@ class GoalWriter:
             f"( {a} = s({a}) -> {c} = 1 ; {c} = 2 ), {b} = {value}, {a} = {b}",
         )
 
-    def large(self, scope: Scope) -> str:
+    def large(self, scope: ClauseScope) -> str:
         """Constants that cost something to compare, with each other and with what there is."""
         text, other = (show(self.rng.choice(LARGE)) for _ in range(2))
         value = self.expression(scope, random_shape(self.rng, 1))
@@ -331,11 +332,11 @@ class GoalWriter:
             f"{a} = {text}, {b} = {a}, nth0(_,[{value},{other},{b}],{text}), {c} = {b}",
         )
 
-    def differ(self, scope: Scope) -> str:
+    def differ(self, scope: ClauseScope) -> str:
         shape = random_shape(self.rng, 1)
         return f"{self.expression(scope, shape)} \\= {self.pattern(scope.branch(), shape)}"
 
-    def same(self, scope: Scope) -> str:
+    def same(self, scope: ClauseScope) -> str:
         shape = self.rng.choice((*scope.bound.values(), random_shape(self.rng, 1)))
         left, right = self.expression(scope, shape), self.expression(scope, shape)
         roll = self.rng.random()
@@ -345,13 +346,13 @@ class GoalWriter:
             return f"{left} == {self.pick(left, left, right)}"
         return f"{left} \\== {right}"
 
-    def compare(self, scope: Scope) -> str:
+    def compare(self, scope: ClauseScope) -> str:
         left, right = self.arithmetic(scope), self.arithmetic(scope)
         if self.chance(0.15):
             return f"{left} =:= {self.pick(left, f'{left}+0.0')}"
         return f"{left} {self.pick(*COMPARISONS)} {right}"
 
-    def is_(self, scope: Scope) -> str:
+    def is_(self, scope: ClauseScope) -> str:
         if self.chance(0.15):
             holder = self.new(scope)
             known = self.arithmetic(scope, 1)
@@ -368,10 +369,10 @@ class GoalWriter:
             return f"{self.expression(scope, NUMBER)} is {expression}"
         return f"{self.bind(scope, NUMBER)} is {expression}"
 
-    def trivial(self, scope: Scope) -> str:
+    def trivial(self, scope: ClauseScope) -> str:
         return self.pick("true", "not(fail)", "( fail ; true )", "\\+ fail")
 
-    def call(self, scope: Scope) -> str:
+    def call(self, scope: ClauseScope) -> str:
         """A call of a helper that may be called here."""
         helpers = [
             helper
@@ -393,10 +394,10 @@ class GoalWriter:
 
     # -- built-ins ---------------------------------------------------------------------------
 
-    def builtin(self, scope: Scope) -> str:
+    def builtin(self, scope: ClauseScope) -> str:
         return self.rng.choice(BUILTIN_CALLS)(self, scope)
 
-    def lists(self, scope: Scope) -> str:
+    def lists(self, scope: ClauseScope) -> str:
         """A built-in about one list."""
         items, shape = self.some_list(scope)
         part = shape.parts[0]
@@ -413,7 +414,7 @@ class GoalWriter:
             return f"nth0({index},{items},{self.result(scope, part)})"
         return f"{name}({items},{self.result(scope, shape)})"
 
-    def append(self, scope: Scope) -> str:
+    def append(self, scope: ClauseScope) -> str:
         items, shape = self.some_list(scope)
         more = self.expression(scope, shape)
         roll = self.rng.random()
@@ -431,17 +432,17 @@ class GoalWriter:
             return f"append({items},{more},{whole}), append({items},{rest},{whole})"
         return f"append({items},{more},{whole}), append({rest},{more},{whole})"
 
-    def sum_list(self, scope: Scope) -> str:
+    def sum_list(self, scope: ClauseScope) -> str:
         items, _ = self.some_list(scope, NUMBERS_LIST)
         return f"sum_list({items},{self.result(scope, NUMBER)})"
 
-    def between(self, scope: Scope) -> str:
+    def between(self, scope: ClauseScope) -> str:
         if self.chance(0.3):
             return f"between(0,{self.pick('3', '9')},{self.expression(scope, NUMBER)})"
         low = self.pick("0", "1", "-1")
         return f"between({low},{self.pick('2', '3', '4')},{self.bind(scope, NUMBER)})"
 
-    def atom_concat(self, scope: Scope) -> str:
+    def atom_concat(self, scope: ClauseScope) -> str:
         one, two = self.expression(scope, ATOM), self.expression(scope, ATOM)
         a, b = self.bind(scope, ATOM), self.bind(scope, ATOM)
         return self.pick(
@@ -452,7 +453,7 @@ class GoalWriter:
             f"atom_concat({a},x,abx), atom_concat({b},1,b1)",
         )
 
-    def texts(self, scope: Scope) -> str:
+    def texts(self, scope: ClauseScope) -> str:
         text = self.expression(scope, ATOM)
         name = self.pick("atom_length", "upcase_atom", "split_string")
         if name == "atom_length":
@@ -462,7 +463,7 @@ class GoalWriter:
         separators = self.pick("'-'", "' '", "'-b'", "''")
         return f"split_string({text},{separators},{self.result(scope, ATOMS_LIST)})"
 
-    def sub_atom(self, scope: Scope) -> str:
+    def sub_atom(self, scope: ClauseScope) -> str:
         text = self.pick(self.expression(scope, ATOM), "abcab")
         start, size, after = (self.bind(scope, NUMBER) for _ in range(3))
         part = self.bind(scope, ATOM)
@@ -475,7 +476,7 @@ class GoalWriter:
             f"sub_atom({text},0,1,_,{part}), {start} = 0, {size} = 1, {after} = 2",
         )
 
-    def atom_number(self, scope: Scope) -> str:
+    def atom_number(self, scope: ClauseScope) -> str:
         text = self.pick("'12'", "'2.5'", "'-3'", "abc", self.expression(scope, ATOM))
         if self.chance(0.5):
             return f"atom_number({text},{self.result(scope, NUMBER)})"
@@ -484,10 +485,10 @@ class GoalWriter:
 
     # -- goals made of goals -----------------------------------------------------------------
 
-    def conjunction(self, scope: Scope, depth: int) -> str:
+    def conjunction(self, scope: ClauseScope, depth: int) -> str:
         return f"( {', '.join(self.goals(scope, depth - 1, 2))} )"
 
-    def way(self, scope: Scope, depth: int, last: str, *, guarded: bool = False) -> str:
+    def way(self, scope: ClauseScope, depth: int, last: str, *, guarded: bool = False) -> str:
         """One branch: goals on a scope of its own, then what binds the common variable."""
         own = scope.branch()
         count = self.rng.choice((0, 0, 1, 2) if not guarded else (1, 1, 2))
@@ -495,13 +496,13 @@ class GoalWriter:
         self.leave(scope, own)
         return f"{body}, {last}" if body != "true" or self.chance(0.3) else last
 
-    def leave(self, scope: Scope, own: Scope) -> None:
+    def leave(self, scope: ClauseScope, own: ClauseScope) -> None:
         """What only a branch has bound may or may not have a value after it."""
         inner = [name for name in own.bound if name not in scope.bound]
         if inner and self.chance(0.2):
             scope.open.append(self.rng.choice(inner))
 
-    def common(self, scope: Scope) -> tuple[str, Callable[[], str]]:
+    def common(self, scope: ClauseScope) -> tuple[str, Callable[[], str]]:
         """A variable that every branch binds, each in its way."""
         shape = self.rng.choice((NUMBER, ATOM, NUMBERS_LIST))
         outer = scope.branch()
@@ -517,7 +518,7 @@ class GoalWriter:
 
         return name, binding
 
-    def disjunction(self, scope: Scope, depth: int) -> str:
+    def disjunction(self, scope: ClauseScope, depth: int) -> str:
         outer = scope.branch()
         _, binding = self.common(scope)
         ways = [
@@ -529,7 +530,7 @@ class GoalWriter:
             ways.insert(0, "fail")
         return f"( {self.pick(' ; ', ' | ').join(ways)} )"
 
-    def conditional(self, scope: Scope, depth: int) -> str:
+    def conditional(self, scope: ClauseScope, depth: int) -> str:
         outer = scope.branch()
         _, binding = self.common(scope)
         text = ""
@@ -544,13 +545,13 @@ class GoalWriter:
             self.leave(scope, own)
         return f"( {text}{self.way(outer, depth, binding())} )"
 
-    def condition(self, scope: Scope, depth: int) -> str:
+    def condition(self, scope: ClauseScope, depth: int) -> str:
         """A condition without an else part."""
         test = ", ".join(self.goals(scope, depth - 1, 1))
         own = scope.branch()
         return f"( {test} -> {self.way(own, depth, 'true')} )"
 
-    def negation(self, scope: Scope, depth: int) -> str:
+    def negation(self, scope: ClauseScope, depth: int) -> str:
         own = scope.branch(acts=False)
         inner = ", ".join([*self.goals(own, depth - 1, self.rng.choice((1, 1, 2))), *own.owed])
         self.leave(scope, own)
@@ -558,7 +559,7 @@ class GoalWriter:
             inner += self.pick(", fail", ", 1 > 2", "")
         return self.pick(f"not(({inner}))", f"\\+ ({inner})", f"not((not(({inner}))))")
 
-    def findall(self, scope: Scope, depth: int) -> str:
+    def findall(self, scope: ClauseScope, depth: int) -> str:
         own = scope.branch(acts=False)
         inner = ", ".join([*self.goals(own, depth - 1, self.rng.choice((1, 1, 2))), *own.owed])
         fresh = [name for name in own.bound if name not in scope.bound]
@@ -566,7 +567,7 @@ class GoalWriter:
         template = self.pick(
             name, name, f"r({name},{self.expression(own, ANY, 1)})", f"[{name}|_]", f"q({name},W,W)"
         )
-        shape = Shape("list", parts=(own.bound.get(name, ANY) if template == name else ANY,))
+        shape = TermSort("list", parts=(own.bound.get(name, ANY) if template == name else ANY,))
         if self.chance(0.12):
             result = self.pick("[]", "[{}|_]", "[_,{}|_]", "[{}]")
             if result != "[]":
@@ -577,7 +578,7 @@ class GoalWriter:
 
     # -- operations --------------------------------------------------------------------------
 
-    def operation(self, scope: Scope) -> str:
+    def operation(self, scope: ClauseScope) -> str:
         """A `do`, perhaps with what its variable needs before or after it."""
         roll = self.rng.random()
         if roll > 0.92:
@@ -594,7 +595,7 @@ class GoalWriter:
             return f"{name} = ({odd}), do({name})"
         return f"do({text})"
 
-    def about_sensed(self, scope: Scope) -> str:
+    def about_sensed(self, scope: ClauseScope) -> str:
         """Sense a term, then change that very term: `quota(N)@CS, do(dcr(quota(N),1))`."""
         counts = self.chance(0.6)
         fact = self.words.counter if counts else self.rng.choice(self.words.facts)
@@ -613,7 +614,7 @@ class GoalWriter:
         passed = ", do(forward)" if scope.message and self.chance(0.5) else ""
         return f"{term}@CS{test}, do({change}){passed}"
 
-    def perhaps(self, scope: Scope) -> str:
+    def perhaps(self, scope: ClauseScope) -> str:
         """Use a variable that only one branch has bound, so that the evaluation may stop."""
         test = self.pick("flag@CS", f"{self.words.counter.name}(2)@CS", "obligation(refill)@CS")
         name = self.new(scope)
@@ -621,7 +622,7 @@ class GoalWriter:
         use = self.pick("do(signal({}))", "do(+kept({}))", "length({},_)", "sum_list({},_)")
         return f"{branch}, {use.format(name)}"
 
-    def value(self, scope: Scope, shape: Shape) -> str:
+    def value(self, scope: ClauseScope, shape: TermSort) -> str:
         """A value for an operation; it may be one that comes later in the rule."""
         roll = self.rng.random()
         if roll < 0.06 and shape is not ANY:
@@ -632,58 +633,58 @@ class GoalWriter:
             return self.rng.choice(scope.open)
         return self.expression(scope, shape)
 
-    def message(self, scope: Scope) -> str:
+    def message(self, scope: ClauseScope) -> str:
         if scope.message and self.chance(0.2):
             return "Msg"
         return self.value(scope, self.rng.choice(self.words.messages))
 
-    def address(self, scope: Scope) -> str:
+    def address(self, scope: ClauseScope) -> str:
         if scope.message and self.chance(0.15):
             return "Peer"
         return self.value(scope, self.rng.choice((AGENT, AGENT, AGENTS_LIST)))
 
-    def forward(self, scope: Scope) -> str:
+    def forward(self, scope: ClauseScope) -> str:
         if scope.message and self.chance(0.4):
             return "forward"
         return f"forward({self.value(scope, AGENT)},{self.message(scope)},{self.address(scope)})"
 
-    def deliver(self, scope: Scope) -> str:
+    def deliver(self, scope: ClauseScope) -> str:
         if scope.message and self.chance(0.3):
             return "deliver"
         agents = scope.of(AGENT)
         to = self.rng.choice(agents) if agents and self.chance(0.2) else "Self"
         return f"deliver({self.value(scope, AGENT)},{self.message(scope)},{to})"
 
-    def multicast(self, scope: Scope) -> str:
+    def multicast(self, scope: ClauseScope) -> str:
         return f"multicast(Self,{self.message(scope)},{self.value(scope, AGENTS_LIST)})"
 
-    def release(self, scope: Scope) -> str:
+    def release(self, scope: ClauseScope) -> str:
         return f"release({self.message(scope)},{self.value(scope, ATOM)})"
 
-    def signal(self, scope: Scope) -> str:
+    def signal(self, scope: ClauseScope) -> str:
         return f"signal({self.value(scope, ANY)})"
 
-    def add(self, scope: Scope) -> str:
+    def add(self, scope: ClauseScope) -> str:
         fact = self.value(scope, self.rng.choice(self.words.facts))
         return f"+{fact}" if fact[:1].isalpha() else f"+({fact})"
 
-    def holes(self, scope: Scope, shape: Shape) -> str:
+    def holes(self, scope: ClauseScope, shape: TermSort) -> str:
         """A pattern whose unknowns may stay unknown."""
         return self.pattern(scope.branch(), shape)
 
-    def remove(self, scope: Scope) -> str:
+    def remove(self, scope: ClauseScope) -> str:
         fact = self.holes(scope, self.rng.choice(self.words.facts))
         return f"-{fact}" if fact[:1].isalpha() else f"-({fact})"
 
-    def replace(self, scope: Scope) -> str:
+    def replace(self, scope: ClauseScope) -> str:
         fact = self.rng.choice(self.words.facts)
         return f"{self.holes(scope, fact)} <- {self.value(scope, fact)}"
 
-    def change(self, scope: Scope) -> str:
+    def change(self, scope: ClauseScope) -> str:
         counter = f"{self.words.counter.name}({self.pick('_', self.expression(scope, NUMBER))})"
         return f"{self.pick('incr', 'dcr')}({counter},{self.arithmetic(scope)})"
 
-    def impose(self, scope: Scope) -> str:
+    def impose(self, scope: ClauseScope) -> str:
         what = self.value(scope, self.rng.choice(self.words.obligations))
         if self.chance(0.4):
             return f"imposeObligation({what},{self.arithmetic(scope)})"
@@ -692,20 +693,20 @@ class GoalWriter:
             unit = self.rng.choice(scope.of(ATOM) or ["sec"])
         return f"imposeObligation({what},{self.arithmetic(scope)},{unit})"
 
-    def oblige(self, scope: Scope) -> str:
+    def oblige(self, scope: ClauseScope) -> str:
         what = self.value(scope, self.rng.choice(self.words.obligations))
         return f"+obligation({what},{self.arithmetic(scope)})"
 
-    def repeal(self, scope: Scope) -> str:
+    def repeal(self, scope: ClauseScope) -> str:
         if self.chance(0.15):
             return "repealObligation(_)"
         return f"repealObligation({self.holes(scope, self.rng.choice(self.words.obligations))})"
 
-    def quit(self, scope: Scope) -> str:
+    def quit(self, scope: ClauseScope) -> str:
         return "quit"
 
 
-def _struct(shape: Shape, parts: list[str]) -> str:
+def _struct(shape: TermSort, parts: list[str]) -> str:
     if shape.sort == "row":
         return _listing(parts)
     return f"{quote(shape.name)}({','.join(parts)})"

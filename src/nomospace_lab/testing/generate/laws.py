@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from nomospace.law.prelude import UNITS_MAX
 from nomospace.law.tree import EVENTS, LawTree, Rule
 from nomospace.terms import Term, quote
-from nomospace_lab.testing.generate.goals import GoalWriter, Scope, Vocabulary
+from nomospace_lab.testing.generate.goals import ClauseScope, GoalWriter, Vocabulary
 from nomospace_lab.testing.generate.library import HUNGRY, LIBRARY, Helper
 from nomospace_lab.testing.generate.shapes import (
     AGENT,
@@ -28,7 +28,7 @@ from nomospace_lab.testing.generate.shapes import (
     HOME,
     NUMBER,
     WORDS,
-    Shape,
+    TermSort,
     aim,
     draw,
     random_shape,
@@ -43,7 +43,7 @@ UNITS_USUAL: Final = 4_000
 """What most cases may spend: enough for all but the laws that would spend any budget."""
 
 
-class Case(NamedTuple):
+class EventCase(NamedTuple):
     """One event at one state, with the units that are spent before it."""
 
     event: str
@@ -55,7 +55,7 @@ class Case(NamedTuple):
 
 
 @dataclass(slots=True)
-class Draft:
+class GeneratedLaw:
     """A law's text and what its author had in mind."""
 
     text: str
@@ -63,7 +63,7 @@ class Draft:
     hungry: bool
 
 
-def make_law(rng: Random, *, large: bool = False) -> Draft:
+def make_law(rng: Random, *, large: bool = False) -> GeneratedLaw:
     """A law of a few rules and helpers; with `large`, some are about large constants."""
     words = _vocabulary(rng)
     writer = GoalWriter(rng, words, large=large)
@@ -74,17 +74,17 @@ def make_law(rng: Random, *, large: bool = False) -> Draft:
         rules += _crowd(rng, writer)
         rng.shuffle(rules)
     lines = [f"law({LAW_NAME}).", *rules, *lines]
-    return Draft("\n".join(lines) + "\n", words, hungry)
+    return GeneratedLaw("\n".join(lines) + "\n", words, hungry)
 
 
 def _vocabulary(rng: Random) -> Vocabulary:
     counter = struct(rng.choice(("quota", "count")), NUMBER)
     messages = [random_struct(rng) for _ in range(3)]
-    messages += [Shape("word", rng.choice(WORDS)), random_shape(rng)]
+    messages += [TermSort("word", rng.choice(WORDS)), random_shape(rng)]
     facts = [random_struct(rng) for _ in range(rng.choice((2, 3)))]
-    facts += [counter, counter, Shape("word", "flag")]
+    facts += [counter, counter, TermSort("word", "flag")]
     obligations = [struct("expire", ATOM, struct("med", AGENT)), random_struct(rng)]
-    obligations.append(Shape("word", "refill"))
+    obligations.append(TermSort("word", "refill"))
     return Vocabulary(tuple(messages), tuple(facts), tuple(obligations), counter)
 
 
@@ -110,7 +110,7 @@ def _own_helper(rng: Random, writer: GoalWriter, number: int) -> Helper:
     acts = rng.random() < 0.4
     clauses = []
     for _ in range(rng.choice((1, 2, 2, 3))):
-        scope = Scope(message=False, acts=acts)
+        scope = ClauseScope(message=False, acts=acts)
         heads = [
             writer.pattern(scope, shape, constants=0.1) if mode == "+" else ""
             for mode, shape in zip(modes, shapes, strict=True)
@@ -131,7 +131,7 @@ def _own_helper(rng: Random, writer: GoalWriter, number: int) -> Helper:
 
 def _rule(rng: Random, writer: GoalWriter, number: int) -> str:
     event = rng.choice(MESSAGE_EVENTS[:2] if rng.random() < 0.65 else (*OTHER_EVENTS, "submitted"))
-    scope = Scope(event in MESSAGE_EVENTS)
+    scope = ClauseScope(event in MESSAGE_EVENTS)
     head = _head(rng, writer, scope, event)
     body = writer.body(scope, 2, rng.choice((0, 1, 2, 2, 3)), rng.choice((1, 1, 2)))
     label = f"R{number}. " if rng.random() < 0.7 else ""
@@ -145,7 +145,7 @@ def _crowd(rng: Random, writer: GoalWriter) -> list[str]:
     shape = rng.choice([shape for shape in words if shape.sort == "struct"])
     rules = []
     for _ in range(rng.randint(5, 10)):
-        scope = Scope(event in MESSAGE_EVENTS)
+        scope = ClauseScope(event in MESSAGE_EVENTS)
         parts = [
             writer.pattern(scope, part, constants=0.1 if part.parts else 0.7)
             for part in shape.parts
@@ -156,7 +156,7 @@ def _crowd(rng: Random, writer: GoalWriter) -> list[str]:
     return rules
 
 
-def _head(rng: Random, writer: GoalWriter, scope: Scope, event: str) -> str:
+def _head(rng: Random, writer: GoalWriter, scope: ClauseScope, event: str) -> str:
     if not EVENTS[event]:
         return event
     if event not in MESSAGE_EVENTS:
@@ -174,7 +174,7 @@ def _head(rng: Random, writer: GoalWriter, scope: Scope, event: str) -> str:
     return f"{event}({', '.join(args)})"
 
 
-def event_shapes(rng: Random, words: Vocabulary, event: str) -> tuple[Shape, ...]:
+def event_shapes(rng: Random, words: Vocabulary, event: str) -> tuple[TermSort, ...]:
     """What the arguments of an event look like."""
     message = rng.choice(words.messages)
     if event == "sent":
@@ -195,14 +195,14 @@ def event_shapes(rng: Random, words: Vocabulary, event: str) -> tuple[Shape, ...
 # -- cases -----------------------------------------------------------------------------------
 
 
-def make_cases(rng: Random, draft: Draft, law: LawTree, count: int) -> Iterator[Case]:
+def make_cases(rng: Random, draft: GeneratedLaw, law: LawTree, count: int) -> Iterator[EventCase]:
     """Events for a law: most are aimed at one of its rules."""
     for _ in range(count):
         event, args = _event(rng, draft, law)
         state = _terms(rng, draft.words.facts)
         obligations = _terms(rng, draft.words.obligations)
         now = rng.choice((0, 5_000_000, 1_500_000, rng.randrange(10**12)))
-        yield Case(event, args, state, obligations, now, UNITS_MAX - _units(rng, draft.hungry))
+        yield EventCase(event, args, state, obligations, now, UNITS_MAX - _units(rng, draft.hungry))
 
 
 def _units(rng: Random, hungry: bool) -> int:
@@ -215,7 +215,7 @@ def _units(rng: Random, hungry: bool) -> int:
     return rng.choice((400, 1_500, UNITS_USUAL)) if hungry else UNITS_USUAL
 
 
-def _event(rng: Random, draft: Draft, law: LawTree) -> tuple[str, tuple[Term, ...]]:
+def _event(rng: Random, draft: GeneratedLaw, law: LawTree) -> tuple[str, tuple[Term, ...]]:
     if rng.random() < 0.06:
         event = rng.choice(list(EVENTS))
         args = [draw(rng, shape) for shape in event_shapes(rng, draft.words, event)]
@@ -246,7 +246,7 @@ def _aimed(rng: Random, words: Vocabulary, rule: Rule) -> list[Term]:
     return [aim(rng, node, shape, values) for node, shape in zip(rule.args, shapes, strict=True)]
 
 
-def _terms(rng: Random, shapes: tuple[Shape, ...]) -> tuple[Term, ...]:
+def _terms(rng: Random, shapes: tuple[TermSort, ...]) -> tuple[Term, ...]:
     """A few terms of most shapes, seldom many: then sensing goes through an index."""
     found: list[Term] = []
     for shape in shapes:

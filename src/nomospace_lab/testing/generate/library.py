@@ -15,7 +15,7 @@ from nomospace_lab.testing.generate.shapes import (
     ATOM,
     NUMBER,
     NUMBERS_LIST,
-    Shape,
+    TermSort,
     struct,
 )
 
@@ -28,7 +28,7 @@ class Helper(NamedTuple):
 
     name: str
     modes: str
-    shapes: tuple[Shape, ...]
+    shapes: tuple[TermSort, ...]
     text: str
     acts: bool = False
     hungry: bool = False

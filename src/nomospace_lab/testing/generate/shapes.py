@@ -43,7 +43,7 @@ WORDS: Final = ("ping", "stop", "pay", "flag")
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class TermSort:
     """A sort of terms: `number`, `atom`, `agent`, `any`, or made of `parts`: `list`, `struct`.
 
     A `word` is one atom, its name. The items of a list all have its one part's shape; a `row` is a
@@ -52,17 +52,17 @@ class Shape:
 
     sort: str
     name: str = ""
-    parts: tuple[Shape, ...] = ()
+    parts: tuple[TermSort, ...] = ()
 
 
-NUMBER: Final = Shape("number")
-ATOM: Final = Shape("atom")
-AGENT: Final = Shape("agent")
-ANY: Final = Shape("any")
-NUMBERS_LIST: Final = Shape("list", parts=(NUMBER,))
-ATOMS_LIST: Final = Shape("list", parts=(ATOM,))
-AGENTS_LIST: Final = Shape("list", parts=(AGENT,))
-ANY_LIST: Final = Shape("list", parts=(ANY,))
+NUMBER: Final = TermSort("number")
+ATOM: Final = TermSort("atom")
+AGENT: Final = TermSort("agent")
+ANY: Final = TermSort("any")
+NUMBERS_LIST: Final = TermSort("list", parts=(NUMBER,))
+ATOMS_LIST: Final = TermSort("list", parts=(ATOM,))
+AGENTS_LIST: Final = TermSort("list", parts=(AGENT,))
+ANY_LIST: Final = TermSort("list", parts=(ANY,))
 
 
 def doubled(levels: int, name: str = "p", leaf: Term = "z") -> Term:
@@ -93,38 +93,38 @@ def _heavy() -> tuple[Term, ...]:
 HEAVY: Final = (*_heavy(), *_heavy())
 
 
-def struct(name: str, *parts: Shape) -> Shape:
+def struct(name: str, *parts: TermSort) -> TermSort:
     """The shape of `name(…)`."""
-    return Shape("struct", name, parts)
+    return TermSort("struct", name, parts)
 
 
-CERTIFICATE: Final = Shape(
+CERTIFICATE: Final = TermSort(
     "row",
     parts=(
         struct("issuer", ATOM),
         struct("subject", AGENT),
-        struct("attributes", Shape("list", parts=(struct("role", ATOM),))),
+        struct("attributes", TermSort("list", parts=(struct("role", ATOM),))),
     ),
 )
 
 
-def random_shape(rng: Random, depth: int = 2) -> Shape:
+def random_shape(rng: Random, depth: int = 2) -> TermSort:
     """Some shape, of at most so many levels."""
     if depth == 0 or rng.random() < 0.6:
         return rng.choice((NUMBER, NUMBER, ATOM, ATOM, AGENT))
     if rng.random() < 0.4:
-        return Shape("list", parts=(random_shape(rng, depth - 1),))
+        return TermSort("list", parts=(random_shape(rng, depth - 1),))
     return random_struct(rng, depth)
 
 
-def random_struct(rng: Random, depth: int = 2) -> Shape:
+def random_struct(rng: Random, depth: int = 2) -> TermSort:
     """The shape of some compound."""
     count = rng.choice((1, 2, 2, 3))
     parts = tuple([random_shape(rng, depth - 1) for _ in range(count)])
-    return Shape("struct", rng.choice(NAMES), parts)
+    return TermSort("struct", rng.choice(NAMES), parts)
 
 
-def draw(rng: Random, shape: Shape, oddity: float = 0.03, heavy: float = 0.0) -> Term:
+def draw(rng: Random, shape: TermSort, oddity: float = 0.03, heavy: float = 0.0) -> Term:
     """A value of a shape; each part is odd, or heavy, with a small probability."""
     if rng.random() < oddity:
         return rng.choice(ODD)
@@ -148,7 +148,7 @@ def draw(rng: Random, shape: Shape, oddity: float = 0.03, heavy: float = 0.0) ->
     return draw(rng, random_shape(rng), oddity, heavy)
 
 
-def aim(rng: Random, node: Node, shape: Shape, values: dict[str, Term]) -> Term:
+def aim(rng: Random, node: Node, shape: TermSort, values: dict[str, Term]) -> Term:
     """A ground term that the pattern `node` takes; its variables get values of the shape."""
     if isinstance(node, Const):
         return node.value

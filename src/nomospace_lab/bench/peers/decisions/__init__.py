@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from nomospace_lab.bench.peers.harness import Case, Decide
-from nomospace_lab.bench.peers.install import Peer
+from nomospace_lab.bench.peers.install import PeerPackage
 
 CASES: tuple[tuple[Case, bool], ...] = (
     (("alice", "out", "hello", "alice", "bob", []), True),
@@ -85,33 +85,33 @@ def _driver(name: str) -> Path:
     return Path(__file__).with_name(f"{name}.py")
 
 
-PEERS: tuple[Peer, ...] = (
-    Peer(
+PEERS: tuple[PeerPackage, ...] = (
+    PeerPackage(
         name="janus-swi",
         version="1.5.3",
         driver=_driver("janus_swi"),
         needs=_swi_prolog(90112, "build a newer one: https://www.swi-prolog.org/Download.html"),
     ),
-    Peer(
+    PeerPackage(
         name="agent-os-kernel",
         version="3.7.0",
         driver=_driver("agent_os_kernel"),
         besides=("pyyaml==6.0.3",),
     ),
-    Peer(
+    PeerPackage(
         name="common-expression-language",
         version="0.10.0",
         driver=_driver("common_expression_language"),
     ),
-    Peer(
+    PeerPackage(
         name="pyswip",
         version="0.3.3",
         driver=_driver("pyswip"),
         needs=_swi_prolog(90004, "run: apt-get install swi-prolog-nox"),
     ),
-    Peer(name="biscuit-python", version="0.4.0", driver=_driver("biscuit_python")),
-    Peer(name="casbin", version="1.43.0", driver=_driver("casbin")),
-    Peer(name="cedarpy", version="4.12.2", driver=_driver("cedarpy")),
-    Peer(name="regopy", version="1.5.2", driver=_driver("regopy")),
+    PeerPackage(name="biscuit-python", version="0.4.0", driver=_driver("biscuit_python")),
+    PeerPackage(name="casbin", version="1.43.0", driver=_driver("casbin")),
+    PeerPackage(name="cedarpy", version="4.12.2", driver=_driver("cedarpy")),
+    PeerPackage(name="regopy", version="1.5.2", driver=_driver("regopy")),
 )
 """Who else could decide this; the newest versions on the day they were pinned."""

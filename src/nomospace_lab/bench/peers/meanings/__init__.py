@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nomospace_lab.bench.peers.install import Peer
+from nomospace_lab.bench.peers.install import PeerPackage
 
 
 def _driver(name: str) -> Path:
     return Path(__file__).with_name(f"{name}.py")
 
 
-OXIGRAPH = Peer(name="pyoxigraph", version="0.4.11", driver=_driver("oxigraph"))
-RDFLIB = Peer(name="rdflib", version="7.6.0", driver=_driver("rdf"))
+OXIGRAPH = PeerPackage(name="pyoxigraph", version="0.4.11", driver=_driver("oxigraph"))
+RDFLIB = PeerPackage(name="rdflib", version="7.6.0", driver=_driver("rdf"))

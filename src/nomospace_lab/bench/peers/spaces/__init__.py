@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from nomospace_lab.bench.peers.install import Peer
+from nomospace_lab.bench.peers.install import PeerPackage
 from nomospace_lab.bench.peers.spaces.postgresql import programs
 
 
@@ -29,14 +29,14 @@ def _driver(name: str) -> Path:
     return Path(__file__).with_name(f"{name}.py")
 
 
-PEERS: tuple[Peer, ...] = (
-    Peer(
+PEERS: tuple[PeerPackage, ...] = (
+    PeerPackage(
         name="psycopg",
         version="3.2.9",
         driver=_driver("postgresql"),
         besides=("psycopg-binary==3.2.9", "typing-extensions==4.15.0"),
         needs=_postgresql,
     ),
-    Peer(name="redis", version="6.4.0", driver=_driver("redis"), needs=_redis),
+    PeerPackage(name="redis", version="6.4.0", driver=_driver("redis"), needs=_redis),
 )
 """The servers' clients, by the names that they are installed under."""

@@ -2,7 +2,8 @@
 
 Run as `python loop.py DRIVER` it speaks the JSON lines of `harness`, with the number of resident
 tuples for cases: `{"cases": [1000000]}` loads them and answers whether ten pairs gave the right
-tuples; `{"seconds": 0.05}` answers nanoseconds a pair. DRIVER is a file with `prepare() -> Engine`.
+tuples; `{"seconds": 0.05}` answers nanoseconds a pair. DRIVER is a file with `prepare() ->
+PeerEngine`.
 
 This file needs the standard library only: in the child nothing of ours is on the path.
 """
@@ -26,7 +27,7 @@ Row: TypeAlias = tuple[str, str, int]
 """A tuple of three short fields; the first is the same in all, the second is almost unique."""
 
 
-class Engine(Protocol):
+class PeerEngine(Protocol):
     """Somewhere to put tuples and take them from."""
 
     def load(self, rows: Iterator[Row]) -> None:
@@ -42,7 +43,7 @@ class Engine(Protocol):
 class Contest:
     """One engine with its resident tuples, as many after each pair as before."""
 
-    def __init__(self, engine: Engine, resident: int, seed: int = 1) -> None:
+    def __init__(self, engine: PeerEngine, resident: int, seed: int = 1) -> None:
         self.engine = engine
         self._rng = Random(seed)
         self._serial = 0
@@ -90,13 +91,13 @@ class Contest:
         return best
 
 
-def _load(driver: str) -> Engine:
+def _load(driver: str) -> PeerEngine:
     spec = importlib.util.spec_from_file_location("driver", driver)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    engine: Engine = module.prepare()
+    engine: PeerEngine = module.prepare()
     return engine
 
 
