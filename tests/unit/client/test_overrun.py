@@ -39,8 +39,8 @@ print("ended")
 
 def test_what_is_traced_after_a_listener_overran_ends() -> None:
     """In the listener's own thread, too."""
-    in_loop = "from nomospace.sync import _background\nsync.Host('w').__enter__()\n"
-    in_loop += f"_background.call(lambda: exec({TRACED!r}))\n"
+    in_loop = "from nomospace.sync.background import background\nsync.Host('w').__enter__()\n"
+    in_loop += f"background.call(lambda: exec({TRACED!r}))\n"
     done = subprocess.run(
         [sys.executable, "-c", OVERRUNS + TRACED + in_loop],
         capture_output=True,
