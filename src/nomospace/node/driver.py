@@ -244,7 +244,10 @@ class Driver(ABC):
 
     def _tell_or_raise(self, event: Event) -> None:
         """Tell the core a fact of a client's; raises why that cannot be just now."""
-        self._tell_many((event,))
+        keeper = self._keeper
+        if keeper is not None and (keeper.trouble is not None or keeper.full):
+            raise self._why_not(keeper)
+        self._tell(event)
 
     def _tell_many(self, events: Sequence[Event]) -> int:
         """Tell the core some facts of a client's, as many as it makes one step of; how many.
