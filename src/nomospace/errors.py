@@ -2,8 +2,17 @@
 
 Every error says one of five things: the caller gave something wrong, a peer did, a law did,
 a part is not available just now, or we have a bug. Each particular error lives where it is
-raised, as a dataclass with typed fields, a lasting `code`, and words that give the fact, the
+raised, as a dataclass with typed fields, a lasting `code`, and `words` that give the fact, the
 value and a next step. Errors cross process borders: they pickle by their fields.
+
+>>> @dataclass(eq=False, kw_only=True)
+... class LeaseOver(Unavailable):
+...     code: ClassVar[str] = "space.lease-over"
+...     words: ClassVar[str] = "lease on {tuple_id!r} ran out {late_ms} ms ago; read it again"
+...     tuple_id: str
+...     late_ms: int
+>>> str(LeaseOver(tuple_id="ann@ward/3", late_ms=12))
+"lease on 'ann@ward/3' ran out 12 ms ago; read it again"
 """
 
 from __future__ import annotations
@@ -16,16 +25,33 @@ def _rebuild(kind: type[NomospaceError], values: dict[str, Any]) -> NomospaceErr
     return kind(**values)
 
 
+class _Attributes(dict[str, Any]):
+    """The attributes of an error, by name, for its words."""
+
+    def __init__(self, error: NomospaceError) -> None:
+        self._error = error
+
+    def __missing__(self, name: str) -> Any:
+        return getattr(self._error, name)
+
+
 @dataclass(eq=False, kw_only=True)
 class NomospaceError(Exception):
-    """The root of all our errors. Catch a kind below it, not this."""
+    """The root of all our errors. Catch a kind below it, not this.
+
+    `words` is a template of the error's own fields, as `str.format` reads one. A class whose words
+    depend on more than its fields has a `__str__` of its own.
+    """
 
     code: ClassVar[str] = "nomospace"
+    words: ClassVar[str] = ""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (type(self), {f.name: getattr(self, f.name) for f in fields(self)})
 
     def __str__(self) -> str:
+        if self.words:
+            return self.words.format_map(_Attributes(self))
         return self.__doc__.partition("\n")[0] if self.__doc__ else self.code
 
 
@@ -65,12 +91,10 @@ class LimitReached(CallerError):
     """
 
     code: ClassVar[str] = "limits"
+    words: ClassVar[str] = "{what} goes past the limit of {limit:,}; {advice}"
     what: str
     limit: int
     advice: str
-
-    def __str__(self) -> str:
-        return f"{self.what} goes past the limit of {self.limit:,}; {self.advice}"
 
 
 @dataclass(eq=False, kw_only=True)

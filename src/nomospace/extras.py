@@ -42,15 +42,13 @@ class ExtraMissing(CallerError):
     """Something is asked for that is not part of this installation."""
 
     code: ClassVar[str] = "extras.missing"
+    words: ClassVar[str] = (
+        "{what} needs {module}, which is not installed; "
+        "bring it with: pip install 'nomospace[{extra}]'"
+    )
     what: str
     module: str
     extra: str
-
-    def __str__(self) -> str:
-        return (
-            f"{self.what} needs {self.module}, which is not installed; "
-            f"bring it with: pip install 'nomospace[{self.extra}]'"
-        )
 
 
 def need(extra: str, what: str, *modules: str) -> None:

@@ -38,14 +38,12 @@ class BadField(CallerError):
     """A value of JSON that is no field of a tuple."""
 
     code: ClassVar[str] = "api.bad-field"
+    words: ClassVar[str] = (
+        "{where} {why}; give a plain value, a list, a dict, "
+        '{{"term": "room(3)"}}, {{"class": "Car"}}, or in a template {{"pattern": "_:int"}}'
+    )
     where: str
     why: str
-
-    def __str__(self) -> str:
-        return (
-            f"{self.where} {self.why}; give a plain value, a list, a dict, "
-            '{"term": "room(3)"}, {"class": "Car"}, or in a template {"pattern": "_:int"}'
-        )
 
 
 def fields_of(data: Sequence[object], what: str = "field") -> tuple[Term, ...]:

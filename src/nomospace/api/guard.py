@@ -91,11 +91,9 @@ class TooFast(Unavailable):
     """A token has made more requests than it may in so short a time."""
 
     code: ClassVar[str] = "api.too-fast"
+    words: ClassVar[str] = "more than {rate_s:g} requests a second; go on in {after_s} s"
     rate_s: float
     after_s: int
-
-    def __str__(self) -> str:
-        return f"more than {self.rate_s:g} requests a second; go on in {self.after_s} s"
 
 
 @dataclass(eq=False, kw_only=True)

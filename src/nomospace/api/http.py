@@ -40,11 +40,9 @@ class BadShape(CallerError):
     """A body or a parameter that is not of the form that the OpenAPI document gives."""
 
     code: ClassVar[str] = "api.bad-shape"
+    words: ClassVar[str] = "{where}: {why}; /v1/openapi.json says what is wanted"
     where: str
     why: str
-
-    def __str__(self) -> str:
-        return f"{self.where}: {self.why}; /v1/openapi.json says what is wanted"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -52,10 +50,8 @@ class NoSuchResource(CallerError):
     """A path that leads nowhere, or a method that it does not take."""
 
     code: ClassVar[str] = "api.no-such-resource"
+    words: ClassVar[str] = "{what}; /v1/openapi.json says what there is"
     what: str
-
-    def __str__(self) -> str:
-        return f"{self.what}; /v1/openapi.json says what there is"
 
 
 router = APIRouter(responses=PROBLEMS, tags=["callers"])

@@ -34,10 +34,8 @@ class TooManyViewers(Unavailable):
     """More viewers than a host tells what happens."""
 
     code: ClassVar[str] = "api.too-many-viewers"
+    words: ClassVar[str] = "{limit} viewers look on already; close one, then try again"
     limit: int
-
-    def __str__(self) -> str:
-        return f"{self.limit} viewers look on already; close one, then try again"
 
 
 @dataclass(eq=False, kw_only=True)

@@ -44,9 +44,7 @@ class MatcherBusy(Unavailable):
     """Another question is being matched."""
 
     code: ClassVar[str] = "api.matcher-busy"
-
-    def __str__(self) -> str:
-        return "another question is being matched just now; ask again in a moment"
+    words: ClassVar[str] = "another question is being matched just now; ask again in a moment"
 
 
 class MatchAsked(Asked):

@@ -46,11 +46,9 @@ class TooMuchToPlay(CallerError):
     """More was given to the playground than it takes."""
 
     code: ClassVar[str] = "api.too-much-to-play"
+    words: ClassVar[str] = "{what}: over {limit:,}, which is too much here; use `nomospace match`"
     what: str
     limit: int
-
-    def __str__(self) -> str:
-        return f"{self.what}: over {self.limit:,}, which is too much here; use `nomospace match`"
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,10 +91,8 @@ class TooManySeats(Unavailable):
     """More agents act by way of the service than it bears."""
 
     code: ClassVar[str] = "api.too-many-seats"
+    words: ClassVar[str] = "{limit:,} agents are at work here already; try again later"
     limit: int
-
-    def __str__(self) -> str:
-        return f"{self.limit:,} agents are at work here already; try again later"
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,10 +58,10 @@ class BadMessage(CallerError):
     """A message of a WebSocket that cannot be read."""
 
     code: ClassVar[str] = "api.bad-message"
+    words: ClassVar[str] = (
+        '{why}; send {{"id": 1, "do": "out", "space": "jobs", "fields": ["job", 17]}}'
+    )
     why: str
-
-    def __str__(self) -> str:
-        return f'{self.why}; send {{"id": 1, "do": "out", "space": "jobs", "fields": ["job", 17]}}'
 
 
 @dataclass(eq=False, kw_only=True)
@@ -69,10 +69,10 @@ class TooMuchUnderWay(CallerError):
     """A socket has as much under way as it may."""
 
     code: ClassVar[str] = "api.too-much-under-way"
+    words: ClassVar[str] = (
+        "{limit} operations and reactions are under way; wait for some, or cancel one"
+    )
     limit: int
-
-    def __str__(self) -> str:
-        return f"{self.limit} operations and reactions are under way; wait for some, or cancel one"
 
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]

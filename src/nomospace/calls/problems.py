@@ -14,11 +14,9 @@ class NoSuchAgent(CallerError):
     """A call came for an agent that is not on this host."""
 
     code: ClassVar[str] = "host.no-such-agent"
+    words: ClassVar[str] = "{agent} is not on host {host}; it left, or never came"
     agent: str
     host: str
-
-    def __str__(self) -> str:
-        return f"{self.agent} is not on host {self.host}; it left, or never came"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -26,10 +24,8 @@ class AgentExists(CallerError):
     """An agent comes to a host where it already is."""
 
     code: ClassVar[str] = "host.agent-exists"
+    words: ClassVar[str] = "{agent} is on this host already; ids are unique"
     agent: str
-
-    def __str__(self) -> str:
-        return f"{self.agent} is on this host already; ids are unique"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -37,11 +33,9 @@ class NotOpen(CallerError):
     """An operation names a space that its agent has not opened."""
 
     code: ClassVar[str] = "space.not-open"
+    words: ClassVar[str] = "{agent} has no space {space!r}; open it first"
     space: str
     agent: str
-
-    def __str__(self) -> str:
-        return f"{self.agent} has no space {self.space!r}; open it first"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -64,13 +58,11 @@ class PrivateSpace(CallerError):
     """A waiting operation on a private space would wait for ever."""
 
     code: ClassVar[str] = "space.private"
+    words: ClassVar[str] = (
+        "space {space!r} is private, and nobody else can write the tuple to wait for; "
+        "share it, or use the form that does not wait"
+    )
     space: str
-
-    def __str__(self) -> str:
-        return (
-            f"space {self.space!r} is private, and nobody else can write the tuple to wait for; "
-            "share it, or use the form that does not wait"
-        )
 
 
 @dataclass(eq=False, kw_only=True)
@@ -78,10 +70,8 @@ class ReadOnly(CallerError):
     """The system space is written by hosts only."""
 
     code: ClassVar[str] = "space.read-only"
+    words: ClassVar[str] = "space {space!r} is written by hosts only; read it, or react to it"
     space: str
-
-    def __str__(self) -> str:
-        return f"space {self.space!r} is written by hosts only; read it, or react to it"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -101,10 +91,8 @@ class NotAnAgent(CallerError):
     """A tuple is for something that is no agent."""
 
     code: ClassVar[str] = "space.not-an-agent"
+    words: ClassVar[str] = "{given!r} is no agent's id (name@domain); only agents hold tuples"
     given: str
-
-    def __str__(self) -> str:
-        return f"{self.given!r} is no agent's id (name@domain); only agents hold tuples"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -112,12 +100,10 @@ class UnboundStrong(CallerError):
     """A strong reaction does not say where."""
 
     code: ClassVar[str] = "space.unbound-strong"
-
-    def __str__(self) -> str:
-        return (
-            "a strong reaction watches one host or one agent: name it with at=, "
-            "or make the reaction weak"
-        )
+    words: ClassVar[str] = (
+        "a strong reaction watches one host or one agent: name it with at=, "
+        "or make the reaction weak"
+    )
 
 
 @dataclass(eq=False, kw_only=True)
@@ -139,10 +125,10 @@ class WaitingInListener(CallerError):
     """A listener runs inside a step of its host and must not wait."""
 
     code: ClassVar[str] = "space.waiting-in-listener"
+    words: ClassVar[str] = (
+        "{what} would wait inside a reaction's listener; use the form that does not"
+    )
     what: str
-
-    def __str__(self) -> str:
-        return f"{self.what} would wait inside a reaction's listener; use the form that does not"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -150,9 +136,7 @@ class Cancelled(Unavailable):
     """A waiting operation was called off."""
 
     code: ClassVar[str] = "host.cancelled"
-
-    def __str__(self) -> str:
-        return "the operation was called off before a tuple came"
+    words: ClassVar[str] = "the operation was called off before a tuple came"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -160,10 +144,8 @@ class AgentLeft(Unavailable):
     """An agent left its host while an operation of it was under way."""
 
     code: ClassVar[str] = "host.agent-left"
+    words: ClassVar[str] = "{agent} left while this was under way; ask again where it is now"
     agent: str
-
-    def __str__(self) -> str:
-        return f"{self.agent} left while this was under way; ask again where it is now"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -171,13 +153,11 @@ class ContactLost(Unavailable):
     """Another host was asked and is gone before its answer came."""
 
     code: ClassVar[str] = "host.contact-lost"
+    words: ClassVar[str] = (
+        "contact with {peer} was lost before its answer came; nothing was taken, and a "
+        "tuple on its way goes back by itself; ask again"
+    )
     peer: str
-
-    def __str__(self) -> str:
-        return (
-            f"contact with {self.peer} was lost before its answer came; nothing was taken, and a "
-            "tuple on its way goes back by itself; ask again"
-        )
 
 
 @dataclass(eq=False, kw_only=True)
@@ -185,13 +165,11 @@ class InDoubt(Unavailable):
     """A lease was to be ended at a host that is gone before it confirmed that."""
 
     code: ClassVar[str] = "host.in-doubt"
+    words: ClassVar[str] = (
+        "contact with {peer} was lost before it confirmed; the lease was ended as asked, "
+        "or lapses there and the tuple is back in its space; look for it when contact is back"
+    )
     peer: str
-
-    def __str__(self) -> str:
-        return (
-            f"contact with {self.peer} was lost before it confirmed; the lease was ended as asked, "
-            "or lapses there and the tuple is back in its space; look for it when contact is back"
-        )
 
 
 @dataclass(eq=False, kw_only=True)
@@ -199,11 +177,9 @@ class Busy(Unavailable):
     """A limit of the host is reached."""
 
     code: ClassVar[str] = "host.busy"
+    words: ClassVar[str] = "{what} has reached its limit of {limit:,}; try again later"
     what: str
     limit: int
-
-    def __str__(self) -> str:
-        return f"{self.what} has reached its limit of {self.limit:,}; try again later"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -229,13 +205,11 @@ class LeaseLapsed(Unavailable):
     """A lease ran out, or its host is out of reach, before it was settled."""
 
     code: ClassVar[str] = "space.lease-lapsed"
+    words: ClassVar[str] = (
+        "lease {lease} is no longer yours, or its host is out of reach; the tuple goes "
+        "back to its space, if it has not yet"
+    )
     lease: str
-
-    def __str__(self) -> str:
-        return (
-            f"lease {self.lease} is no longer yours, or its host is out of reach; the tuple goes "
-            "back to its space, if it has not yet"
-        )
 
 
 @dataclass(eq=False, kw_only=True)
@@ -267,12 +241,10 @@ class MoveRefused(Unavailable):
     """An agent stays where it is."""
 
     code: ClassVar[str] = "host.move-refused"
+    words: ClassVar[str] = "{agent} does not move to {to}: {why}; it goes on where it is"
     agent: str
     to: str
     why: str
-
-    def __str__(self) -> str:
-        return f"{self.agent} does not move to {self.to}: {self.why}; it goes on where it is"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -280,11 +252,11 @@ class TooMuch(CallerError):
     """More is asked for at another host, all at once, than it can send."""
 
     code: ClassVar[str] = "space.too-much"
+    words: ClassVar[str] = (
+        "{host} cannot send all that was asked for: {why}; ask for less at a time"
+    )
     host: str
     why: str
-
-    def __str__(self) -> str:
-        return f"{self.host} cannot send all that was asked for: {self.why}; ask for less at a time"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -292,10 +264,8 @@ class NoProgram(CallerError):
     """A state is to be kept for an agent that runs no program."""
 
     code: ClassVar[str] = "host.no-program"
+    words: ClassVar[str] = "{agent} runs no program; launch one, then save its state"
     agent: str
-
-    def __str__(self) -> str:
-        return f"{self.agent} runs no program; launch one, then save its state"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -303,11 +273,9 @@ class Refused(CallerError):
     """The law of a space lets an operation not pass."""
 
     code: ClassVar[str] = "law.refused"
+    words: ClassVar[str] = "{why}"
     ruling: Told
     why: str
-
-    def __str__(self) -> str:
-        return self.why
 
 
 @dataclass(eq=False, kw_only=True)

@@ -85,11 +85,9 @@ class Unusable(CallerError):
     """A file or an argument of the command line cannot be used."""
 
     code: ClassVar[str] = "cli.unusable"
+    words: ClassVar[str] = "{what}: {why}"
     what: str
     why: str
-
-    def __str__(self) -> str:
-        return f"{self.what}: {self.why}"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -49,13 +49,11 @@ class NoCheckout(CallerError):
     """The command needs the source tree, and this is an installed package."""
 
     code: ClassVar[str] = "cli.no-checkout"
+    words: ClassVar[str] = (
+        "this works in a source checkout only, and nomospace is installed at {package};"
+        " clone the repository and run ./nomospace there"
+    )
     package: str
-
-    def __str__(self) -> str:
-        return (
-            f"this works in a source checkout only, and nomospace is installed at {self.package};"
-            " clone the repository and run ./nomospace there"
-        )
 
 
 MEMORY_OF_TESTS: Final = 3 * 1024**3

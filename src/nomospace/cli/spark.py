@@ -33,11 +33,9 @@ class NotInstalled(Unavailable):
     """Spark could not be installed."""
 
     code: ClassVar[str] = "cli.not-installed"
+    words: ClassVar[str] = "Spark could not be installed: {why}; {log} says more. Then try again"
     why: str
     log: str
-
-    def __str__(self) -> str:
-        return f"Spark could not be installed: {self.why}; {self.log} says more. Then try again"
 
 
 def is_installed() -> bool:

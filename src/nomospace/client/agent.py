@@ -41,14 +41,12 @@ class NotAProgram(CallerError):
     """An agent that runs no program was told to move."""
 
     code: ClassVar[str] = "client.not-a-program"
+    words: ClassVar[str] = (
+        "{agent} cannot move to {to!r} by itself: nothing says what would go on "
+        "there; write a Program, launch it, and let it call self.move"
+    )
     agent: str
     to: str
-
-    def __str__(self) -> str:
-        return (
-            f"{self.agent} cannot move to {self.to!r} by itself: nothing says what would go on "
-            "there; write a Program, launch it, and let it call self.move"
-        )
 
 
 def check_name(what: str, value: Any) -> str:

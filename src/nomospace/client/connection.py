@@ -25,15 +25,13 @@ class TimedOut(Unavailable):
     """Nothing matched a waiting operation in the time that it was given."""
 
     code: ClassVar[str] = "client.timed-out"
+    words: ClassVar[str] = (
+        "no tuple for {template} in {space!r} within {timeout_s:g} s; "
+        "wait longer, or look whether its writer is engaged (agent.system has the hosts)"
+    )
     space: str
     template: str
     timeout_s: float
-
-    def __str__(self) -> str:
-        return (
-            f"no tuple for {self.template} in {self.space!r} within {self.timeout_s:g} s; "
-            "wait longer, or look whether its writer is engaged (agent.system has the hosts)"
-        )
 
 
 @dataclass(eq=False, kw_only=True)
@@ -41,10 +39,8 @@ class Closed(Unavailable):
     """An operation was begun, or was still waiting, when its agent or host was closed."""
 
     code: ClassVar[str] = "client.closed"
+    words: ClassVar[str] = "{what} is closed; open it again, then repeat the operation"
     what: str
-
-    def __str__(self) -> str:
-        return f"{self.what} is closed; open it again, then repeat the operation"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -52,13 +48,11 @@ class NotYetKnown(Unavailable):
     """Whether an agent is connected has not been told yet."""
 
     code: ClassVar[str] = "client.not-yet-known"
+    words: ClassVar[str] = (
+        "the host has just been asked whether {who} is connected; ask again in a moment, "
+        "or await agent.system.read_nowait('agent', id, ANY, 'connected')"
+    )
     who: str
-
-    def __str__(self) -> str:
-        return (
-            f"the host has just been asked whether {self.who} is connected; ask again in a moment, "
-            "or await agent.system.read_nowait('agent', id, ANY, 'connected')"
-        )
 
 
 class Report(msgspec.Struct, frozen=True):

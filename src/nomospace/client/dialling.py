@@ -65,11 +65,9 @@ class BadIdentity(CallerError):
     """What should prove who a client is cannot."""
 
     code: ClassVar[str] = "client.bad-identity"
+    words: ClassVar[str] = "{place} is no identity: {why}; `nomospace trust issue agent` makes one"
     place: str
     why: str
-
-    def __str__(self) -> str:
-        return f"{self.place} is no identity: {self.why}; `nomospace trust issue agent` makes one"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -77,13 +75,11 @@ class NoTrust(CallerError):
     """A client does not know which authority to go by."""
 
     code: ClassVar[str] = "client.no-trust"
+    words: ClassVar[str] = (
+        "nobody says which authority {url} must be certified by; give trust='…/"
+        "authority.pem', the file that `nomospace trust init` made"
+    )
     url: str
-
-    def __str__(self) -> str:
-        return (
-            f"nobody says which authority {self.url} must be certified by; give trust='…/"
-            "authority.pem', the file that `nomospace trust init` made"
-        )
 
 
 @dataclass(eq=False, kw_only=True)
@@ -91,11 +87,9 @@ class Unreachable(Unavailable):
     """A host cannot be reached."""
 
     code: ClassVar[str] = "client.unreachable"
+    words: ClassVar[str] = "{url} cannot be reached: {why}; look whether it runs, and its address"
     url: str
     why: str
-
-    def __str__(self) -> str:
-        return f"{self.url} cannot be reached: {self.why}; look whether it runs, and its address"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -103,14 +97,12 @@ class NotItsHost(PeerError):
     """Whoever answers at an address cannot show that it is the host there."""
 
     code: ClassVar[str] = "client.not-its-host"
+    words: ClassVar[str] = (
+        "who answers at {url} is not the host there: {why}; have its certificate "
+        "issued for this address, or trust the authority that issued it"
+    )
     url: str
     why: str
-
-    def __str__(self) -> str:
-        return (
-            f"who answers at {self.url} is not the host there: {self.why}; have its certificate "
-            "issued for this address, or trust the authority that issued it"
-        )
 
 
 @dataclass(eq=False, kw_only=True)
@@ -118,15 +110,13 @@ class UnknownVersion(PeerError):
     """A host has answered in a version that this client did not offer."""
 
     code: ClassVar[str] = "client.unknown-version"
+    words: ClassVar[str] = (
+        "the host at {url} speaks version {theirs}, this client {ours}; "
+        "upgrade the older of the two"
+    )
     url: str
     theirs: int
     ours: Versions
-
-    def __str__(self) -> str:
-        return (
-            f"the host at {self.url} speaks version {self.theirs}, this client {self.ours}; "
-            "upgrade the older of the two"
-        )
 
 
 @dataclass(frozen=True)

@@ -43,14 +43,12 @@ class WaitingInListener(CallerError):
     """A listener used an operation that waits."""
 
     code: ClassVar[str] = "client.waiting-in-listener"
+    words: ClassVar[str] = (
+        "{operation} on {space!r} waits, and a listener must not; use "
+        "{operation}_nowait, register another reaction, or start a task that waits"
+    )
     operation: str
     space: str
-
-    def __str__(self) -> str:
-        return (
-            f"{self.operation} on {self.space!r} waits, and a listener must not; use "
-            f"{self.operation}_nowait, register another reaction, or start a task that waits"
-        )
 
 
 @dataclass(eq=False, kw_only=True)
@@ -58,14 +56,12 @@ class ListenerOverran(CallerError):
     """A listener ran past its limit; `stack` is where it was, as far as anyone looked."""
 
     code: ClassVar[str] = "client.listener-overran"
+    words: ClassVar[str] = (
+        "the listener took longer than {limit_s:g} s; make it short, or make it "
+        "`async def` (a weak one may be) and let it await"
+    )
     limit_s: float
     stack: str = ""
-
-    def __str__(self) -> str:
-        return (
-            f"the listener took longer than {self.limit_s:g} s; make it short, or make it "
-            "`async def` (a weak one may be) and let it await"
-        )
 
 
 class ListenerRun:

@@ -27,11 +27,11 @@ class NoCertificate(CallerError):
     """What was to be presented is no certificate, and no file with one."""
 
     code: ClassVar[str] = "client.no-certificate"
+    words: ClassVar[str] = (
+        "{given}: {why}; give a certificate (PEM or DER), or the path of its file"
+    )
     given: str
     why: str
-
-    def __str__(self) -> str:
-        return f"{self.given}: {self.why}; give a certificate (PEM or DER), or the path of its file"
 
 
 def read_certificate(given: bytes | str | Path) -> bytes:

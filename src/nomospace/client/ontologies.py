@@ -27,13 +27,11 @@ class OntologyFile(CallerError):
     """The file of an ontology or of a mapping cannot be read."""
 
     code: ClassVar[str] = "ontology.file"
+    words: ClassVar[str] = (
+        "cannot read {path}: {why}; name a .yaml, .ttl, .rdf, .owl or .jsonld file"
+    )
     path: str
     why: str
-
-    def __str__(self) -> str:
-        return (
-            f"cannot read {self.path}: {self.why}; name a .yaml, .ttl, .rdf, .owl or .jsonld file"
-        )
 
 
 def load_ontology(path: str | PurePath, *, functions: Functions = FUNCTIONS) -> Ontology:

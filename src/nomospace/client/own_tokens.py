@@ -39,14 +39,12 @@ class TokenNotKept(CallerError):
     """A host's own token cannot be put where its user's programs would find it."""
 
     code: ClassVar[str] = "client.token-not-kept"
+    words: ClassVar[str] = (
+        "the token cannot be kept in {place}: {why}; set XDG_STATE_HOME to a folder "
+        "of yours, or give programs the token"
+    )
     place: str
     why: str
-
-    def __str__(self) -> str:
-        return (
-            f"the token cannot be kept in {self.place}: {self.why}; set XDG_STATE_HOME to a folder "
-            "of yours, or give programs the token"
-        )
 
 
 def folder() -> Path:

@@ -56,11 +56,9 @@ class BadProgram(CallerError):
     """A class that cannot be a program, or a name that is taken."""
 
     code: ClassVar[str] = "client.bad-program"
+    words: ClassVar[str] = "{what} cannot be a program: {why}"
     what: str
     why: str
-
-    def __str__(self) -> str:
-        return f"{self.what} cannot be a program: {self.why}"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -68,11 +66,9 @@ class BadState(CallerError):
     """A state that its program cannot have, or that cannot travel."""
 
     code: ClassVar[str] = "client.bad-state"
+    words: ClassVar[str] = "program {program!r} cannot have this state: {why}"
     program: str
     why: str
-
-    def __str__(self) -> str:
-        return f"program {self.program!r} cannot have this state: {self.why}"
 
 
 class Program(ABC, Generic[S]):

@@ -62,11 +62,9 @@ class BadListener(CallerError):
     """Something was given as a listener that cannot be one."""
 
     code: ClassVar[str] = "client.bad-listener"
+    words: ClassVar[str] = "{given} cannot listen: {why}"
     given: str
     why: str
-
-    def __str__(self) -> str:
-        return f"{self.given} cannot listen: {self.why}"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -87,13 +85,11 @@ class OutsideStep(CallerError):
     """A strong reaction's space was used while its listener was not running."""
 
     code: ClassVar[str] = "client.outside-step"
+    words: ClassVar[str] = (
+        "the step on {space!r} is over; handle.space of a strong reaction works only "
+        "while its listener runs, afterwards use the space itself"
+    )
     space: str
-
-    def __str__(self) -> str:
-        return (
-            f"the step on {self.space!r} is over; handle.space of a strong reaction works only "
-            "while its listener runs, afterwards use the space itself"
-        )
 
 
 @dataclass(eq=False, kw_only=True)
@@ -101,13 +97,11 @@ class ListenerBehind(CallerError):
     """So many firings wait for a listener that its reaction was disabled."""
 
     code: ClassVar[str] = "client.listener-behind"
+    words: ClassVar[str] = (
+        "{firings:,} firings wait for the listener, so its reaction is disabled; make "
+        "the listener quicker, then enable the reaction: it reacts to all that is there"
+    )
     firings: int
-
-    def __str__(self) -> str:
-        return (
-            f"{self.firings:,} firings wait for the listener, so its reaction is disabled; make "
-            "the listener quicker, then enable the reaction: it reacts to all that is there"
-        )
 
 
 class Step:

@@ -71,16 +71,14 @@ class HostLost(Unavailable):
     """A host was not reached again in time; what was under way there is in doubt."""
 
     code: ClassVar[str] = "client.host-lost"
+    words: ClassVar[str] = (
+        "{agent} lost its host {url} and did not reach it for {after_s:g} s "
+        "({why}); this may have been done or not: connect again, and look"
+    )
     agent: str
     url: str
     after_s: float
     why: str
-
-    def __str__(self) -> str:
-        return (
-            f"{self.agent} lost its host {self.url} and did not reach it for {self.after_s:g} s "
-            f"({self.why}); this may have been done or not: connect again, and look"
-        )
 
 
 @dataclass(eq=False, kw_only=True)
@@ -88,14 +86,12 @@ class MovedOn(Unavailable):
     """An agent is at a host whose address its client does not know."""
 
     code: ClassVar[str] = "client.moved-on"
+    words: ClassVar[str] = (
+        "{agent} is at host {to} now, and where that is to be reached is not known; "
+        "connect there, or name it: connect(…, hosts={{{to!r}: 'nomos://…'}})"
+    )
     agent: str
     to: str
-
-    def __str__(self) -> str:
-        return (
-            f"{self.agent} is at host {self.to} now, and where that is to be reached is not known; "
-            f"connect there, or name it: connect(…, hosts={{{self.to!r}: 'nomos://…'}})"
-        )
 
 
 class SessionDriver:

@@ -54,10 +54,8 @@ class TooManyRows(CallerError):
     """More tuples at once than one step takes."""
 
     code: ClassVar[str] = "client.too-many-rows"
+    words: ClassVar[str] = "more than {limit:,} tuples in one out_many; write them in several"
     limit: int
-
-    def __str__(self) -> str:
-        return f"more than {self.limit:,} tuples in one out_many; write them in several"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -65,10 +63,8 @@ class NoLease(CallerError):
     """Something that only a lease allows was asked for a tuple without one."""
 
     code: ClassVar[str] = "client.no-lease"
+    words: ClassVar[str] = "{what} needs a lease; take with lease=seconds"
     what: str
-
-    def __str__(self) -> str:
-        return f"{self.what} needs a lease; take with lease=seconds"
 
 
 class Space:

@@ -143,11 +143,9 @@ class BadPlace(CallerError):
     """An agent's id was needed and something else was given."""
 
     code: ClassVar[str] = "client.bad-place"
+    words: ClassVar[str] = "{what}={value} is no agent; give its id, such as 'nurse@ward-3'"
     what: str
     value: str
-
-    def __str__(self) -> str:
-        return f"{self.what}={self.value} is no agent; give its id, such as 'nurse@ward-3'"
 
 
 @dataclass(eq=False, kw_only=True)

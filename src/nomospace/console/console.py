@@ -28,9 +28,9 @@ class OneConsole(CallerError):
     """A second console was to be made in a process."""
 
     code: ClassVar[str] = "console.one-only"
-
-    def __str__(self) -> str:
-        return "a process has one console; start the second host in a process of its own"
+    words: ClassVar[str] = (
+        "a process has one console; start the second host in a process of its own"
+    )
 
 
 class Console:

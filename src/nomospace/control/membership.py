@@ -69,10 +69,8 @@ class ReservedRole(CallerError):
     """An adoption names a term that only a host may give."""
 
     code: ClassVar[str] = "control.reserved-role"
+    words: ClassVar[str] = "{role} is given to a space's manager by its host; leave it out"
     role: str
-
-    def __str__(self) -> str:
-        return f"{self.role} is given to a space's manager by its host; leave it out"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -87,14 +85,12 @@ class TooOld(CallerError):
     """A ruling is further back than the membership remembers."""
 
     code: ClassVar[str] = "control.too-old"
+    words: ClassVar[str] = (
+        "ruling {seq} is too old to explain from memory (the oldest is {oldest}); "
+        "read it in the journal"
+    )
     seq: int
     oldest: int
-
-    def __str__(self) -> str:
-        return (
-            f"ruling {self.seq} is too old to explain from memory (the oldest is {self.oldest}); "
-            "read it in the journal"
-        )
 
 
 _LEAVE: Final = Leave()

@@ -74,14 +74,12 @@ class TooManySeen(Unavailable):
     """
 
     code: ClassVar[str] = "space.too-many-seen"
+    words: ClassVar[str] = (
+        "sets in space {space!r} cannot be looked for across hosts: {why}; "
+        "name your own host with at=, or use a space with fewer objects"
+    )
     space: str
     why: str
-
-    def __str__(self) -> str:
-        return (
-            f"sets in space {self.space!r} cannot be looked for across hosts: {self.why}; "
-            "name your own host with at=, or use a space with fewer objects"
-        )
 
 
 class Attempt:

@@ -78,16 +78,14 @@ class OtherStore(CallerError):
     """A host was given what another host, or this one in another domain, has written down."""
 
     code: ClassVar[str] = "host.other-store"
+    words: ClassVar[str] = (
+        "the store is not one of host {host!r} in domain {domain!r}: {found}; "
+        "give each host a store of its own, and start it with the name, the domain and the "
+        "[servers] that it had"
+    )
     host: str
     domain: str
     found: str
-
-    def __str__(self) -> str:
-        return (
-            f"the store is not one of host {self.host!r} in domain {self.domain!r}: {self.found}; "
-            "give each host a store of its own, and start it with the name, the domain and the "
-            "[servers] that it had"
-        )
 
 
 _AWAY: Final = (None, AWAY)

@@ -93,10 +93,10 @@ class TooManyOntologies(Unavailable):
     """A host has as many ontologies as it may."""
 
     code: ClassVar[str] = "ontology.too-many"
+    words: ClassVar[str] = (
+        "this host speaks {limit:,} ontologies, which is its limit; use one of them"
+    )
     limit: int
-
-    def __str__(self) -> str:
-        return f"this host speaks {self.limit:,} ontologies, which is its limit; use one of them"
 
 
 @dataclass(eq=False, kw_only=True)

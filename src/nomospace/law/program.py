@@ -45,11 +45,9 @@ class LawFile(CallerError):
     """A law's file cannot be read."""
 
     code: ClassVar[str] = "law.file"
+    words: ClassVar[str] = "cannot read the law {path}: {why}"
     path: str
     why: str
-
-    def __str__(self) -> str:
-        return f"cannot read the law {self.path}: {self.why}"
 
 
 class CompiledLaw:

@@ -31,15 +31,13 @@ class BadTupleLine(CallerError):
     """A line of a file of tuples cannot be used."""
 
     code: ClassVar[str] = "match.bad-line"
+    words: ClassVar[str] = (
+        "{name}:{line}: {why}; a line is "
+        '{{"id": "t1", "fields": [{{"class": "Car", "id": "A", "properties": {{}}}}, 17]}}'
+    )
     name: str
     line: int
     why: str
-
-    def __str__(self) -> str:
-        return (
-            f"{self.name}:{self.line}: {self.why}; a line is "
-            '{"id": "t1", "fields": [{"class": "Car", "id": "A", "properties": {}}, 17]}'
-        )
 
 
 class _Unfit(Exception):

@@ -132,11 +132,9 @@ class BadQuestion(CallerError):
     """A question has an option, or a field, that means nothing."""
 
     code: ClassVar[str] = "question.bad"
+    words: ClassVar[str] = "{what}: {why}"
     what: str
     why: str
-
-    def __str__(self) -> str:
-        return f"{self.what}: {self.why}"
 
 
 def field_text(field: Field) -> str:

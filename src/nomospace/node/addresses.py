@@ -21,11 +21,9 @@ class BadHostAddress(CallerError):
     """Text that is no address of a host."""
 
     code: ClassVar[str] = "node.bad-address"
+    words: ClassVar[str] = "{text!r} is no address: {why}; write it as in 10.0.0.3:7411"
     text: str
     why: str
-
-    def __str__(self) -> str:
-        return f"{self.text!r} is no address: {self.why}; write it as in 10.0.0.3:7411"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -33,13 +31,11 @@ class NotLoopback(CallerError):
     """A transport without keys was asked for where others than this machine can reach it."""
 
     code: ClassVar[str] = "node.not-loopback"
+    words: ClassVar[str] = (
+        "{address} can be reached from other machines, and without certificates anybody "
+        "could speak there; use 127.0.0.1, or make certificates with `nomospace trust init`"
+    )
     address: str
-
-    def __str__(self) -> str:
-        return (
-            f"{self.address} can be reached from other machines, and without certificates anybody "
-            "could speak there; use 127.0.0.1, or make certificates with `nomospace trust init`"
-        )
 
 
 class Address(NamedTuple):

@@ -105,10 +105,10 @@ class TooManyQuestions(Unavailable):
     """An operator asks more at once than a host answers."""
 
     code: ClassVar[str] = "node.too-many-questions"
+    words: ClassVar[str] = (
+        "this host answers {limit} questions of a client at once; ask again later"
+    )
     limit: int
-
-    def __str__(self) -> str:
-        return f"this host answers {self.limit} questions of a client at once; ask again later"
 
 
 Note = Callable[[str, dict[str, Any]], None]

@@ -74,11 +74,9 @@ class BadConfig(CallerError):
     """A host was told something at its start that cannot be."""
 
     code: ClassVar[str] = "node.bad-config"
+    words: ClassVar[str] = "{where}: {why}"
     where: str
     why: str
-
-    def __str__(self) -> str:
-        return f"{self.where}: {self.why}"
 
 
 class Journal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

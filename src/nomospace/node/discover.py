@@ -42,11 +42,9 @@ class CannotDiscover(Unavailable):
     """This machine has no multicast where it is asked for."""
 
     code: ClassVar[str] = "node.cannot-discover"
+    words: ClassVar[str] = "cannot use multicast on {group}: {why}; name the hosts with --join"
     group: str
     why: str
-
-    def __str__(self) -> str:
-        return f"cannot use multicast on {self.group}: {self.why}; name the hosts with --join"
 
 
 class Announcement(msgspec.Struct, frozen=True, array_like=True, tag="nomos"):

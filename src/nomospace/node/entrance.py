@@ -38,10 +38,8 @@ class TooManyClients(Unavailable):
     """A host has as many connections of clients as it bears."""
 
     code: ClassVar[str] = "node.too-many-clients"
+    words: ClassVar[str] = "this host has {limit:,} clients and takes no more; try again later"
     limit: int
-
-    def __str__(self) -> str:
-        return f"this host has {self.limit:,} clients and takes no more; try again later"
 
 
 class IncomingConnection(Protocol):

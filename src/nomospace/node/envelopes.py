@@ -93,12 +93,10 @@ class BadEnvelope(PeerError):
     """An envelope that is not opened."""
 
     code: ClassVar[str] = "node.bad-envelope"
+    words: ClassVar[str] = "an envelope that says it is from {sender!r} is dropped: {why}"
     sender: str
     what: str
     why: str
-
-    def __str__(self) -> str:
-        return f"an envelope that says it is from {self.sender!r} is dropped: {self.why}"
 
 
 class Here(msgspec.Struct, frozen=True, array_like=True, tag="here"):

@@ -61,12 +61,10 @@ class NoIdentity(CallerError):
     """A file of a trust folder is missing or cannot be used."""
 
     code: ClassVar[str] = "node.no-identity"
+    words: ClassVar[str] = "{file}: {why}; {next_step}"
     file: str
     why: str
     next_step: str
-
-    def __str__(self) -> str:
-        return f"{self.file}: {self.why}; {self.next_step}"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -74,14 +72,12 @@ class NotItsName(CallerError):
     """A host is to run under a name that its certificate is not about."""
 
     code: ClassVar[str] = "node.not-its-name"
+    words: ClassVar[str] = (
+        "the certificate is about host {certified!r}, not {name!r}; run it under "
+        "that name, or make one with `nomospace trust issue host {name}`"
+    )
     name: str
     certified: str
-
-    def __str__(self) -> str:
-        return (
-            f"the certificate is about host {self.certified!r}, not {self.name!r}; run it under "
-            f"that name, or make one with `nomospace trust issue host {self.name}`"
-        )
 
 
 class Credentials:

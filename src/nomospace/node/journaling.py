@@ -61,14 +61,12 @@ class NoSegmentsFolder(CallerError):
     """Segments of the journal cannot be written where a host was told to."""
 
     code: ClassVar[str] = "node.no-segments-folder"
+    words: ClassVar[str] = (
+        "segments of the journal cannot be written into {folder!r}: {why}; name a "
+        "folder that this host may write into"
+    )
     folder: str
     why: str
-
-    def __str__(self) -> str:
-        return (
-            f"segments of the journal cannot be written into {self.folder!r}: {self.why}; name a "
-            "folder that this host may write into"
-        )
 
 
 def check_folder(journal: Journal) -> None:

@@ -76,11 +76,9 @@ class PortUnavailable(Unavailable):
     """The port cannot be had."""
 
     code: ClassVar[str] = "node.cannot-listen"
+    words: ClassVar[str] = "cannot listen on {address}: {why}; free it or give another --listen"
     address: str
     why: str
-
-    def __str__(self) -> str:
-        return f"cannot listen on {self.address}: {self.why}; free it or give another --listen"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

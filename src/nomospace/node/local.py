@@ -49,11 +49,9 @@ class AgentAway(Unavailable):
     """An agent was asked for that is at another host now, or under way."""
 
     code: ClassVar[str] = "node.agent-away"
+    words: ClassVar[str] = "{agent} has left {host}; write to it, or wait until it comes back"
     agent: str
     host: str
-
-    def __str__(self) -> str:
-        return f"{self.agent} has left {self.host}; write to it, or wait until it comes back"
 
 
 LEAVE_S: Final = 3.0

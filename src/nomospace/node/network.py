@@ -23,10 +23,8 @@ class NameTaken(CallerError):
     """A network has a host of this name already."""
 
     code: ClassVar[str] = "node.name-taken"
+    words: ClassVar[str] = "host {name!r} is on this network already; give the new one another name"
     name: str
-
-    def __str__(self) -> str:
-        return f"host {self.name!r} is on this network already; give the new one another name"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -34,10 +32,8 @@ class BadLink(CallerError):
     """A link that cannot be."""
 
     code: ClassVar[str] = "node.bad-link"
+    words: ClassVar[str] = "{why}"
     why: str
-
-    def __str__(self) -> str:
-        return self.why
 
 
 class Network:

@@ -42,13 +42,10 @@ class NotLetIn(CallerError):
     """A client did not prove who it is."""
 
     code: ClassVar[str] = "node.not-let-in"
+    words: ClassVar[str] = (
+        "not let in: {why}; connect with identity=… or token=… (`nomospace trust issue` makes them)"
+    )
     why: str
-
-    def __str__(self) -> str:
-        return (
-            f"not let in: {self.why}; connect with identity=… or token=… "
-            "(`nomospace trust issue` makes them)"
-        )
 
 
 @dataclass(eq=False, kw_only=True)
@@ -56,11 +53,9 @@ class NotYourAgent(CallerError):
     """A client would speak for an agent that it is not."""
 
     code: ClassVar[str] = "node.not-your-agent"
+    words: ClassVar[str] = "{proved} may not speak for {agent}; connect with that agent's identity"
     agent: str
     proved: str
-
-    def __str__(self) -> str:
-        return f"{self.proved} may not speak for {self.agent}; connect with that agent's identity"
 
 
 @dataclass(eq=False, kw_only=True)

@@ -48,12 +48,10 @@ class NoSuchProgram(CallerError):
     """A program that a host does not run."""
 
     code: ClassVar[str] = "node.no-such-program"
+    words: ClassVar[str] = "host {host} does not run program {program!r}: {why}"
     program: str
     host: str
     why: str
-
-    def __str__(self) -> str:
-        return f"host {self.host} does not run program {self.program!r}: {self.why}"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -61,11 +59,9 @@ class RunsAlready(CallerError):
     """An agent is to run a program while it runs one."""
 
     code: ClassVar[str] = "node.runs-already"
+    words: ClassVar[str] = "{agent} runs program {program!r}; launch under another name"
     agent: str
     program: str
-
-    def __str__(self) -> str:
-        return f"{self.agent} runs program {self.program!r}; launch under another name"
 
 
 class Running:

@@ -77,15 +77,13 @@ class PlaceholderKey(CallerError):
     """A law names a key that is none; such laws are for trials and simulated worlds."""
 
     code: ClassVar[str] = "node.placeholder-key"
+    words: ClassVar[str] = (
+        "law {law} has {clause} with {key!r}, which is no key, so nobody could "
+        "be believed under it; put the ed25519:… key there that `nomospace trust show` prints"
+    )
     law: str
     clause: str
     key: str
-
-    def __str__(self) -> str:
-        return (
-            f"law {self.law} has {self.clause} with {self.key!r}, which is no key, so nobody could "
-            "be believed under it; put the ed25519:… key there that `nomospace trust show` prints"
-        )
 
 
 def need_extras(config: Config) -> None:
@@ -511,13 +509,11 @@ class HostEnded(NomospaceError):
     """A host's store failed, and it ended to keep its promise."""
 
     code: ClassVar[str] = "node.host-ended"
+    words: ClassVar[str] = (
+        "host {host} has ended: its store failed, see the log; look at it with "
+        "`nomospace doctor --store …`, then start the host again"
+    )
     host: str
-
-    def __str__(self) -> str:
-        return (
-            f"host {self.host} has ended: its store failed, see the log; look at it with "
-            "`nomospace doctor --store …`, then start the host again"
-        )
 
 
 def check_keys(law: CompiledLaw) -> None:

@@ -69,10 +69,8 @@ class NotRecorded(Unavailable):
     """What a deed should have left in a journal is not there."""
 
     code: ClassVar[str] = "node.not-recorded"
+    words: ClassVar[str] = "no journal has it after {waited_s:g} s; look whether the hosts are well"
     waited_s: float
-
-    def __str__(self) -> str:
-        return f"no journal has it after {self.waited_s:g} s; look whether the hosts are well"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -80,11 +78,9 @@ class NoFolder(CallerError):
     """The folder for what hosts keep cannot be used."""
 
     code: ClassVar[str] = "node.no-folder"
+    words: ClassVar[str] = "{folder!r} cannot hold what the hosts keep: {why}; name another folder"
     folder: str
     why: str
-
-    def __str__(self) -> str:
-        return f"{self.folder!r} cannot hold what the hosts keep: {self.why}; name another folder"
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,12 +49,10 @@ class WorkTooLarge(LimitReached):
     """A text needs more processor time or memory than a host spends on one."""
 
     code: ClassVar[str] = "limits.work"
-
-    def __str__(self) -> str:
-        return (
-            f"{self.what} takes more than {self.limit:,} s of processor time, or more memory than "
-            f"a host has for it; {self.advice}"
-        )
+    words: ClassVar[str] = (
+        "{what} takes more than {limit:,} s of processor time, or more memory than "
+        "a host has for it; {advice}"
+    )
 
 
 @dataclass(eq=False, kw_only=True)
@@ -69,11 +67,9 @@ class WorkerLost(Unavailable):
     """A host has no process to work on a text just now."""
 
     code: ClassVar[str] = "node.worker-lost"
+    words: ClassVar[str] = "{what} was not done: {why}; try again later"
     what: str
     why: str
-
-    def __str__(self) -> str:
-        return f"{self.what} was not done: {self.why}; try again later"
 
 
 class LawFinding(NamedTuple):

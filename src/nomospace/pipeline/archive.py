@@ -83,11 +83,9 @@ class BadArchive(CallerError):
     """An archive's manifest cannot be used, or somebody else is adding to it."""
 
     code: ClassVar[str] = "pipeline.bad-archive"
+    words: ClassVar[str] = "the archive {archive} cannot be used: {why}"
     archive: str
     why: str
-
-    def __str__(self) -> str:
-        return f"the archive {self.archive} cannot be used: {self.why}"
 
 
 class File(msgspec.Struct, frozen=True):

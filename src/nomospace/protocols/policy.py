@@ -67,15 +67,13 @@ class NoSafeDistance(CallerError):
     """Hosts this fast can be out of range before the group has agreed that they left."""
 
     code: ClassVar[str] = "policy.no-safe-distance"
+    words: ClassVar[str] = (
+        "at {speed_max:g} m/s a range of {range_m:g} m leaves a safe distance of "
+        "{safe_m:g} m; give a longer range, slower hosts or shorter times"
+    )
     range_m: float
     speed_max: float
     safe_m: float
-
-    def __str__(self) -> str:
-        return (
-            f"at {self.speed_max:g} m/s a range of {self.range_m:g} m leaves a safe distance of "
-            f"{self.safe_m:g} m; give a longer range, slower hosts or shorter times"
-        )
 
 
 @dataclass(eq=False, kw_only=True)
@@ -83,10 +81,10 @@ class NotAPosition(CallerError):
     """A host was moved to something that is no position."""
 
     code: ClassVar[str] = "policy.not-a-position"
+    words: ClassVar[str] = (
+        "{position!r} is no position; give two or three finite numbers, in metres"
+    )
     position: Any
-
-    def __str__(self) -> str:
-        return f"{self.position!r} is no position; give two or three finite numbers, in metres"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -89,13 +89,11 @@ class StateTooLate(CallerError):
     """A starting state came after the first event of its member."""
 
     code: ClassVar[str] = "sim.already-member"
+    words: ClassVar[str] = (
+        "{home} has had its first event, and its control state now follows from its "
+        "rulings; set a starting state before that event"
+    )
     home: str
-
-    def __str__(self) -> str:
-        return (
-            f"{self.home} has had its first event, and its control state now follows from its "
-            "rulings; set a starting state before that event"
-        )
 
 
 @dataclass(eq=False, kw_only=True)

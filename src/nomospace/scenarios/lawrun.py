@@ -42,12 +42,10 @@ class BadLine(CallerError):
     """A line of events cannot be used."""
 
     code: ClassVar[str] = "lawrun.bad-line"
+    words: ClassVar[str] = "{name}: line {line}: {why}"
     name: str
     line: int
     why: str
-
-    def __str__(self) -> str:
-        return f"{self.name}: line {self.line}: {self.why}"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -55,10 +53,8 @@ class BadInput(CallerError):
     """An event, a state or a time that was given by itself cannot be used."""
 
     code: ClassVar[str] = "lawrun.bad-input"
+    words: ClassVar[str] = "{why}"
     why: str
-
-    def __str__(self) -> str:
-        return self.why
 
 
 class EventLine(NamedTuple):
@@ -421,11 +417,9 @@ class Endless(LawError):
     """A run was stopped: events caused each other without end."""
 
     code: ClassVar[str] = "lawrun.endless"
+    words: ClassVar[str] = "{where}: {why}"
     where: str
     why: str
-
-    def __str__(self) -> str:
-        return f"{self.where}: {self.why}"
 
 
 def row(happening: CommunityRuling) -> Row:

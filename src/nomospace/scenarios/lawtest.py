@@ -26,11 +26,9 @@ class NoScenarios(CallerError):
     """There is nothing to test where one was sent to look."""
 
     code: ClassVar[str] = "lawtest.none"
+    words: ClassVar[str] = "{path}: {why}"
     path: str
     why: str
-
-    def __str__(self) -> str:
-        return f"{self.path}: {self.why}"
 
 
 @dataclass(frozen=True, kw_only=True)

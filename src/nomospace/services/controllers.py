@@ -45,10 +45,8 @@ class BadOffer(CallerError):
     """A registration that cannot be taken."""
 
     code: ClassVar[str] = "controllers.bad-offer"
+    words: ClassVar[str] = "this host cannot be registered: {why}"
     why: str
-
-    def __str__(self) -> str:
-        return f"this host cannot be registered: {self.why}"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -56,10 +54,8 @@ class HostNotRegistered(CallerError):
     """A host that is not registered."""
 
     code: ClassVar[str] = "controllers.no-such-host"
+    words: ClassVar[str] = "host {name!r} is not registered here; let it register first"
     name: str
-
-    def __str__(self) -> str:
-        return f"host {self.name!r} is not registered here; let it register first"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -67,10 +63,8 @@ class TooManyHosts(Unavailable):
     """The service is full."""
 
     code: ClassVar[str] = "controllers.full"
+    words: ClassVar[str] = "{limit:,} hosts are registered, and no more can be; use another service"
     limit: int
-
-    def __str__(self) -> str:
-        return f"{self.limit:,} hosts are registered, and no more can be; use another service"
 
 
 class Offer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -63,11 +63,9 @@ class OtherName(CallerError):
     """A law was put under another name than it gives itself."""
 
     code: ClassVar[str] = "laws.other-name"
+    words: ClassVar[str] = "the text says law({own}), not law({name}); put it as {own!r}"
     name: str
     own: str
-
-    def __str__(self) -> str:
-        return f"the text says law({self.own}), not law({self.name}); put it as {self.own!r}"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -75,14 +73,12 @@ class OtherHash(CallerError):
     """A text is not of the law that was announced."""
 
     code: ClassVar[str] = "laws.other-hash"
+    words: ClassVar[str] = (
+        "the text is of law sha256:{found}, and sha256:{expected} was announced; "
+        "send the text that belongs to the hash"
+    )
     expected: str
     found: str
-
-    def __str__(self) -> str:
-        return (
-            f"the text is of law sha256:{self.found}, and sha256:{self.expected} was announced; "
-            "send the text that belongs to the hash"
-        )
 
 
 @dataclass(eq=False, kw_only=True)
@@ -114,11 +110,9 @@ class LibraryFull(Unavailable):
     """A library is at one of its limits."""
 
     code: ClassVar[str] = "laws.full"
+    words: ClassVar[str] = "no more room for {what}: the limit is {limit:,}; begin another library"
     what: str
     limit: int
-
-    def __str__(self) -> str:
-        return f"no more room for {self.what}: the limit is {self.limit:,}; begin another library"
 
 
 class LawShelved(msgspec.Struct, frozen=True, tag=True):

@@ -78,11 +78,9 @@ class TooManySubscriptions(Unavailable):
     """A mediator, or one client of it, is at its limit."""
 
     code: ClassVar[str] = "mediator.full"
+    words: ClassVar[str] = "{who} has {limit:,} subscriptions, and no more are kept; drop some"
     who: str
     limit: int
-
-    def __str__(self) -> str:
-        return f"{self.who} has {self.limit:,} subscriptions, and no more are kept; drop some"
 
 
 class _Entry:

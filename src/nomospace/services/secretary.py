@@ -79,14 +79,11 @@ class MemberElsewhere(CallerError):
     """An agent that is a member already, through another controller."""
 
     code: ClassVar[str] = "secretary.member-elsewhere"
+    words: ClassVar[str] = (
+        "{agent} is a member already, at host {controller}; use that membership, or quit it first"
+    )
     agent: str
     controller: str
-
-    def __str__(self) -> str:
-        return (
-            f"{self.agent} is a member already, at host {self.controller}; "
-            "use that membership, or quit it first"
-        )
 
 
 @dataclass(eq=False, kw_only=True)
@@ -94,11 +91,9 @@ class OtherController(CallerError):
     """An agent that is assigned to another host."""
 
     code: ClassVar[str] = "secretary.other-controller"
+    words: ClassVar[str] = "{agent} is assigned to a controller at host {assigned}; adopt there"
     agent: str
     assigned: str
-
-    def __str__(self) -> str:
-        return f"{self.agent} is assigned to a controller at host {self.assigned}; adopt there"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -133,10 +128,8 @@ class RollFull(Unavailable):
     """A roll without room."""
 
     code: ClassVar[str] = "secretary.full"
+    words: ClassVar[str] = "the roll has {limit:,} names and no room; strike some off"
     limit: int
-
-    def __str__(self) -> str:
-        return f"the roll has {self.limit:,} names and no room; strike some off"
 
 
 class Enrolled(msgspec.Struct, frozen=True, tag=True):

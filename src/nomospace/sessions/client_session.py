@@ -67,14 +67,12 @@ class SessionLost(Unavailable):
     """A host does not know a session any more; what was under way in it is in doubt."""
 
     code: ClassVar[str] = "client.session-lost"
+    words: ClassVar[str] = (
+        "host {host} has given up the session of {agent}, which was away for too "
+        "long; this may have been done or not: look, then ask again"
+    )
     agent: str
     host: str
-
-    def __str__(self) -> str:
-        return (
-            f"host {self.host} has given up the session of {self.agent}, which was away for too "
-            "long; this may have been done or not: look, then ask again"
-        )
 
 
 class OutOfTime(Exception):

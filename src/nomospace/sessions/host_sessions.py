@@ -91,10 +91,8 @@ class TooManySessions(Unavailable):
     """A host has as many sessions as it bears."""
 
     code: ClassVar[str] = "node.too-many-sessions"
+    words: ClassVar[str] = "this host has {limit:,} sessions and takes no more; try again later"
     limit: int
-
-    def __str__(self) -> str:
-        return f"this host has {self.limit:,} sessions and takes no more; try again later"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -102,11 +100,9 @@ class WindowBroken(PeerError):
     """A client made more calls at once than it was allowed."""
 
     code: ClassVar[str] = "node.window-broken"
+    words: ClassVar[str] = "{agent} has more than {limit:,} calls under way; wait for answers"
     agent: str
     limit: int
-
-    def __str__(self) -> str:
-        return f"{self.agent} has more than {self.limit:,} calls under way; wait for answers"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -114,10 +110,8 @@ class NotForClients(CallerError):
     """A client asked for something that only programs inside the host may do."""
 
     code: ClassVar[str] = "node.not-for-clients"
+    words: ClassVar[str] = "{what} is for programs that run inside a host; launch one there"
     what: str
-
-    def __str__(self) -> str:
-        return f"{self.what} is for programs that run inside a host; launch one there"
 
 
 class HostSessions(Pushing):

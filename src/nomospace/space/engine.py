@@ -93,15 +93,13 @@ class SpaceFull(Unavailable):
     """A space holds as much of a thing as it may."""
 
     code: ClassVar[str] = "space.full"
+    words: ClassVar[str] = (
+        "space {space!r} holds {limit:,} {what}, which is its limit; "
+        "take some out, or make the space with a higher one"
+    )
     space: str
     what: str
     limit: int
-
-    def __str__(self) -> str:
-        return (
-            f"space {self.space!r} holds {self.limit:,} {self.what}, which is its limit; "
-            "take some out, or make the space with a higher one"
-        )
 
 
 @dataclass(eq=False, kw_only=True)
@@ -109,11 +107,9 @@ class NotInSpace(CallerError):
     """A record was named that does not lie in the space."""
 
     code: ClassVar[str] = "space.not-in-space"
+    words: ClassVar[str] = "{what} is not in space {space!r}; look it up first"
     space: str
     what: str
-
-    def __str__(self) -> str:
-        return f"{self.what} is not in space {self.space!r}; look it up first"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -121,11 +117,9 @@ class IdTaken(CallerError):
     """A ticket or a reaction's id is in use."""
 
     code: ClassVar[str] = "space.name-taken"
+    words: ClassVar[str] = "{what} is in use in space {space!r}; give each its own"
     space: str
     what: str
-
-    def __str__(self) -> str:
-        return f"{self.what} is in use in space {self.space!r}; give each its own"
 
 
 class _Late:

@@ -24,15 +24,13 @@ class TupleTwice(CallerError):
     """A tuple was put into a space that holds it."""
 
     code: ClassVar[str] = "space.tuple-twice"
+    words: ClassVar[str] = (
+        "tuple {count} of {writer!r} is in space {space!r} already; "
+        "an id names one tuple for good, so remove the old one first"
+    )
     writer: str
     count: int
     space: str
-
-    def __str__(self) -> str:
-        return (
-            f"tuple {self.count} of {self.writer!r} is in space {self.space!r} already; "
-            "an id names one tuple for good, so remove the old one first"
-        )
 
 
 class Looker(Protocol):

@@ -62,11 +62,9 @@ class BadBackup(Unavailable):
     """A file is no backup, is not whole, or is of a later version."""
 
     code: ClassVar[str] = "store.bad-backup"
+    words: ClassVar[str] = "{path} cannot be restored: {why}; take another backup"
     path: str
     why: str
-
-    def __str__(self) -> str:
-        return f"{self.path} cannot be restored: {self.why}; take another backup"
 
 
 def write_backup(store: Store, path: Path) -> BackupSummary:

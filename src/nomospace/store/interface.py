@@ -185,14 +185,12 @@ class StoreFull(Unavailable):
     """There is no room on the disk; nothing of the commit was kept."""
 
     code: ClassVar[str] = "store.full"
+    words: ClassVar[str] = (
+        "the store {where} is full ({why}); nothing is acknowledged until there is "
+        "room: free some, and the host goes on by itself"
+    )
     where: str
     why: str
-
-    def __str__(self) -> str:
-        return (
-            f"the store {self.where} is full ({self.why}); nothing is acknowledged until there is "
-            "room: free some, and the host goes on by itself"
-        )
 
 
 @dataclass(eq=False, kw_only=True)
@@ -200,14 +198,12 @@ class StoreUnavailable(Unavailable):
     """The store does not answer just now."""
 
     code: ClassVar[str] = "store.unavailable"
+    words: ClassVar[str] = (
+        "the store {where} cannot be reached ({why}); nothing is acknowledged until "
+        "it answers: look at its server or disk, and the host goes on by itself"
+    )
     where: str
     why: str
-
-    def __str__(self) -> str:
-        return (
-            f"the store {self.where} cannot be reached ({self.why}); nothing is acknowledged until "
-            "it answers: look at its server or disk, and the host goes on by itself"
-        )
 
 
 @dataclass(eq=False, kw_only=True)
@@ -233,15 +229,13 @@ class StoreTooNew(CallerError):
     """A store was written by a later nomospace than this one."""
 
     code: ClassVar[str] = "store.too-new"
+    words: ClassVar[str] = (
+        "the store {where} has version {version}, and this nomospace knows versions "
+        "up to {known}; upgrade nomospace, then open it again"
+    )
     where: str
     version: int
     known: int
-
-    def __str__(self) -> str:
-        return (
-            f"the store {self.where} has version {self.version}, and this nomospace knows versions "
-            f"up to {self.known}; upgrade nomospace, then open it again"
-        )
 
 
 @dataclass(eq=False, kw_only=True)
@@ -249,14 +243,12 @@ class StoreInUse(CallerError):
     """Another host has the store open, or has taken it over."""
 
     code: ClassVar[str] = "store.in-use"
+    words: ClassVar[str] = (
+        "the store {where} is in use by {holder}; stop that host, or give this one "
+        "a store of its own"
+    )
     where: str
     holder: str
-
-    def __str__(self) -> str:
-        return (
-            f"the store {self.where} is in use by {self.holder}; stop that host, or give this one "
-            "a store of its own"
-        )
 
 
 @dataclass(eq=False, kw_only=True)
@@ -264,13 +256,11 @@ class StoreNotEmpty(CallerError):
     """A store that was to be filled from a backup has something in it."""
 
     code: ClassVar[str] = "store.not-empty"
+    words: ClassVar[str] = (
+        "the store {where} is not empty, and a backup is restored into an empty one; "
+        "name a new store"
+    )
     where: str
-
-    def __str__(self) -> str:
-        return (
-            f"the store {self.where} is not empty, and a backup is restored into an empty one; "
-            "name a new store"
-        )
 
 
 @dataclass(eq=False, kw_only=True)
@@ -278,14 +268,12 @@ class BadStoreUrl(CallerError):
     """A store was named in a way that none has."""
 
     code: ClassVar[str] = "store.bad-url"
+    words: ClassVar[str] = (
+        "{url!r} names no store: {why}; give memory, sqlite:PATH, a path, or "
+        "postgresql://USER@HOST:PORT/DATABASE?schema=NAME"
+    )
     url: str
     why: str
-
-    def __str__(self) -> str:
-        return (
-            f"{self.url!r} names no store: {self.why}; give memory, sqlite:PATH, a path, or "
-            "postgresql://USER@HOST:PORT/DATABASE?schema=NAME"
-        )
 
 
 def check_limit(limit: int) -> int:

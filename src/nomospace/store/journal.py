@@ -267,15 +267,13 @@ class JournalGap(Unavailable):
     """Records are missing in a journal."""
 
     code: ClassVar[str] = "store.journal-gap"
+    words: ClassVar[str] = (
+        "the journal has {found} after {after} of {what}, and what is between "
+        "is missing; look for segments that were moved away"
+    )
     what: str
     after: int
     found: int
-
-    def __str__(self) -> str:
-        return (
-            f"the journal has {self.found} after {self.after} of {self.what}, and what is between "
-            "is missing; look for segments that were moved away"
-        )
 
 
 def replay(records: Iterable[Record]) -> dict[tuple[str, str], Snapshot]:

@@ -85,12 +85,10 @@ class SealingAlready(CallerError):
     """Two processes would seal into one folder."""
 
     code: ClassVar[str] = "store.sealing-already"
+    words: ClassVar[str] = (
+        "another process seals into {folder} just now; give each host a folder of its own"
+    )
     folder: str
-
-    def __str__(self) -> str:
-        return (
-            f"another process seals into {self.folder} just now; give each host a folder of its own"
-        )
 
 
 # -- files ---------------------------------------------------------------------------------------

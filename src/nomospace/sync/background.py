@@ -21,12 +21,10 @@ class WouldBlock(CallerError):
     """A blocking operation was used where it would block the hosts themselves."""
 
     code: ClassVar[str] = "sync.would-block"
-
-    def __str__(self) -> str:
-        return (
-            "this runs in the hosts' own thread, which a blocking operation would stop; in a "
-            "strong listener use handle.space, in `async` programs use nomospace.Host"
-        )
+    words: ClassVar[str] = (
+        "this runs in the hosts' own thread, which a blocking operation would stop; in a "
+        "strong listener use handle.space, in `async` programs use nomospace.Host"
+    )
 
 
 class Background:

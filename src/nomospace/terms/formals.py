@@ -51,11 +51,9 @@ class BadFormal(CallerError):
     """A formal has a form that means nothing."""
 
     code: ClassVar[str] = "template.bad-formal"
+    words: ClassVar[str] = "{formal} is no formal: {why}"
     formal: str
     why: str
-
-    def __str__(self) -> str:
-        return f"{self.formal} is no formal: {self.why}"
 
 
 class Formal(NamedTuple):

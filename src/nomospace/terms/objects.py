@@ -43,11 +43,9 @@ class NotAnObject(CallerError):
     """A term was read as an object, or an object was to be made, and the form is not right."""
 
     code: ClassVar[str] = "object.malformed"
+    words: ClassVar[str] = "{value} is no object: {why}; write object(Class, Id, [property(V), …])"
     value: str
     why: str
-
-    def __str__(self) -> str:
-        return f"{self.value} is no object: {self.why}; write object(Class, Id, [property(V), …])"
 
 
 class Object(msgspec.Struct, frozen=True, eq=False):

@@ -155,14 +155,12 @@ class FormalInTuple(CallerError):
     """A formal was to be written into a space."""
 
     code: ClassVar[str] = "tuple.formal"
+    words: ClassVar[str] = (
+        "field {position} holds {formal}: formals stand in templates only, and "
+        "`formal` is their name alone; give a value, or rename the compound"
+    )
     position: int
     formal: str
-
-    def __str__(self) -> str:
-        return (
-            f"field {self.position} holds {self.formal}: formals stand in templates only, and "
-            "`formal` is their name alone; give a value, or rename the compound"
-        )
 
 
 @dataclass(eq=False, kw_only=True)
@@ -170,11 +168,9 @@ class NotAPattern(CallerError):
     """A template or a tuple was given in a form that is none."""
 
     code: ClassVar[str] = "template.not-a-pattern"
+    words: ClassVar[str] = "{value}: {why}"
     value: str
     why: str
-
-    def __str__(self) -> str:
-        return f"{self.value}: {self.why}"
 
 
 @dataclass(eq=False, kw_only=True)

@@ -293,11 +293,9 @@ class NotATerm(CallerError):
     """A Python value was given where a term is needed."""
 
     code: ClassVar[str] = "term.not-a-term"
+    words: ClassVar[str] = "{value} is no term: {why}"
     value: str
     why: str
-
-    def __str__(self) -> str:
-        return f"{self.value} is no term: {self.why}"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -305,11 +303,9 @@ class TooLarge(CallerError):
     """A term goes past the limits of size or depth."""
 
     code: ClassVar[str] = "term.too-large"
+    words: ClassVar[str] = "the term is too large: {what} is over the limit of {limit:,}; split it"
     what: str
     limit: int
-
-    def __str__(self) -> str:
-        return f"the term is too large: {self.what} is over the limit of {self.limit:,}; split it"
 
 
 def freeze(value: Any, *, variables: bool = False) -> Term:

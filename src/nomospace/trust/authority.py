@@ -53,10 +53,10 @@ class NotYourKey(CallerError):
     """An authority's certificate and a key that do not belong together."""
 
     code: ClassVar[str] = "trust.not-your-key"
+    words: ClassVar[str] = (
+        "this is no authority: {why}; give the two files that `trust init` has made"
+    )
     why: str
-
-    def __str__(self) -> str:
-        return f"this is no authority: {self.why}; give the two files that `trust init` has made"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -64,11 +64,9 @@ class CannotIssue(CallerError):
     """A certificate that no authority of ours makes."""
 
     code: ClassVar[str] = "trust.cannot-issue"
+    words: ClassVar[str] = "no certificate can be issued about {what}: {why}"
     what: str
     why: str
-
-    def __str__(self) -> str:
-        return f"no certificate can be issued about {self.what}: {self.why}"
 
 
 def new_serial() -> int:

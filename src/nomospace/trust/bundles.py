@@ -34,10 +34,8 @@ class NotABundle(PeerError):
     """Bytes that are no bundle."""
 
     code: ClassVar[str] = "trust.not-a-bundle"
+    words: ClassVar[str] = "this is no bundle of code: {why}; make one with make_bundle"
     why: str
-
-    def __str__(self) -> str:
-        return f"this is no bundle of code: {self.why}; make one with make_bundle"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -59,13 +57,11 @@ class UnknownPublisher(PeerError):
     """A bundle of a publisher that is not trusted here."""
 
     code: ClassVar[str] = "trust.unknown-publisher"
+    words: ClassVar[str] = (
+        "publisher {publisher!r} is not trusted here; the host's operator may add its "
+        "key to trusted_publishers"
+    )
     publisher: str
-
-    def __str__(self) -> str:
-        return (
-            f"publisher {self.publisher!r} is not trusted here; the host's operator may add its "
-            "key to trusted_publishers"
-        )
 
 
 @dataclass(eq=False, kw_only=True)
@@ -73,10 +69,10 @@ class BundleAltered(PeerError):
     """The source in a bundle is not the one that was put in."""
 
     code: ClassVar[str] = "trust.bundle-altered"
+    words: ClassVar[str] = (
+        "the source of program {name!r} was changed after it was bundled; get it again"
+    )
     name: str
-
-    def __str__(self) -> str:
-        return f"the source of program {self.name!r} was changed after it was bundled; get it again"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -84,14 +80,12 @@ class BadSignature(PeerError):
     """A bundle that its publisher's key did not sign."""
 
     code: ClassVar[str] = "trust.bad-signature"
+    words: ClassVar[str] = (
+        "the key known for publisher {publisher!r} did not sign this bundle of "
+        "{name!r}; get the bundle again, or the publisher's new key"
+    )
     publisher: str
     name: str
-
-    def __str__(self) -> str:
-        return (
-            f"the key known for publisher {self.publisher!r} did not sign this bundle of "
-            f"{self.name!r}; get the bundle again, or the publisher's new key"
-        )
 
 
 @dataclass(eq=False, kw_only=True)
@@ -99,11 +93,9 @@ class WrongName(PeerError):
     """A bundle of another program than the one that was asked for."""
 
     code: ClassVar[str] = "trust.wrong-name"
+    words: ClassVar[str] = "the bundle is of program {name!r}, not {wanted!r}; bring the right one"
     name: str
     wanted: str
-
-    def __str__(self) -> str:
-        return f"the bundle is of program {self.name!r}, not {self.wanted!r}; bring the right one"
 
 
 @dataclass(eq=False, kw_only=True)

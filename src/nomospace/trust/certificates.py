@@ -65,10 +65,10 @@ class NotACertificate(BadCertificate):
     """Bytes that are no certificate of ours."""
 
     code: ClassVar[str] = "trust.not-a-certificate"
+    words: ClassVar[str] = (
+        "this is no certificate to go by: {why}; `nomospace trust issue` makes them"
+    )
     why: str
-
-    def __str__(self) -> str:
-        return f"this is no certificate to go by: {self.why}; `nomospace trust issue` makes them"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -76,15 +76,13 @@ class UntrustedIssuer(BadCertificate):
     """A certificate that the authority in question did not sign."""
 
     code: ClassVar[str] = "trust.untrusted-issuer"
+    words: ClassVar[str] = (
+        "the {about} says it is by {issuer!r}, but was not signed by "
+        "{authority}; have it issued by that authority"
+    )
     about: str
     issuer: str
     authority: str
-
-    def __str__(self) -> str:
-        return (
-            f"the {self.about} says it is by {self.issuer!r}, but was not signed by "
-            f"{self.authority}; have it issued by that authority"
-        )
 
 
 @dataclass(eq=False, kw_only=True)
@@ -92,11 +90,9 @@ class WrongPurpose(BadCertificate):
     """A certificate of one kind where another is needed."""
 
     code: ClassVar[str] = "trust.wrong-purpose"
+    words: ClassVar[str] = "the {about} is none of kind {wanted!r}; present one that is"
     about: str
     wanted: str
-
-    def __str__(self) -> str:
-        return f"the {self.about} is none of kind {self.wanted!r}; present one that is"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -134,13 +130,11 @@ class CertificateRevoked(BadCertificate):
     """A certificate that its authority has taken back."""
 
     code: ClassVar[str] = "trust.certificate-revoked"
+    words: ClassVar[str] = "the {about} (serial {serial}) was revoked; have a new one issued"
     about: str
     serial: str
     """In hexadecimal digits, as `nomospace trust show` has it: it is too long for a number of the
     wire."""
-
-    def __str__(self) -> str:
-        return f"the {self.about} (serial {self.serial}) was revoked; have a new one issued"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -148,11 +142,9 @@ class WrongSubject(BadCertificate):
     """A certificate about somebody else."""
 
     code: ClassVar[str] = "trust.wrong-subject"
+    words: ClassVar[str] = "the {about} is not about {wanted!r}; present one that is"
     about: str
     wanted: str
-
-    def __str__(self) -> str:
-        return f"the {self.about} is not about {self.wanted!r}; present one that is"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -33,9 +33,7 @@ class NotForUs(PeerError):
     """Bytes that the other side of a channel did not seal, or not under this number."""
 
     code: ClassVar[str] = "trust.not-for-us"
-
-    def __str__(self) -> str:
-        return "this was not sealed with the key of this channel; it is dropped"
+    words: ClassVar[str] = "this was not sealed with the key of this channel; it is dropped"
 
 
 class Channel:

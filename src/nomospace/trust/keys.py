@@ -52,10 +52,10 @@ class NotASecretKey(CallerError):
     """Bytes that stand where a secret key should, and are none that can be used."""
 
     code: ClassVar[str] = "trust.not-a-secret-key"
+    words: ClassVar[str] = (
+        "this is no Ed25519 secret key: {why}; give a PEM file that `trust` has made"
+    )
     why: str
-
-    def __str__(self) -> str:
-        return f"this is no Ed25519 secret key: {self.why}; give a PEM file that `trust` has made"
 
 
 @dataclass(frozen=True)

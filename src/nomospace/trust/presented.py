@@ -65,15 +65,13 @@ class SerialReused(BadCertificate):
     """Two certificates of one authority with the same serial."""
 
     code: ClassVar[str] = "trust.serial-reused"
+    words: ClassVar[str] = (
+        "the {about} has serial {serial}, which another certificate of its "
+        "authority has; neither could be revoked alone, so have it issued anew"
+    )
     about: str
     serial: str
     """In hexadecimal digits."""
-
-    def __str__(self) -> str:
-        return (
-            f"the {self.about} has serial {self.serial}, which another certificate of its "
-            "authority has; neither could be revoked alone, so have it issued anew"
-        )
 
 
 class Accepted(msgspec.Struct, frozen=True, array_like=True, tag="accepted"):

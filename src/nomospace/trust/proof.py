@@ -28,13 +28,11 @@ class NotProven(PeerError):
     """An answer to a challenge that the agent's key did not give."""
 
     code: ClassVar[str] = "trust.not-proven"
+    words: ClassVar[str] = (
+        "the answer was not signed with the key of {agent!r} for this connection; use "
+        "the agent.key that belongs to the agent.pem, and connect to the host directly"
+    )
     agent: str
-
-    def __str__(self) -> str:
-        return (
-            f"the answer was not signed with the key of {self.agent!r} for this connection; use "
-            "the agent.key that belongs to the agent.pem, and connect to the host directly"
-        )
 
 
 def channel_of(host_certificate: bytes) -> bytes:

@@ -36,10 +36,10 @@ class NotARevocationList(PeerError):
     """Bytes that are no revocation list of the authority in question."""
 
     code: ClassVar[str] = "trust.not-a-revocation-list"
+    words: ClassVar[str] = (
+        "this is no revocation list to go by: {why}; get it from the authority again"
+    )
     why: str
-
-    def __str__(self) -> str:
-        return f"this is no revocation list to go by: {self.why}; get it from the authority again"
 
 
 @dataclass(eq=False, kw_only=True)

@@ -62,11 +62,9 @@ class NotAuthentic(PeerError):
     """
 
     code: ClassVar[str] = "trust.not-authentic"
+    words: ClassVar[str] = "the message is not authentic: {why}; it was dropped"
     reason: str
     why: str
-
-    def __str__(self) -> str:
-        return f"the message is not authentic: {self.why}; it was dropped"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -74,13 +72,11 @@ class CannotSeal(CallerError):
     """A key and a certificate that cannot seal messages together."""
 
     code: ClassVar[str] = "trust.cannot-seal"
+    words: ClassVar[str] = (
+        "these files cannot seal messages: {why}; give the controller.pem and the "
+        "controller.key that `nomospace trust issue controller` has made"
+    )
     why: str
-
-    def __str__(self) -> str:
-        return (
-            f"these files cannot seal messages: {self.why}; give the controller.pem and the "
-            "controller.key that `nomospace trust issue controller` has made"
-        )
 
 
 def digest_post(post: tuple[str, str, int], law: str, sender: str, message: Term) -> bytes:

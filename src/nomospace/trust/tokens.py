@@ -52,12 +52,10 @@ class BadToken(PeerError):
     """A token that nobody here has issued, or that was taken back."""
 
     code: ClassVar[str] = "trust.bad-token"
-
-    def __str__(self) -> str:
-        return (
-            "this token is not known here; look whether it is whole (ns1.<id>.<secret>), "
-            "or have one issued with `nomospace trust issue token`"
-        )
+    words: ClassVar[str] = (
+        "this token is not known here; look whether it is whole (ns1.<id>.<secret>), "
+        "or have one issued with `nomospace trust issue token`"
+    )
 
 
 @dataclass(eq=False, kw_only=True)
@@ -80,10 +78,10 @@ class TokenRevoked(PeerError):
     """A token that was taken back while its bearer was connected."""
 
     code: ClassVar[str] = "trust.token-revoked"
+    words: ClassVar[str] = (
+        "token {id} was taken back; have one issued with `nomospace trust issue token`"
+    )
     id: str
-
-    def __str__(self) -> str:
-        return f"token {self.id} was taken back; have one issued with `nomospace trust issue token`"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -91,10 +89,8 @@ class BadTokensFile(CallerError):
     """A file of tokens that cannot be read."""
 
     code: ClassVar[str] = "trust.bad-tokens-file"
+    words: ClassVar[str] = "the file of tokens cannot be used: {why}"
     why: str
-
-    def __str__(self) -> str:
-        return f"the file of tokens cannot be used: {self.why}"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -102,10 +98,8 @@ class CannotMakeToken(CallerError):
     """A token that would be of no use, or of too much."""
 
     code: ClassVar[str] = "trust.cannot-make-token"
+    words: ClassVar[str] = "no such token can be made: {why}"
     why: str
-
-    def __str__(self) -> str:
-        return f"no such token can be made: {self.why}"
 
 
 @dataclass(frozen=True)

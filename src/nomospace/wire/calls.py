@@ -77,13 +77,11 @@ class StaysAtHome(CallerError):
     """A strong reaction was to be registered at a host in another process."""
 
     code: ClassVar[str] = "wire.stays-at-home"
+    words: ClassVar[str] = (
+        "a strong reaction on {space!r} runs its listener inside the host's step, and a "
+        "function does not travel; make the reaction weak, or run the agent as a program there"
+    )
     space: str
-
-    def __str__(self) -> str:
-        return (
-            f"a strong reaction on {self.space!r} runs its listener inside the host's step, and a "
-            "function does not travel; make the reaction weak, or run the agent as a program there"
-        )
 
 
 @dataclass(eq=False, kw_only=True)
@@ -117,11 +115,9 @@ class BadCall(CallerError):
     """A request holds something that it cannot."""
 
     code: ClassVar[str] = "wire.bad-call"
+    words: ClassVar[str] = "{what} cannot be asked for so: {why}"
     what: str
     why: str
-
-    def __str__(self) -> str:
-        return f"{self.what} cannot be asked for so: {self.why}"
 
 
 @dataclass(eq=False, kw_only=True)

@@ -34,14 +34,12 @@ class BadRecord(Unavailable):
     """A stored record is damaged, or is none."""
 
     code: ClassVar[str] = "wire.bad-record"
+    words: ClassVar[str] = (
+        "a stored {what} cannot be read: {why}; look at the store with "
+        "`nomospace doctor`, or restore a backup"
+    )
     what: str
     why: str
-
-    def __str__(self) -> str:
-        return (
-            f"a stored {self.what} cannot be read: {self.why}; look at the store with "
-            "`nomospace doctor`, or restore a backup"
-        )
 
 
 @dataclass(eq=False, kw_only=True)
@@ -49,14 +47,12 @@ class NewerRecord(BadRecord):
     """A store was written by a later version than this one."""
 
     code: ClassVar[str] = "wire.newer-record"
+    words: ClassVar[str] = (
+        "a stored {what} is of version {version}, and this nomospace knows version "
+        "{known} at most; upgrade nomospace, then open the store again"
+    )
     version: int
     known: int
-
-    def __str__(self) -> str:
-        return (
-            f"a stored {self.what} is of version {self.version}, and this nomospace knows version "
-            f"{self.known} at most; upgrade nomospace, then open the store again"
-        )
 
 
 def _read(what: str, struct: type[msgspec.Struct] | Tagged, data: bytes) -> Any:

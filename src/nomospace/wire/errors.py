@@ -53,14 +53,12 @@ class RemoteError(NomospaceError):
     """
 
     code: ClassVar[str] = "wire.remote"
+    words: ClassVar[str] = "{text}"
     remote_code: str
     text: str
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "code", self.remote_code)
-
-    def __str__(self) -> str:
-        return self.text
 
 
 class RemoteCallerError(RemoteError, CallerError):
@@ -71,8 +69,7 @@ class RemoteCallerError(RemoteError, CallerError):
 class RemoteLimit(RemoteError, LimitReached):
     """A limit of a host is reached, one that has no class here."""
 
-    def __str__(self) -> str:
-        return self.text
+    words: ClassVar[str] = "{text}"
 
 
 class RemotePeerError(RemoteError, PeerError):

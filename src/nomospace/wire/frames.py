@@ -32,14 +32,12 @@ class NewerFrame(BadFrame):
     """A peer speaks a later version than this host."""
 
     code: ClassVar[str] = "wire.newer-frame"
+    words: ClassVar[str] = (
+        "a frame of version {version} came, and this host knows version {known} at "
+        "most; upgrade nomospace here"
+    )
     version: int
     known: int
-
-    def __str__(self) -> str:
-        return (
-            f"a frame of version {self.version} came, and this host knows version {self.known} at "
-            "most; upgrade nomospace here"
-        )
 
 
 def bad(error: Unfit) -> BadFrame:

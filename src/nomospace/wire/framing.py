@@ -30,10 +30,8 @@ class BadFrame(PeerError):
     """A peer sent bytes that are no frame."""
 
     code: ClassVar[str] = "wire.bad-frame"
+    words: ClassVar[str] = "a frame cannot be read: {why}; it is dropped"
     why: str
-
-    def __str__(self) -> str:
-        return f"a frame cannot be read: {self.why}; it is dropped"
 
 
 @dataclass(eq=False, kw_only=True)

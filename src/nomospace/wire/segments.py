@@ -99,14 +99,12 @@ class BadManifest(Unavailable):
     """A journal folder's manifest cannot be read, or is of a later version."""
 
     code: ClassVar[str] = "store.bad-manifest"
+    words: ClassVar[str] = (
+        "the manifest of journal {folder} cannot be used: {why}; bring it back from "
+        "a copy, or seal into a new folder"
+    )
     folder: str
     why: str
-
-    def __str__(self) -> str:
-        return (
-            f"the manifest of journal {self.folder} cannot be used: {self.why}; bring it back from "
-            "a copy, or seal into a new folder"
-        )
 
 
 @dataclass(eq=False, kw_only=True)
@@ -122,14 +120,12 @@ class OtherJournal(CallerError):
     """A journal folder has segments that were not sealed from this store."""
 
     code: ClassVar[str] = "store.other-journal"
+    words: ClassVar[str] = (
+        "the segments in {folder} are not of this store: {why}; give each host a "
+        "folder of its own, and a store that was brought back a new one"
+    )
     folder: str
     why: str
-
-    def __str__(self) -> str:
-        return (
-            f"the segments in {self.folder} are not of this store: {self.why}; give each host a "
-            "folder of its own, and a store that was brought back a new one"
-        )
 
 
 def check_last(manifest: Manifest, last: int, folder: str) -> None:

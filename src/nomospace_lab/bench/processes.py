@@ -25,11 +25,9 @@ class PartFailed(Unavailable):
     """A process of a bench ended before its time."""
 
     code: ClassVar[str] = "bench.part-failed"
+    words: ClassVar[str] = "the {part} of the bench failed; it said:\n{said}"
     part: str
     said: str
-
-    def __str__(self) -> str:
-        return f"the {self.part} of the bench failed; it said:\n{self.said}"
 
 
 class ChildProcess:

@@ -54,14 +54,12 @@ class AlreadyUp(CallerError):
     """The data is that of a demonstration which runs."""
 
     code: ClassVar[str] = "up.already"
+    words: ClassVar[str] = (
+        "{holder} shows what lies in {folder} already; look at it there, stop it, "
+        "or name another folder with --data"
+    )
     folder: str
     holder: str
-
-    def __str__(self) -> str:
-        return (
-            f"{self.holder} shows what lies in {self.folder} already; look at it there, stop it, "
-            "or name another folder with --data"
-        )
 
 
 @dataclass(eq=False, kw_only=True)
@@ -69,12 +67,10 @@ class PortTaken(CallerError):
     """The port that was asked for is not free."""
 
     code: ClassVar[str] = "up.port-taken"
+    words: ClassVar[str] = (
+        "port {port} is taken; name another with --port, or leave it out for a free one"
+    )
     port: int
-
-    def __str__(self) -> str:
-        return (
-            f"port {self.port} is taken; name another with --port, or leave it out for a free one"
-        )
 
 
 @dataclass(eq=False, kw_only=True)
@@ -82,10 +78,8 @@ class ForTextOnly(CallerError):
     """An option of the simulated hospital was given to the real one."""
 
     code: ClassVar[str] = "up.for-text-only"
+    words: ClassVar[str] = "{option} is for the simulated hospital; give it together with --text"
     option: str
-
-    def __str__(self) -> str:
-        return f"{self.option} is for the simulated hospital; give it together with --text"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -104,11 +98,9 @@ class NoDataFolder(CallerError):
     """The folder for the data cannot be used."""
 
     code: ClassVar[str] = "up.no-data-folder"
+    words: ClassVar[str] = "{folder} cannot hold the data: {why}; name another with --data"
     folder: str
     why: str
-
-    def __str__(self) -> str:
-        return f"{self.folder} cannot hold the data: {self.why}; name another with --data"
 
 
 @app.command()

@@ -68,10 +68,8 @@ class AgentNeverJoined(CallerError):
     """A world was asked for an agent that never joined."""
 
     code: ClassVar[str] = "sim.no-such-agent"
+    words: ClassVar[str] = "no agent {agent!r} in this world; join it before it acts"
     agent: str
-
-    def __str__(self) -> str:
-        return f"no agent {self.agent!r} in this world; join it before it acts"
 
 
 @dataclass(frozen=True)

@@ -58,10 +58,10 @@ class NotVirtual(CallerError):
     """A program in virtual time asked for something that lives in real time."""
 
     code: ClassVar[str] = "testing.not-virtual"
+    words: ClassVar[str] = (
+        "{what} live in real time; run this part of the program on asyncio's own loop"
+    )
     what: str
-
-    def __str__(self) -> str:
-        return f"{self.what} live in real time; run this part of the program on asyncio's own loop"
 
 
 class VirtualLoop(asyncio.BaseEventLoop):

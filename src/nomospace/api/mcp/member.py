@@ -54,14 +54,12 @@ class NoAnswer(Unavailable):
     """The host did not answer in time: it is away, or the law holds the operation back."""
 
     code: ClassVar[str] = "mcp.no-answer"
+    words: ClassVar[str] = (
+        "{what}: no answer within {after_s:g} s. The host is out of reach, or "
+        "the law holds this back. It may have been done or not: look before you try again"
+    )
     what: str
     after_s: float
-
-    def __str__(self) -> str:
-        return (
-            f"{self.what}: no answer within {self.after_s:g} s. The host is out of reach, or "
-            "the law holds this back. It may have been done or not: look before you try again"
-        )
 
 
 @dataclass(eq=False, kw_only=True)
@@ -69,13 +67,11 @@ class NoLaw(CallerError):
     """Something that only members of a community can do."""
 
     code: ClassVar[str] = "mcp.no-law"
+    words: ClassVar[str] = (
+        "{what} needs a law, and this agent has adopted none; use tuples instead "
+        "(write, read, take), or have the server started with --law"
+    )
     what: str
-
-    def __str__(self) -> str:
-        return (
-            f"{self.what} needs a law, and this agent has adopted none; use tuples instead "
-            "(write, read, take), or have the server started with --law"
-        )
 
 
 @dataclass(eq=False, kw_only=True)
@@ -83,11 +79,9 @@ class NoSuchRuling(CallerError):
     """A ruling was asked of that is not, or no longer, remembered."""
 
     code: ClassVar[str] = "mcp.no-such-ruling"
+    words: ClassVar[str] = "there is no ruling {number} here; {known}"
     number: int
     known: str
-
-    def __str__(self) -> str:
-        return f"there is no ruling {self.number} here; {self.known}"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -107,12 +101,10 @@ class TooMany(CallerError):
     """More of something than one model may have."""
 
     code: ClassVar[str] = "mcp.too-many"
+    words: ClassVar[str] = "{limit:,} {what} are the most there may be; {next}"
     what: str
     limit: int
     next: str
-
-    def __str__(self) -> str:
-        return f"{self.limit:,} {self.what} are the most there may be; {self.next}"
 
 
 class ReactionEvent(msgspec.Struct, frozen=True):

@@ -61,12 +61,10 @@ class NoPipe(CallerError):
     """Standard input is nothing that a client could speak through."""
 
     code: ClassVar[str] = "mcp.no-pipe"
-
-    def __str__(self) -> str:
-        return (
-            "standard input is a file, and a client speaks through a pipe; let an MCP client start "
-            "this command, or serve with --http 127.0.0.1:PORT"
-        )
+    words: ClassVar[str] = (
+        "standard input is a file, and a client speaks through a pipe; let an MCP client start "
+        "this command, or serve with --http 127.0.0.1:PORT"
+    )
 
 
 @dataclass(eq=False, kw_only=True)

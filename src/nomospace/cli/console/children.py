@@ -34,10 +34,8 @@ class ChildFailed(CallerError):
     """A child ended without an answer; its own last words say why."""
 
     code: ClassVar[str] = "console.child-failed"
-    words: str
-
-    def __str__(self) -> str:
-        return self.words
+    words: ClassVar[str] = "{said}"
+    said: str
 
 
 @dataclass(eq=False, kw_only=True)
@@ -45,11 +43,9 @@ class ChildTooLong(Unavailable):
     """A child took longer than it may."""
 
     code: ClassVar[str] = "console.child-too-long"
+    words: ClassVar[str] = "{what} took longer than {seconds:g} s and was ended; give it less to do"
     what: str
     seconds: float
-
-    def __str__(self) -> str:
-        return f"{self.what} took longer than {self.seconds:g} s and was ended; give it less to do"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +59,7 @@ class EndedChild:
     def failure(self) -> ChildFailed:
         """Its last words as an error."""
         words = "\n".join(self.last) or f"it ended with exit code {self.code} and said nothing"
-        return ChildFailed(words=words)
+        return ChildFailed(said=words)
 
 
 async def run_child(
@@ -120,7 +116,7 @@ async def _printed(process: asyncio.subprocess.Process, what: str) -> bytes:
         size += len(part)
         if size > OUT_BYTES_MAX:
             words = f"{what} found more than {OUT_BYTES_MAX:,} bytes; ask for less"
-            raise ChildFailed(words=words)
+            raise ChildFailed(said=words)
         parts.append(part)
     return b"".join(parts)
 

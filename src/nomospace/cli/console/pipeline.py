@@ -49,10 +49,8 @@ class NotAJob(CallerError):
     """What was asked for is no job, or lacks something."""
 
     code: ClassVar[str] = "console.not-a-job"
+    words: ClassVar[str] = "{why}"
     why: str
-
-    def __str__(self) -> str:
-        return self.why
 
 
 class JobPipeline:

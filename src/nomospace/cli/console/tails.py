@@ -47,13 +47,11 @@ class NothingRecorded(CallerError):
     """A host has no records to look at."""
 
     code: ClassVar[str] = "console.nothing-recorded"
+    words: ClassVar[str] = (
+        "the journal of {host} has no records; let something happen there, or start the "
+        "host with its journal on"
+    )
     host: str
-
-    def __str__(self) -> str:
-        return (
-            f"the journal of {self.host} has no records; let something happen there, or start the "
-            "host with its journal on"
-        )
 
 
 def link_newest(folder: Path, into: Path, newest: int) -> int:

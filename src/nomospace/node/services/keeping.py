@@ -45,15 +45,13 @@ class LogDamaged(CallerError):
     """A file of changes holds a line that nobody wrote."""
 
     code: ClassVar[str] = "services.log-damaged"
+    words: ClassVar[str] = (
+        "{path}, line {line}: {why}; bring the file back from a backup, "
+        "or take the line out if what it said may be lost"
+    )
     path: str
     line: int
     why: str
-
-    def __str__(self) -> str:
-        return (
-            f"{self.path}, line {self.line}: {self.why}; bring the file back from a backup, "
-            "or take the line out if what it said may be lost"
-        )
 
 
 @dataclass(eq=False, kw_only=True)
@@ -61,10 +59,8 @@ class LogInUse(Unavailable):
     """Another process has the file of changes."""
 
     code: ClassVar[str] = "services.log-in-use"
+    words: ClassVar[str] = "{path} is in use by another process; end that one, or use another file"
     path: str
-
-    def __str__(self) -> str:
-        return f"{self.path} is in use by another process; end that one, or use another file"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -72,11 +68,9 @@ class LogUnwritable(Unavailable):
     """A change could not be written down, and so does not count."""
 
     code: ClassVar[str] = "services.log-unwritable"
+    words: ClassVar[str] = "nothing can be written to {path}: {why}; make room, then try again"
     path: str
     why: str
-
-    def __str__(self) -> str:
-        return f"nothing can be written to {self.path}: {self.why}; make room, then try again"
 
 
 class ServiceLog(Generic[T]):

@@ -99,11 +99,9 @@ class NatsAway(Unavailable):
     """A NATS server cannot be reached."""
 
     code: ClassVar[str] = "mediator.nats-away"
+    words: ClassVar[str] = "NATS at {url} does not answer: {why}; start it, then try again"
     url: str
     why: str
-
-    def __str__(self) -> str:
-        return f"NATS at {self.url} does not answer: {self.why}; start it, then try again"
 
 
 @dataclass(eq=False, kw_only=True)

@@ -46,10 +46,8 @@ class NoToken(CallerError):
     """A request that changes something came without a token that may."""
 
     code: ClassVar[str] = "services.no-token"
+    words: ClassVar[str] = "{what} needs a token that allows it; send 'Authorization: Bearer TOKEN'"
     what: str
-
-    def __str__(self) -> str:
-        return f"{self.what} needs a token that allows it; send 'Authorization: Bearer TOKEN'"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -57,10 +55,8 @@ class BodyTooLarge(CallerError):
     """A request with a body above the limit."""
 
     code: ClassVar[str] = "services.body-too-large"
+    words: ClassVar[str] = "a body of more than {limit:,} bytes is not taken; send less"
     limit: int
-
-    def __str__(self) -> str:
-        return f"a body of more than {self.limit:,} bytes is not taken; send less"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -68,10 +64,8 @@ class BodyTooSlow(CallerError):
     """A request whose body did not come."""
 
     code: ClassVar[str] = "services.body-too-slow"
+    words: ClassVar[str] = "the body did not come within {limit_s:g} s; send it again"
     limit_s: float
-
-    def __str__(self) -> str:
-        return f"the body did not come within {self.limit_s:g} s; send it again"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -79,10 +73,8 @@ class BadRequest(CallerError):
     """A request that cannot be read."""
 
     code: ClassVar[str] = "services.bad-request"
+    words: ClassVar[str] = "{why}"
     why: str
-
-    def __str__(self) -> str:
-        return self.why
 
 
 @dataclass(eq=False, kw_only=True)
@@ -90,13 +82,11 @@ class PlainAddress(CallerError):
     """A server would listen to the world without TLS."""
 
     code: ClassVar[str] = "services.plain-address"
+    words: ClassVar[str] = (
+        "without TLS a service listens on the loopback only, not on {host!r}: "
+        "give it a certificate and its key, or listen on 127.0.0.1"
+    )
     host: str
-
-    def __str__(self) -> str:
-        return (
-            f"without TLS a service listens on the loopback only, not on {self.host!r}: "
-            "give it a certificate and its key, or listen on 127.0.0.1"
-        )
 
 
 @dataclass(eq=False, kw_only=True)
@@ -104,11 +94,11 @@ class CannotListen(Unavailable):
     """A server could not take its port."""
 
     code: ClassVar[str] = "services.cannot-listen"
+    words: ClassVar[str] = (
+        "cannot listen on {host}:{port}; choose another port (0 finds a free one)"
+    )
     host: str
     port: int
-
-    def __str__(self) -> str:
-        return f"cannot listen on {self.host}:{self.port}; choose another port (0 finds a free one)"
 
 
 _STATUS: Final[dict[str, int]] = {

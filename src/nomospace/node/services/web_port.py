@@ -79,13 +79,11 @@ class OtherHost(CallerError):
     """A request names a host that this service is not."""
 
     code: ClassVar[str] = "services.other-host"
+    words: ClassVar[str] = (
+        "this service is not {host!r}; ask it by the address that it listens at, by a "
+        "name in its certificate, or by one that its host is told to advertise"
+    )
     host: str
-
-    def __str__(self) -> str:
-        return (
-            f"this service is not {self.host!r}; ask it by the address that it listens at, by a "
-            "name in its certificate, or by one that its host is told to advertise"
-        )
 
 
 @dataclass(eq=False, kw_only=True)
@@ -93,13 +91,11 @@ class OtherSite(CallerError):
     """A page of another site asks."""
 
     code: ClassVar[str] = "services.other-site"
+    words: ClassVar[str] = (
+        "this comes from a page of {origin!r}, and pages of other sites get no answer; "
+        "programs send no Origin"
+    )
     origin: str
-
-    def __str__(self) -> str:
-        return (
-            f"this comes from a page of {self.origin!r}, and pages of other sites get no answer; "
-            "programs send no Origin"
-        )
 
 
 def config_of(app: Any, certificate: Path | None, key: Path | None, *, sockets: bool) -> Config:

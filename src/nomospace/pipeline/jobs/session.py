@@ -55,12 +55,10 @@ class NoSpark(Unavailable):
     """PySpark is not installed."""
 
     code: ClassVar[str] = "pipeline.no-spark"
-
-    def __str__(self) -> str:
-        return (
-            "this needs PySpark, which is not installed here; in a checkout `./nomospace pipeline "
-            "setup` brings it, elsewhere pip install 'nomospace[spark]'"
-        )
+    words: ClassVar[str] = (
+        "this needs PySpark, which is not installed here; in a checkout `./nomospace pipeline "
+        "setup` brings it, elsewhere pip install 'nomospace[spark]'"
+    )
 
 
 @dataclass(eq=False, kw_only=True)
@@ -68,13 +66,11 @@ class BadMaster(CallerError):
     """No Spark master can be named like this."""
 
     code: ClassVar[str] = "pipeline.bad-master"
+    words: ClassVar[str] = (
+        "{master!r} names no Spark master; give local[2], spark://machine:7077, yarn or "
+        "k8s://https://machine:6443"
+    )
     master: str
-
-    def __str__(self) -> str:
-        return (
-            f"{self.master!r} names no Spark master; give local[2], spark://machine:7077, yarn or "
-            "k8s://https://machine:6443"
-        )
 
 
 @dataclass(eq=False, kw_only=True)
@@ -82,11 +78,9 @@ class MasterSilent(CallerError):
     """A Spark master does not answer, or its workers take no work."""
 
     code: ClassVar[str] = "pipeline.master-silent"
+    words: ClassVar[str] = "{master} does not answer: {why}; see that it runs, or name another"
     master: str
     why: str
-
-    def __str__(self) -> str:
-        return f"{self.master} does not answer: {self.why}; see that it runs, or name another"
 
 
 def open_session(

@@ -66,14 +66,12 @@ class TooManyAnswers(CallerError):
     """A batch has more answers than may be written."""
 
     code: ClassVar[str] = "pipeline.too-many-answers"
+    words: ClassVar[str] = (
+        "batch {batch} may have more answers than were found ({why}), and none was "
+        "written; raise --limit, or ask for less in a new checkpoint"
+    )
     batch: int
     why: str
-
-    def __str__(self) -> str:
-        return (
-            f"batch {self.batch} may have more answers than were found ({self.why}), and none was "
-            "written; raise --limit, or ask for less in a new checkpoint"
-        )
 
 
 @dataclass(eq=False, kw_only=True)
@@ -81,10 +79,8 @@ class StreamFailed(Unavailable):
     """Spark has ended a stream."""
 
     code: ClassVar[str] = "pipeline.stream-failed"
+    words: ClassVar[str] = "the stream has ended: {why}; start it again with the same checkpoint"
     why: str
-
-    def __str__(self) -> str:
-        return f"the stream has ended: {self.why}; start it again with the same checkpoint"
 
 
 class StreamPlan(msgspec.Struct, frozen=True, kw_only=True):

@@ -35,11 +35,9 @@ class HostSilent(CallerError):
     """The host of a stream does not answer."""
 
     code: ClassVar[str] = "pipeline.host-silent"
+    words: ClassVar[str] = "{url} does not answer: {why}; see that the host runs, or name another"
     url: str
     why: str
-
-    def __str__(self) -> str:
-        return f"{self.url} does not answer: {self.why}; see that the host runs, or name another"
 
 
 class HostPlace(msgspec.Struct, frozen=True, kw_only=True):

@@ -103,11 +103,9 @@ class BadOption(CallerError):
     """The data source was given an option, or rows, that it cannot use."""
 
     code: ClassVar[str] = "pipeline.bad-option"
+    words: ClassVar[str] = "data source nomospace, {what}: {why}"
     what: str
     why: str
-
-    def __str__(self) -> str:
-        return f"data source nomospace, {self.what}: {self.why}"
 
 
 def register(spark: SparkSession) -> None:

@@ -59,11 +59,9 @@ class BadCheckpoint(CallerError):
     """A checkpoint cannot be used for a stream."""
 
     code: ClassVar[str] = "pipeline.bad-checkpoint"
+    words: ClassVar[str] = "the checkpoint {folder} cannot be used: {why}"
     folder: str
     why: str
-
-    def __str__(self) -> str:
-        return f"the checkpoint {self.folder} cannot be used: {self.why}"
 
 
 @dataclass(eq=False, kw_only=True)

@@ -42,15 +42,13 @@ class RecordsGone(CallerError):
     """Records of a journal are neither with their host nor in segments that were named."""
 
     code: ClassVar[str] = "pipeline.records-gone"
+    words: ClassVar[str] = (
+        "records {first:,} to {last:,} of {host} are not with it any more; "
+        "name the folder of its segments with --journal, or begin anew with another checkpoint"
+    )
     host: str
     first: int
     last: int
-
-    def __str__(self) -> str:
-        return (
-            f"records {self.first:,} to {self.last:,} of {self.host} are not with it any more; "
-            "name the folder of its segments with --journal, or begin anew with another checkpoint"
-        )
 
 
 @dataclass(eq=False, kw_only=True)
@@ -58,14 +56,12 @@ class OtherTail(CallerError):
     """The host at an address does not have the journal that a checkpoint is about."""
 
     code: ClassVar[str] = "pipeline.other-tail"
+    words: ClassVar[str] = (
+        "the checkpoint is not of the journal at {url}: {why}; name the host it was "
+        "begun with, or another checkpoint"
+    )
     url: str
     why: str
-
-    def __str__(self) -> str:
-        return (
-            f"the checkpoint is not of the journal at {self.url}: {self.why}; name the host it was "
-            "begun with, or another checkpoint"
-        )
 
 
 class RecordRange(msgspec.Struct, frozen=True):

@@ -56,10 +56,8 @@ class TooManyToWrite(CallerError):
     """A batch has more rows than are written back in one."""
 
     code: ClassVar[str] = "pipeline.too-many-rows"
+    words: ClassVar[str] = "a batch has more than {limit:,} rows to write; make batches smaller"
     limit: int
-
-    def __str__(self) -> str:
-        return f"a batch has more than {self.limit:,} rows to write; make batches smaller"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -67,15 +65,13 @@ class TooManyRefused(CallerError):
     """A law refuses more rows of a batch than somebody will ever look at."""
 
     code: ClassVar[str] = "pipeline.too-many-refused"
+    words: ClassVar[str] = (
+        "more than {limit:,} rows of a batch were refused in {space}, the last one: "
+        "{why}; mend the law or the rows, then go on from the same checkpoint"
+    )
     space: str
     limit: int
     why: str
-
-    def __str__(self) -> str:
-        return (
-            f"more than {self.limit:,} rows of a batch were refused in {self.space}, the last one: "
-            f"{self.why}; mend the law or the rows, then go on from the same checkpoint"
-        )
 
 
 @dataclass(eq=False, kw_only=True)

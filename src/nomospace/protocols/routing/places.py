@@ -22,10 +22,8 @@ class NoServer(CallerError):
     """A domain was given no site that runs its server."""
 
     code: ClassVar[str] = "routing.no-server"
+    words: ClassVar[str] = "domain {domain!r} has no server; name at least one site for it"
     domain: str
-
-    def __str__(self) -> str:
-        return f"domain {self.domain!r} has no server; name at least one site for it"
 
 
 class Places:

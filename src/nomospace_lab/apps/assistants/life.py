@@ -24,10 +24,8 @@ class ImpossibleLife(CallerError):
     """The assumptions contradict each other."""
 
     code: ClassVar[str] = "assistants.impossible-life"
+    words: ClassVar[str] = "{what}; give other assumptions"
     what: str
-
-    def __str__(self) -> str:
-        return f"{self.what}; give other assumptions"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -104,11 +104,9 @@ class StillAway(Unavailable):
     """An assistant did not come within the time."""
 
     code: ClassVar[str] = "assistants.still-away"
+    words: ClassVar[str] = "{person}'s assistant is not at {site} yet; look again in a moment"
     person: str
     site: str
-
-    def __str__(self) -> str:
-        return f"{self.person}'s assistant is not at {self.site} yet; look again in a moment"
 
 
 @dataclass(frozen=True, slots=True)

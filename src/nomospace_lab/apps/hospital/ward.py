@@ -100,11 +100,9 @@ class StillComing(Unavailable):
     """Somebody of the hospital is not where it should be yet."""
 
     code: ClassVar[str] = "hospital.still-coming"
+    words: ClassVar[str] = "{who} is not there after {waited_s:g} s; try again in a moment"
     who: str
     waited_s: float
-
-    def __str__(self) -> str:
-        return f"{self.who} is not there after {self.waited_s:g} s; try again in a moment"
 
 
 class HospitalWards:

@@ -34,10 +34,8 @@ class TableFull(Unavailable):
     """Nobody can sit down any more."""
 
     code: ClassVar[str] = "jigsaw.table-full"
+    words: ClassVar[str] = "all {seats} seats are taken; wait until somebody leaves"
     seats: int
-
-    def __str__(self) -> str:
-        return f"all {self.seats} seats are taken; wait until somebody leaves"
 
 
 @dataclass(eq=False, kw_only=True)
