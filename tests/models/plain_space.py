@@ -213,7 +213,7 @@ class PlainSpace:
             try:
                 reaction.listener(thing.id)
             except ArithmeticError as error:
-                self.told.append(("Failed", reaction.id, thing.id, str(error)))
+                self.told.append(("ListenerFailed", reaction.id, thing.id, str(error)))
             self.inside = before
         if inner and reaction.listener is not None:
             self.tally[reaction.id] = self.tally.get(reaction.id, 0) + 1

@@ -59,7 +59,7 @@ def test_figure_8(net: Hosts) -> None:
     assert story(net, Watch, TupleOffer, Claim, Given, Denied, Unwatch) == [
         "ab Watch",
         "ac Watch",
-        "ba Offer",
+        "ba TupleOffer",
         "ab Claim",
         "ba Given",
         "ac Unwatch",
@@ -119,7 +119,11 @@ def test_the_tuple_is_gone_between_offer_and_claim(net: Hosts) -> None:
     assert net.seek(EVE, "take_nowait", "job", int) == ("job", 1)
     net.run(0.5)
     assert net.got(waiting) is None
-    assert story(net, TupleOffer, Claim, Denied, Given) == ["ba Offer", "ab Claim", "ba Denied"]
+    assert story(net, TupleOffer, Claim, Denied, Given) == [
+        "ba TupleOffer",
+        "ab Claim",
+        "ba Denied",
+    ]
     net.out(BOB, "job", 2)
     net.run(0.5)
     assert net.got(waiting) == ("job", 2)
@@ -148,8 +152,8 @@ def test_several_offers_are_kept_and_used_one_after_the_other(net: Hosts) -> Non
     net.run(0.5)
     assert net.got(waiting) == ("job", 2)
     assert story(net, TupleOffer, Claim, Denied, Given) == [
-        "ba Offer",
-        "ca Offer",
+        "ba TupleOffer",
+        "ca TupleOffer",
         "ab Claim",
         "ba Denied",
         "ac Claim",

@@ -267,7 +267,7 @@ class Membership:
         >>> from nomospace.law import load
         >>> ann = Membership(load("law(open). sent(X, M, Y) :- do(forward)."), "ann@x")
         >>> [type(effect).__name__ for effect in ann.handle(sent("ann@x", "hi", "bob@x"), now=0)]
-        ['Record', 'Forward']
+        ['RecordRuling', 'Forward']
         """
         effects: list[Effect] = []
         if self._heap and self._heap[0][0] <= now and not self._fire(now, effects, most, slice):

@@ -47,7 +47,7 @@ class Address(NamedTuple):
     ('[::1]:7411', True)
     >>> Address.parse("ward")
     Traceback (most recent call last):
-    nomospace.node.addresses.BadAddress: 'ward' is no address: it names no port; ...
+    nomospace.node.addresses.BadHostAddress: 'ward' is no address: it names no port; ...
     """
 
     host: str

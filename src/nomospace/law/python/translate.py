@@ -73,7 +73,7 @@ def parse_python(source: Source) -> tuple[LawTree, list[Diagnostic]]:
 
     The text is parsed by Python's own parser and its tree is translated; nothing of it is run.
 
-    >>> law, faults = parse_python(Source('law = LawTree("open")\\n@law.arrived(M)\\n'
+    >>> law, faults = parse_python(Source('law = Law("open")\\n@law.arrived(M)\\n'
     ...                                   'def all_may_come(cs):\\n    do(deliver)\\n'))
     >>> law.name, law.rules[0].name, faults
     ('open', 'all_may_come', [])

@@ -45,9 +45,9 @@ Look = Callable[[tuple[str, ...]], Value]
 def condition(tree: Predicate, look: Look, params: Params) -> exp.Expr:
     """The condition on a row that a predicate is; TRUE or FALSE, never NULL.
 
-    >>> from nomospace.meaning.sql.values import Place
+    >>> from nomospace.meaning.sql.values import ValuePlace
     >>> from nomospace.terms.predicate import parse
-    >>> look = lambda path: (Place("n", num=exp.column("__".join(path))),)
+    >>> look = lambda path: (ValuePlace("n", num=exp.column("__".join(path))),)
     >>> params = Params()
     >>> condition(parse("not price.amount < 5000", field=False), look, params).sql(), params.values
     ('NOT (COALESCE(price__amount < :p0, FALSE))', {'p0': 5000.0})

@@ -102,7 +102,7 @@ class PairedServer:
     ('q2', 'Replicate')
     >>> *_, sent = second.hear("q1", sent.frame, now=0)
     >>> first.hear("q2", sent.frame, now=0)[-1]
-    TransmitFrame(site='s', frame=Ack(domain='lab', agent='ann@lab', epoch=0, strays=()))
+    TransmitFrame(site='s', frame=RecordAck(domain='lab', agent='ann@lab', epoch=0, strays=()))
     """
 
     __slots__ = ("_ahead", "_done", "_held", "_inner", "_paired", "_step", "peer", "role", "term")
