@@ -280,7 +280,7 @@ def _give_way(always: bool) -> None:
     One that is merely nice may finish its slice of some milliseconds first. All else is done as one
     that is: where others are always busy, one that always gives way would never be ready.
     """
-    if hasattr(os, "SCHED_IDLE"):
+    if hasattr(os, "SCHED_IDLE") and os.geteuid() == 0:  # others could not take it back
         os.sched_setscheduler(0, os.SCHED_IDLE if always else os.SCHED_OTHER, os.sched_param(0))
 
 
