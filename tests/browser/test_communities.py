@@ -59,10 +59,6 @@ def opened(ward: Site, open_page: Open) -> Page:
     return page
 
 
-def rule(page: Page, name: str) -> str:
-    return page.locator(f".lawhits[data-rule={name}]").inner_text().strip()
-
-
 def test_counts_and_states_change_as_one_looks(ward: Site, open_page: Open) -> None:
     page = opened(ward, open_page)
     expect(page.locator("[data-member]")).to_have_count(3)  # of both hosts
@@ -72,7 +68,7 @@ def test_counts_and_states_change_as_one_looks(ward: Site, open_page: Open) -> N
     expect(ann).to_contain_text("hummed")
     expect(page.locator(".lawhits[data-rule=R1]")).to_contain_text("1")
     expect(page.locator(".lawhits[data-rule=R3]")).to_contain_text("1")  # at the other host
-    assert rule(page, "R4") == "never"
+    expect(page.locator(".lawhits[data-rule=R4]")).to_have_text("never")
     never = page.locator(".lawline.never", has_text="never(")
     expect(never).to_have_count(1)
     expect(page.locator("[data-counted]")).to_contain_text("of 5 rules never ruled")
@@ -98,7 +94,7 @@ def test_a_refused_event_opens_as_the_rules_that_were_tried(ward: Site, open_pag
     expect(story).to_contain_text("R4")
     expect(story).to_contain_text("Nobody is loud.")
     expect(story.locator(".goal", has_text="failed")).to_contain_text("loud@CS")
-    assert "story=ruling/ward-2/" in page.url
+    expect(page).to_have_url(re.compile("story=ruling/ward-2/"))
     page.keyboard.press("Escape")
     expect(story).not_to_be_visible()
 

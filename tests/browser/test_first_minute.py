@@ -64,8 +64,8 @@ def page(hospital: Up, open_lasting: Open) -> Page:
 
 
 def test_alarms_go_through_by_themselves(page: Page) -> None:
-    assert page.locator(".map-title").count() == 3
-    assert page.locator("[data-role=mediator]").count() == 1
+    expect(page.locator(".map-title")).to_have_count(3)
+    expect(page.locator("[data-role=mediator]")).to_have_count(1)
     page.locator(".ruling:has-text('notify(')").first.wait_for()
     page.locator(".map-pulse.forwarded").first.wait_for(state="attached")
 

@@ -29,11 +29,13 @@ def page(ward: Site, window: Page) -> Page:
     return window
 
 
-def find(page: Page, text: str) -> None:
+def find(page: Page, text: str, *, key: str = "Control+k") -> None:
     """Open the command box and type."""
-    page.keyboard.press("Control+k")
+    page.keyboard.press(key)
     expect(page.get_by_role("combobox")).to_be_focused()
     page.keyboard.type(text)
+    # What was found for the letters before counts no more, and Enter waits for nobody.
+    expect(page.locator(".palette-list")).to_have_attribute("aria-busy", "false")
 
 
 # -- the rail --------------------------------------------------------------------------------------
@@ -42,11 +44,13 @@ def find(page: Page, text: str) -> None:
 def test_the_rail_has_six_places_the_member_and_the_host(page: Page, ward: Site) -> None:
     links = page.get_by_role("navigation", name="Places").get_by_role("link")
     six = "Now, Communities, Spaces, Law bench, Meaning, Pipeline".split(", ")
-    assert links.locator(".rail-title").all_inner_texts() == [*six, "As a member"]
+    expect(links.locator(".rail-title")).to_have_text([*six, "As a member"])
     current = page.locator("[aria-current=page]")
     expect(current).to_contain_text("Communities")
     expect(page.locator(".dots")).to_contain_text("3 engaged")
-    assert [dot.get_attribute("title") for dot in page.locator(".dot").all()] == list(HOSTS)
+    expect(page.locator(".dot")).to_have_count(len(HOSTS))
+    for at, host in enumerate(HOSTS):
+        expect(page.locator(".dot").nth(at)).to_have_attribute("title", host)
     links.nth(0).focus()
     page.keyboard.press("Enter")
     page.wait_for_selector("main[aria-label=Now]")
@@ -114,12 +118,11 @@ def test_the_command_box_leads_to_stories(page: Page, text: str, title: str, has
 
 
 def test_a_template_goes_to_the_spaces(page: Page) -> None:
-    page.keyboard.press("/")
-    page.keyboard.type("(alarm, _)")
-    page.wait_for_selector(".palette-list li:has-text('run in Spaces')")
+    find(page, "(alarm, _)", key="/")
+    expect(page.locator(".palette-list li").first).to_contain_text("run in Spaces")
     page.keyboard.press("Enter")
     page.wait_for_selector("main[aria-label=Spaces]")
-    assert parse_qs(urlsplit(page.url).query)["template"] == ["(alarm, _)"]
+    page.wait_for_url(lambda url: parse_qs(urlsplit(url).query).get("template") == ["(alarm, _)"])
 
 
 def test_a_slash_in_a_field_is_a_slash(page: Page) -> None:

@@ -13,7 +13,7 @@ export default {
           placeholder="ann@ward-1 · R3 · ann@ward-1#17 · (alarm, _)"
           @input="ask" @keydown.down.prevent="step(1)" @keydown.up.prevent="step(-1)"
           @keydown.enter.prevent="choose(at)" @keydown.tab.prevent>
-        <ul id="palette-list" class="palette-list" role="listbox" aria-label="Found">
+        <ul id="palette-list" class="palette-list" role="listbox" aria-label="Found" :aria-busy="waiting">
           <li v-for="(one, index) in found" :key="index" :id="'palette-' + index" role="option"
             :aria-selected="index === at" :class="{ at: index === at }"
             @mousemove="at = index" @click="choose(index)">
