@@ -25,8 +25,8 @@ classes:
 """,
     "cars.yaml",
 )
-TABLE_2 = "(Car where price.amount < 5000, CarInsurance = B, CarFinance)"
-"""The template φ_s."""
+TABLE_2 = "(Car where Car.price.amount < 5000, CarInsurance = B, CarFinance)"
+"""The template φ_s, with its predicate as the paper writes it."""
 
 
 def sports_car(amount: int = 4000) -> Any:

@@ -362,6 +362,26 @@ class Ontology:
             return self._properties.keep(canonical, MappingProxyType(dict(sorted(merged.items()))))
         return found
 
+    def names(self, class_name: str) -> tuple[str, ...]:
+        """The names that mean a class: its own and its synonyms.
+
+        >>> PLAIN.names("Car")
+        ('Car',)
+        """
+        known = self.classes.get(self._canonical.get(class_name, class_name))
+        return (class_name,) if known is None else known.names
+
+    def properties_below(self, class_name: str) -> frozenset[str]:
+        """Every property that an object of a class may have: its own, and those of classes below.
+
+        Empty where none is declared: then nothing is known about them.
+
+        >>> PLAIN.properties_below("Car")
+        frozenset()
+        """
+        below = [self.classes[one].properties for one in self.descendants(class_name)]
+        return frozenset(self.properties(class_name)).union(*below)
+
     def narrower(self, one: str, other: str) -> str | None:
         """The narrower of two types, or none where a value cannot be of both.
 

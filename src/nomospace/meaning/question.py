@@ -29,7 +29,14 @@ from nomospace.meaning.ontology import Ontology
 from nomospace.terms.encoding import encode
 from nomospace.terms.formals import ANY, KINDS, formals_in, has_holes, is_formal, read_formal
 from nomospace.terms.objects import MISSING, is_object
-from nomospace.terms.predicate import FaultyPredicate, Test, compiled, parse
+from nomospace.terms.predicate import (
+    FaultyPredicate,
+    Test,
+    compiled,
+    parse,
+    path_starts,
+    without_class,
+)
 from nomospace.terms.scanner import VALUES, Scanner
 from nomospace.terms.source import Diagnostic, Source, Span
 from nomospace.terms.templates import WIDTH_MAX, Template
@@ -46,6 +53,8 @@ SET_LIMIT: Final = 16
 """The most that a question may say: the number of ways to connect tuples grows with their power."""
 ANSWERS_MAX: Final = 100_000
 """How many answers are given at most, unless the question says otherwise."""
+NAMES_SHOWN: Final = 12
+"""How many properties are listed where one was asked for that a class does not have."""
 CORRELATE: Final = ("auto", "always", "never")
 
 
@@ -389,7 +398,7 @@ class _Parser(Scanner):
         predicate = ""
         if self.sees("where"):
             self.at += 1
-            predicate = self.predicate()
+            predicate = self.predicate(name)
         return ClassField(name, identity, predicate)
 
     def identity(self) -> Term:
@@ -401,7 +410,7 @@ class _Parser(Scanner):
             raise self.unexpected("an id", "write a name, a number or a 'string'")
         return self.literal("an id")
 
-    def predicate(self) -> str:
+    def predicate(self, class_name: str) -> str:
         start = self.here.span.start
         depth = 0
         while self.here.kind != "end":
@@ -410,13 +419,32 @@ class _Parser(Scanner):
             if self.here.kind == "mark":
                 depth += (self.here.text in "([") - (self.here.text in ")]")
             self.at += 1
-        end = self.here.span.start
-        text = self.text[start:end]
+        text = self.text[start : self.here.span.start].strip()
         try:
-            parse(text.strip(), field=False)
+            parse(text, field=False)
         except FaultyPredicate as error:
             raise self.moved(error, start) from None
-        return text.strip()
+        if self.ontology is None:
+            return without_class(text, class_name)
+        self.check_paths(class_name, text, start)
+        return without_class(text, *self.ontology.names(class_name))
+
+    def check_paths(self, class_name: str, text: str, offset: int) -> None:
+        """Refuse a path that begins with what no object of the class has."""
+        assert self.ontology is not None
+        own, known = self.ontology.names(class_name), self.ontology.properties_below(class_name)
+        for one in path_starts(text):
+            if one.name in known or not known or (one.name in own and one.next is not None):
+                continue
+            near = get_close_matches(one.name, known, n=1)
+            listed = ", ".join(sorted(known)[:NAMES_SHOWN])
+            more = f" and {len(known) - NAMES_SHOWN} more" if len(known) > NAMES_SHOWN else ""
+            raise self.fault(
+                "property",
+                f"{class_name} has no property `{one.name[:40]}`",
+                Span(one.span.start + offset, one.span.end + offset),
+                (f"did you mean `{near[0]}`? " if near else "") + f"it has {listed}{more}",
+            )
 
     def moved(self, error: FaultyPredicate, offset: int) -> FaultyTemplate:
         """A fault in a part of the text, shown in the whole."""

@@ -109,8 +109,7 @@ class Speech:
 
     def own(self, name: str) -> frozenset[str]:
         """The names that mean a class itself."""
-        known = self.ontology.classes.get(self.canonical(name))
-        return frozenset((name,)) if known is None else frozenset(known.names)
+        return frozenset(self.ontology.names(name))
 
     def above(self, name: str) -> tuple[str, ...]:
         """The canonical name of a class, then those of all that accept it, nearest first."""

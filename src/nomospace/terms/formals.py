@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Final, NamedTuple
 from nomospace.errors import CallerError
 from nomospace.terms.dicts import dict_items
 from nomospace.terms.objects import is_object
-from nomospace.terms.predicate import parse
+from nomospace.terms.predicate import parse, without_class
 from nomospace.terms.text import show
 from nomospace.terms.values import FORMAL, OBJECT, TYPE_FORMALS, Compound, Term, Var, freeze
 
@@ -176,6 +176,8 @@ def read_formal(term: Compound) -> Formal:
     constraint = term.args[1]
     if constraint.__class__ is str:
         parse(constraint, field=class_name is None)
+        if class_name is not None and class_name in constraint:
+            constraint = without_class(constraint, class_name)
         return Formal(kind, class_name, predicate=constraint)
     if constraint.__class__ is Compound and class_name is None:
         parts = constraint.args

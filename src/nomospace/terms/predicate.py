@@ -8,7 +8,8 @@
     path       := name { "." name }
     literal    := number | 'string' | "string" | true | false | null
 
-There are two sorts. An *object* predicate speaks of an object's properties by their paths. A
+There are two sorts. An *object* predicate speaks of an object's properties by their paths, which
+may begin at its class, as the papers write them: `Car.price.amount < 5000` (`without_class`). A
 *field* predicate speaks of the field itself, which is not named: `> 5`, `>= 1 and < 9`.
 
 A predicate is true or false, never an error, whatever it meets. Numbers compare by value,
@@ -137,6 +138,47 @@ a predicate on a field cannot name `five`
           help: put strings in quotes; for properties use a("Class", "…")
     """
     return _Parser(text, field).whole()
+
+
+class PathStart(NamedTuple):
+    """Where a path begins in the text of an object predicate."""
+
+    name: str
+    span: Span
+    next: Span | None
+    """The name behind it, if the path goes on."""
+
+
+@lru_cache(maxsize=_REMEMBERED_MAX)
+def path_starts(text: str) -> tuple[PathStart, ...]:
+    """The first name of every path of an object predicate, from left to right.
+
+    >>> [one.name for one in path_starts("price.amount < 5 and not maker = 'Fiat'")]
+    ['price', 'maker']
+    """
+    tokens = _Parser(text, field=False).tokens
+    found = []
+    for at, token in enumerate(tokens):
+        inside = at > 0 and tokens[at - 1].text == "."
+        if token.kind == "word" and token.text not in _KEYWORDS and not inside:
+            goes_on = tokens[at + 1].text == "."
+            found.append(
+                PathStart(token.text, token.span, tokens[at + 2].span if goes_on else None)
+            )
+    return tuple(found)
+
+
+@lru_cache(maxsize=_REMEMBERED_MAX)
+def without_class(text: str, *names: str) -> str:
+    """An object predicate whose paths begin at the object, also where they began at its class.
+
+    >>> without_class("Car.price.amount < 5000 and maker != 'Car.x'", "Car")
+    "price.amount < 5000 and maker != 'Car.x'"
+    """
+    for start in reversed(path_starts(text)):
+        if start.name in names and start.next is not None:
+            text = text[: start.span.start] + text[start.next.start :]
+    return text
 
 
 @lru_cache(maxsize=_REMEMBERED_MAX)

@@ -44,6 +44,53 @@ def test_text(text: str, fields: list[Any]) -> None:
     assert parse_template(text, CARS).fields == tuple(fields)
 
 
+PRICED = Ontology(
+    "priced",
+    [
+        OntologyClass("Car", ("Automobile",), properties={"price": "Price", "maker": "string"}),
+        OntologyClass("SportsCar", parents=("Car",), properties={"spoiler": "boolean"}),
+        OntologyClass("Price", properties={"amount": "number"}),
+    ],
+)
+
+
+@pytest.mark.parametrize(
+    ("predicate", "read"),
+    [
+        ("Car.price.amount < 5000", "price.amount < 5000"),
+        ("Automobile.maker = 'x' or 5 < Car.price.amount", "maker = 'x' or 5 < price.amount"),
+        ("spoiler = true", "spoiler = true"),
+        ("not (Car . price.amount in [1, 2])", "not (price.amount in [1, 2])"),
+        ("maker = 'Car.price'", "maker = 'Car.price'"),
+    ],
+)
+def test_paths_may_begin_at_the_class(predicate: str, read: str) -> None:
+    question = parse_template(f"(1, Car where {predicate})", PRICED)
+    assert question.fields[1] == ClassField("Car", predicate=read)
+
+
+@pytest.mark.parametrize(
+    ("predicate", "under", "help"),
+    [
+        ("prise.amount < 5", "prise", "did you mean `price`? it has maker, price, spoiler"),
+        ("Price.amount < 5", "Price", "did you mean `price`? it has maker, price, spoiler"),
+        ("Car < 5", "Car", "it has maker, price, spoiler"),
+        ("maker = 'x' and zzz = 1", "zzz", "it has maker, price, spoiler"),
+    ],
+)
+def test_a_path_begins_at_a_property_or_the_class(predicate: str, under: str, help: str) -> None:
+    with pytest.raises(FaultyTemplate) as caught:
+        parse_template(f"(Car where {predicate})", PRICED)
+    found = caught.value.diagnostic
+    assert found.code == "template.property"
+    assert caught.value.source.text[found.span.start : found.span.end] == under
+    assert found.help == help
+
+
+def test_of_a_class_without_properties_nothing_is_known() -> None:
+    assert parse_template("(Owner where name = 'x')", CARS).fields[0].predicate == "name = 'x'"
+
+
 def test_a_key_names_a_class() -> None:
     assert parse_template("(Car, int) key Automobile", CARS).key == "Automobile"
 

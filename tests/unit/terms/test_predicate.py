@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-from nomospace.terms import INT_BITS_MAX, FaultyPredicate, Term, obj, t
+from nomospace.terms import INT_BITS_MAX, FaultyPredicate, Template, Term, a, obj, t
 from nomospace.terms.predicate import (
     PREDICATE_CHARS_MAX,
     PREDICATE_DEPTH_MAX,
@@ -201,3 +201,12 @@ def test_a_long_chain_is_not_deep() -> None:
     assert chain(2)
     assert not chain(1)
     assert compiled(" or ".join(f"= {i}" for i in range(400)), field=True)(399)
+
+
+def test_a_template_may_name_the_class_in_its_paths() -> None:
+    cheap = Template.of([a("Car", "Car.price.amount < 5000 and maker != 'Car.x'")])
+    assert cheap.matches((obj("Car", "c1", price=obj("Price", amount=4000), maker="Fiat"),))
+    assert not cheap.matches((obj("Car", "c1", price=obj("Price", amount=6000), maker="Fiat"),))
+    nested = Template.of([a("Car", "Car.Car.x = 1")])  # the second is a property
+    assert nested.matches((obj("Car", Car=obj("X", x=1)),))
+    assert Template.of([a("Car", "Car = 2")]).matches((obj("Car", Car=2),))
