@@ -88,7 +88,8 @@ def test_a_path_begins_at_a_property_or_the_class(predicate: str, under: str, he
 
 
 def test_of_a_class_without_properties_nothing_is_known() -> None:
-    assert parse_template("(Owner where name = 'x')", CARS).fields[0].predicate == "name = 'x'"
+    (field,) = parse_template("(Owner where name = 'x')", CARS).fields
+    assert field == ClassField("Owner", predicate="name = 'x'")
 
 
 def test_a_key_names_a_class() -> None:
