@@ -14,6 +14,7 @@ PAPER: Final = "tests/paper"
 CONTROL: Final = "control/membership.py"
 BAG_FILE: Final = "law/bag.py"
 BODY: Final = "law/emit/body.py"
+PLAIN: Final = "law/emit/plain.py"
 DISPATCH: Final = "law/emit/dispatch.py"
 TERMS: Final = "law/emit/terms.py"
 RUNTIME: Final = "law/runtime.py"
@@ -172,7 +173,7 @@ RULINGS: Final = (
     ),
     Mutant(
         "the newest term is sensed first",
-        BODY,
+        PLAIN,
         'walk = bucket if places else f"{bucket}.values()"',
         'walk = bucket if places else f"list(reversed({bucket}.values()))"',
         DIFFERENTIAL,
@@ -180,7 +181,7 @@ RULINGS: Final = (
     Mutant(
         "member costs nothing",
         BODY,
-        """            self._spend()
+        """            self.plain.spend()
             wanted = Ref(given[0]) if bound[0] else symbols[0]
 """,
         """            wanted = Ref(given[0]) if bound[0] else symbols[0]

@@ -48,7 +48,7 @@ from nomospace.law.prelude import (
 )
 from nomospace.law.tree import UNITS
 from nomospace.terms import TERM_BYTES_MAX, TERM_DEPTH_MAX, Compound, Term, oversize
-from nomospace.terms.values import weight
+from nomospace.terms.measure import weight
 
 HISTORY_MAX: Final = 256
 """How many of its last rulings a membership can explain from memory."""

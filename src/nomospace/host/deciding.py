@@ -23,7 +23,7 @@ from nomospace.control import Decision, Event, Membership, Ruling, Undecided
 from nomospace.errors import NomospaceError
 from nomospace.host.outstanding import Pending
 from nomospace.host.problems import Busy
-from nomospace.terms.values import weight
+from nomospace.terms.measure import weight
 
 if TYPE_CHECKING:
     from nomospace.host.ports import Home, HostPorts

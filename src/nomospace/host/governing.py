@@ -54,7 +54,7 @@ from nomospace.law import CompiledLaw, load
 from nomospace.law.parts import text_bytes
 from nomospace.protocols.spaces import Mailed
 from nomospace.terms import Compound, Term
-from nomospace.terms.values import weight
+from nomospace.terms.measure import weight
 
 if TYPE_CHECKING:
     from nomospace.host.ports import Home, HostPorts

@@ -21,35 +21,16 @@ from nomospace.host.calls import Arrive, Bundle, CarriedSpace, Open, Out, OutMan
 from nomospace.host.changes import AgentCame, AgentWent, Durable, Opened, TupleGone, TuplePut
 from nomospace.host.directory import Directory, News, Tie
 from nomospace.host.effects import EXPIRED, MOVED, WRITTEN, Packed
-from nomospace.host.problems import (
-    AgentExists,
-    NoSuchAgent,
-    NotAnAgent,
-    OtherLaw,
-    ReadOnly,
-)
-from nomospace.host.residents import (
-    SYSTEM,
-    Interface,
-    Level,
-    Resident,
-    record_of,
-    row_of,
-)
+from nomospace.host.problems import AgentExists, NoSuchAgent, NotAnAgent, OtherLaw, ReadOnly
+from nomospace.host.residents import SYSTEM, Interface, Level, Resident, record_of, row_of
 from nomospace.host.shares import CHECK_EVERY, LARGE, SAMPLED, TooManyRowsAtOnce, TooManyTuples
 from nomospace.host.shifting import Shift
 from nomospace.host.speaking import OtherOntology
-from nomospace.protocols.spaces import (
-    DirectoryChanged,
-    Handed,
-    Migrated,
-    Returned,
-    SharedSpace,
-)
+from nomospace.protocols.spaces import DirectoryChanged, Handed, Migrated, Returned, SharedSpace
 from nomospace.space import Record, Space
 from nomospace.terms import Term
+from nomospace.terms.measure import weight
 from nomospace.terms.templates import Template
-from nomospace.terms.values import weight
 
 if TYPE_CHECKING:
     from nomospace.host.ports import HostPorts

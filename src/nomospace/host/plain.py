@@ -20,7 +20,7 @@ from nomospace.host.effects import TAKEN, WRITTEN, Answer, Effect, Traced
 from nomospace.host.residents import Interface, Resident, row_of
 from nomospace.host.shares import CHECK_EVERY, LARGE
 from nomospace.space import Record, Space, SpaceFull, Unfinished
-from nomospace.terms.values import weight
+from nomospace.terms.measure import weight
 
 if TYPE_CHECKING:
     from nomospace.host.ports import HostPorts

@@ -22,7 +22,7 @@ from nomospace.host.changes import Durable, EventHeld, EventServed, Suspension
 from nomospace.host.effects import Halted
 from nomospace.host.problems import Suspended
 from nomospace.protocols.spaces import Key, ReactWatch, Watch
-from nomospace.terms.values import weight
+from nomospace.terms.measure import weight
 
 if TYPE_CHECKING:
     from nomospace.host.ports import Home, HostPorts

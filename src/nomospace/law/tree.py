@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from nomospace.terms import Source, Span, Term
-from nomospace.terms.syntax import Const, ListSyntax, Node, Struct, Variable
+from nomospace.terms.nodes import Const, ListSyntax, Node, Struct, Variable
 
 __all__ = [
     "EVENTS",

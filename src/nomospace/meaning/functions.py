@@ -21,8 +21,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final, NamedTuple
 
 from nomospace.errors import CallerError
+from nomospace.terms.freezing import freeze
 from nomospace.terms.objects import MISSING
-from nomospace.terms.values import INT_BITS_MAX, NotATerm, Term, TooLarge, freeze
+from nomospace.terms.values import INT_BITS_MAX, NotATerm, Term, TooLarge
 
 ARITY_MAX: Final = 16
 """The most inputs a function may have."""

@@ -36,7 +36,7 @@ from nomospace.space.records import Record, TupleId
 from nomospace.space.searching import FACT_UNITS, FIRST_UNITS_MAX, CorrelationTooDear, SetSearch
 from nomospace.terms import MISSING, Compound, is_object
 from nomospace.terms.budget import Slice
-from nomospace.terms.values import weight
+from nomospace.terms.measure import weight
 
 MATCHERS_MAX: Final = 256
 """Questions whose plans are kept ready while nobody waits with them."""

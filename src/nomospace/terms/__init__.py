@@ -6,7 +6,9 @@ True
 """
 
 from nomospace.terms.encoding import encode
+from nomospace.terms.freezing import freeze, t
 from nomospace.terms.match import deref, match, resolve, undo, unify
+from nomospace.terms.measure import check_size, is_ground, oversize, weight
 from nomospace.terms.objects import NotAnObject, Object, is_object, obj, property_of
 from nomospace.terms.order import compare, order_key, sort_terms
 from nomospace.terms.predicate import FaultyPredicate
@@ -41,13 +43,7 @@ from nomospace.terms.values import (
     Term,
     TooLarge,
     Var,
-    check_size,
-    freeze,
-    is_ground,
-    oversize,
     same,
-    t,
-    weight,
 )
 
 __all__ = [

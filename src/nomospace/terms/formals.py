@@ -20,10 +20,11 @@ from typing import Any, ClassVar, Final, NamedTuple
 
 from nomospace.errors import CallerError
 from nomospace.terms.dicts import dict_items
+from nomospace.terms.freezing import TYPE_FORMALS, freeze
 from nomospace.terms.objects import is_object
 from nomospace.terms.predicate import parse, without_class
 from nomospace.terms.text import show
-from nomospace.terms.values import FORMAL, OBJECT, TYPE_FORMALS, Compound, Term, Var, freeze
+from nomospace.terms.values import FORMAL, OBJECT, Compound, Term, Var
 
 ANY: Final = Compound(FORMAL, ("any",))
 """The formal that everything fits, `None` among it."""

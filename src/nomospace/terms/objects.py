@@ -20,8 +20,9 @@ import msgspec
 
 from nomospace.errors import CallerError
 from nomospace.terms.dicts import is_dict, thaw
+from nomospace.terms.freezing import freeze
 from nomospace.terms.text import show
-from nomospace.terms.values import OBJECT, Compound, Term, freeze
+from nomospace.terms.values import OBJECT, Compound, Term
 
 
 class _Missing:

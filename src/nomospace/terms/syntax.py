@@ -1,9 +1,8 @@
 """The text syntax that terms and laws share: tokens, operators, and a reader with spans.
 
 The reader is an operator-precedence (Pratt) parser with a stack of its own instead of recursion,
-so that a thousand levels of brackets cost memory and never Python's stack. It gives *nodes*:
-`Const`, `Variable`, `Struct` and `ListSyntax`, each with its span. `terms.text` makes values of
-them, `law.parse` makes laws.
+so that a thousand levels of brackets cost memory and never Python's stack. It gives nodes
+(`terms.nodes`). `terms.text` makes values of them, `law.parse` makes laws.
 
 Operators have the priorities of standard Prolog, with `<-` (as `=`) and `@` (tightest) added:
 
@@ -17,68 +16,15 @@ the errors of a text (up to `ERRORS_MAX`).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
+from nomospace.terms.nodes import Const, ListSyntax, Node, Struct, Variable, depth_of
 from nomospace.terms.source import Diagnostic, Source, Span
 from nomospace.terms.tokens import ERRORS_MAX, SyntaxFault, Token, fault, tokenize
 from nomospace.terms.values import FORMAL, OBJECT, PARTIAL, TERM_DEPTH_MAX, Atomic
 
 TEXT_BYTES_MAX: Final = 1_000_000
 """The longest text that is read."""
-
-
-class Const:
-    """A number, a string, `true`, `false`, `null` or bytes."""
-
-    __slots__ = ("span", "value")
-
-    def __init__(self, value: Atomic, span: Span) -> None:
-        self.value = value
-        self.span = span
-
-
-class Variable:
-    """A name that begins with a capital or `_`; `_` alone is a new variable each time."""
-
-    __slots__ = ("name", "span")
-
-    def __init__(self, name: str, span: Span) -> None:
-        self.name = name
-        self.span = span
-
-
-class Struct:
-    """`name(arg, …)`, or an operator with its operands."""
-
-    __slots__ = ("args", "depth", "name", "span")
-
-    def __init__(self, name: str, args: tuple[Node, ...], span: Span, depth: int = 0) -> None:
-        self.name = name
-        self.args = args
-        self.span = span
-        self.depth = depth or 1 + max(map(depth_of, args))
-
-
-class ListSyntax:
-    """`[item, …]` or `[item, … | tail]`."""
-
-    __slots__ = ("depth", "items", "span", "tail")
-
-    def __init__(self, items: tuple[Node, ...], tail: Node | None, span: Span) -> None:
-        self.items = items
-        self.tail = tail
-        self.span = span
-        self.depth = 1 + max(map(depth_of, items), default=0)
-        if tail is not None:
-            self.depth = max(self.depth, depth_of(tail))
-
-
-Node: TypeAlias = Const | Variable | Struct | ListSyntax
-
-
-def depth_of(node: Node) -> int:
-    """How many levels a node has."""
-    return node.depth if isinstance(node, Struct | ListSyntax) else 1
 
 
 class Infix(NamedTuple):

@@ -14,9 +14,12 @@ from typing import Any, ClassVar, Final
 
 from nomospace.errors import CallerError
 from nomospace.terms.dicts import dict_items
+from nomospace.terms.freezing import freeze
+from nomospace.terms.measure import check_size, weight
+from nomospace.terms.nodes import Const, ListSyntax, Node
+from nomospace.terms.nodes import Variable as VariableNode
 from nomospace.terms.source import Faulty, Source
-from nomospace.terms.syntax import INFIX, PREFIX, SPELT_VALUES, Const, ListSyntax, Node, Reader
-from nomospace.terms.syntax import Variable as VariableNode
+from nomospace.terms.syntax import INFIX, PREFIX, SPELT_VALUES, Reader
 from nomospace.terms.values import (
     OBJECT,
     PARTIAL,
@@ -26,9 +29,6 @@ from nomospace.terms.values import (
     Term,
     TooLarge,
     Var,
-    check_size,
-    freeze,
-    weight,
 )
 
 __all__ = [

@@ -30,13 +30,16 @@ from difflib import get_close_matches
 from typing import Final
 
 from nomospace.terms.formals import ANY, KINDS, BadFormal, a, between, is_formal, same, where
+from nomospace.terms.freezing import TYPE_FORMALS
 from nomospace.terms.match import resolve
+from nomospace.terms.measure import check_size
+from nomospace.terms.nodes import ListSyntax, Node, Struct, Variable
 from nomospace.terms.predicate import FaultyPredicate
 from nomospace.terms.source import Diagnostic, Faulty, Source, Span
-from nomospace.terms.syntax import ListSyntax, Node, Reader, Struct, Variable
+from nomospace.terms.syntax import Reader
 from nomospace.terms.text import from_node, show
 from nomospace.terms.tokens import SyntaxFault, fault, tokenize
-from nomospace.terms.values import FORMAL, TYPE_FORMALS, Compound, Term, Var, check_size
+from nomospace.terms.values import FORMAL, Compound, Term, Var
 
 _QUOTED: Final = r"""'(?:[^'\\\n]|\\.|'')*'|"(?:[^"\\\n]|\\.|"")*\""""
 _NUMBER: Final = r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"

@@ -37,7 +37,8 @@ from nomospace.calls.requests import (
 )
 from nomospace.errors import CallerError, LimitReached, NomospaceError
 from nomospace.terms import ANY, Source, encode
-from nomospace.terms.templates import Template, check_tuple
+from nomospace.terms.templates import Template
+from nomospace.terms.tuples import check_tuple
 from nomospace.wire.call_slots import SHAPES
 from nomospace.wire.forms import (
     WireAdopt,

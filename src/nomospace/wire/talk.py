@@ -59,7 +59,8 @@ from nomospace.calls.requests import (
 )
 from nomospace.errors import NomospaceError
 from nomospace.terms import Term, encode
-from nomospace.terms.templates import Template, check_tuple
+from nomospace.terms.templates import Template
+from nomospace.terms.tuples import check_tuple
 from nomospace.wire.admin import Question, read_question
 from nomospace.wire.call_slots import SHAPES
 from nomospace.wire.calls import (

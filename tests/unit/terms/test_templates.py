@@ -42,7 +42,8 @@ from nomospace.terms import (
 from nomospace.terms.budget import WATCH_UNITS_MAX
 from nomospace.terms.features import EAGER_ARGS_MAX
 from nomospace.terms.hints import FEATURES_PER_FIELD_MAX
-from nomospace.terms.templates import PATTERN_DEPTH_MAX, PROPERTIES_MAX, TemplateTooDear
+from nomospace.terms.templates import PATTERN_DEPTH_MAX
+from nomospace.terms.tuples import PROPERTIES_MAX, TemplateTooDear
 from tests.unit.terms.strategies import deep
 
 SAMPLES: tuple[Term, ...] = (

@@ -22,6 +22,7 @@ from nomospace.terms import (
     compare,
     encode,
     freeze,
+    freezing,
     is_ground,
     match,
     oversize,
@@ -29,9 +30,9 @@ from nomospace.terms import (
     show,
     sort_terms,
     t,
-    values,
     weight,
 )
+from nomospace.terms.measure import measure
 from tests.unit.terms.strategies import TERMS, deep
 
 ONES: tuple[Term, ...] = (1, 1.0, True)
@@ -134,7 +135,7 @@ def test_the_limits_themselves_are_allowed() -> None:
 def test_a_list_of_shared_lists_is_refused_before_it_is_written_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(values, "TERM_BYTES_MAX", 10_000)
+    monkeypatch.setattr(freezing, "TERM_BYTES_MAX", 10_000)
     value: list[Any] = []
     for _ in range(60):
         value = [value, value]
@@ -183,7 +184,7 @@ def test_what_a_term_knows_of_itself_is_what_a_walk_finds(value: Term) -> None:
         for _ in range(2):  # found out, then remembered
             assert is_ground(term) == ground
             if isinstance(term, Compound | tuple):
-                assert values.measure(term) >> 1 & 2_047 == depth
+                assert measure(term) >> 1 & 2_047 == depth
             assert not ground or weight(term) == len(encode(term))
 
 

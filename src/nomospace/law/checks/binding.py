@@ -5,18 +5,17 @@ learnt inside `not`, a condition's opposite known in its else part. Helper predi
 once for each *pattern* they are called with (which arguments are ground, free or maybe, and
 whether the event has a message), until nothing new is learnt.
 
-A finding is an error only when it is certain on every path, under every pattern, that reaches
-the place. A mixture is a warning. Operations take the values of the moment their rule has
-succeeded, so a variable of a `do` may get its value after it.
+What is found is put in words by `checks.findings`. Operations take the values of the moment
+their rule has succeeded, so a variable of a `do` may get its value after it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from nomospace.law.checks import guards
+from nomospace.law.checks.findings import Log, WalkFindings, tell
 from nomospace.law.checks.known import (
     FREE,
     GROUND,
@@ -85,17 +84,6 @@ class CallSummary(NamedTuple):
     owed: frozenset[int]
 
 
-@dataclass(slots=True)
-class WalkFindings:
-    """What the walks found at one place: the least and the most of it, and the words for it."""
-
-    least: int
-    most: int
-    span: Span
-    words: tuple[Any, ...]
-
-
-Log: TypeAlias = dict[tuple[int, str], WalkFindings]
 Unit: TypeAlias = "int | Pattern"
 """What is walked at once: a rule, by its place, or a helper under a pattern."""
 
@@ -108,81 +96,7 @@ def check(report: CheckReport) -> None:
     except TooMuchToFollow:
         # What was found in rules that are done is so; about the rest nothing is said.
         walker.logs = {unit: walker.logs[unit] for unit in range(walker.done)}
-    _tell(report, walker.logs.values())
-
-
-def _tell(report: CheckReport, logs: Iterable[Log]) -> None:
-    places: dict[tuple[int, str], WalkFindings] = {}
-    for log in logs:
-        for place, seen in log.items():
-            known = places.get(place)
-            if known is None:
-                places[place] = seen
-                continue
-            if seen.most > known.most:
-                known.words = seen.words
-            known.least = min(known.least, seen.least)
-            known.most = max(known.most, seen.most)
-    for (_, kind), seen in places.items():
-        if seen.most:
-            _REPORTERS[kind](report, seen)
-
-
-def _tell_need(report: CheckReport, seen: WalkFindings) -> None:
-    name, blamed, where = seen.words
-    certain = seen.least == FREE.value
-    has = "has no value" if certain else "may have no value"
-    if blamed not in (name, "_"):
-        message = f"{name} holds {blamed}, which {has} {where}"
-    else:
-        message = f"{name} {has} {where}"
-    if certain and name in ("Msg", "Peer"):
-        help = f"{name} is there only on sent, arrived and submitted"
-    elif certain:
-        help = f"give {blamed} a value first: in the head, by term({blamed})@CS or with ="
-    else:
-        help = f"see that {blamed} gets a value on every way that leads here"
-    report.add("unbound-variable" if certain else "possibly-unbound", message, seen.span, help)
-
-
-def _tell_guard(report: CheckReport, seen: WalkFindings) -> None:
-    if seen.least < FREE.value:
-        return
-    shown, other, span = seen.words
-    if other is None:
-        report.add(
-            "contradictory-guards",
-            f"{shown} never holds",
-            seen.span,
-            "what comes after it is never reached; remove it or mend the condition",
-        )
-        return
-    report.add(
-        "contradictory-guards",
-        f"{shown} never holds together with {other}",
-        seen.span,
-        "what comes after it is never reached; mend one of the two",
-        ((f"{other} stands here", span),),
-    )
-
-
-def _tell_same(report: CheckReport, seen: WalkFindings) -> None:
-    if seen.least < FREE.value:
-        return
-    shown, name, outcome = seen.words
-    report.add(
-        "unbound-comparison",
-        f"{name} has no value here, so {shown} {outcome} holds",
-        seen.span,
-        f"give {name} a value first, or is it a slip for another variable?",
-    )
-
-
-_REPORTERS: Final[dict[str, Callable[[CheckReport, WalkFindings], None]]] = {
-    "need": _tell_need,
-    "guard": _tell_guard,
-    "same": _tell_same,
-}
+    tell(report, walker.logs.values())
 
 
 class _Walker:

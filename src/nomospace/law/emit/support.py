@@ -6,15 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from nomospace.law.arithmetic import arith1, arith2, calculate, seconds
-from nomospace.law.budget import (
-    COPIED_A_UNIT,
-    Stop,
-    Units,
-    ending,
-    same_for,
-    spend,
-    used_up,
-)
+from nomospace.law.budget import COPIED_A_UNIT, Stop, Units, ending, same_for, spend, used_up
 from nomospace.law.holes import LIST, PARTIAL, OpenTerm, unifier
 from nomospace.law.prelude import NESTED_MAX, OPERATIONS_MAX, UNITS_MAX
 from nomospace.law.runtime import (

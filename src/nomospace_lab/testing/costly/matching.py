@@ -24,9 +24,9 @@ from nomospace.space.searching import CANDIDATE_UNITS, SetSearch, Unfinished
 from nomospace.terms import Compound, Term, obj
 from nomospace.terms.budget import Budget, Slice
 from nomospace.terms.formals import ANY, a, between, same, where
+from nomospace.terms.freezing import TYPE_FORMALS
 from nomospace.terms.predicate import PREDICATE_CHARS_MAX, FaultyPredicate, parse, priced
 from nomospace.terms.templates import WIDTH_MAX, Template, freeze_tuple
-from nomospace.terms.values import TYPE_FORMALS
 from nomospace_lab.testing.costly import CostlyCase, Spent, case
 from nomospace_lab.testing.generate.shapes import doubled
 

@@ -1,0 +1,244 @@
+"""The machine under the interpreter: goals to do, choices to come back to, a trail to undo.
+
+`law.steps` has what each goal does with it, `law.interpret` runs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Final, Literal, TypeAlias
+
+from nomospace.law.bag import Bag
+from nomospace.law.budget import COPIED_A_UNIT, Stop, Units, spend
+from nomospace.law.holes import (
+    OPEN_PARTS_FREE,
+    OPEN_PARTS_MAX,
+    OpenTerm,
+    build,
+    is_bound,
+    open_size,
+    resolve,
+    unify,
+)
+from nomospace.law.prices import node_weight
+from nomospace.law.tree import (
+    Conj,
+    Disj,
+    FindAll,
+    Goal,
+    If,
+    LawTree,
+    ListSyntax,
+    Node,
+    Not,
+    Rule,
+    Struct,
+    Toll,
+    Variable,
+    goals_in,
+)
+from nomospace.terms import Span, Term, Var, undo
+
+Env: TypeAlias = dict[str, Any]
+"""Variables of one clause by name: a `Var`, or a term for `Self`, `Msg` and `Peer`."""
+
+
+class StepResult(Enum):
+    """What a step gives when it has no work to go on with."""
+
+    FAILED = 0
+
+
+FAILED: Final = StepResult.FAILED
+NESTED: Final = "#nested"
+"""How deep the call of a clause is nested, kept with its variables."""
+
+
+@dataclass(slots=True)
+class CommitStep:
+    """Stands after a condition: throw away the choices made since, then go on."""
+
+    height: int
+
+
+@dataclass(slots=True)
+class CollectStep:
+    """Stands after the goal of a findall: keep a copy of the template, then ask for more."""
+
+    template: Node
+    found: list[Term]
+
+
+@dataclass(slots=True)
+class BindStep:
+    """Make a pattern equal to a value."""
+
+    pattern: Node
+    value: Term
+
+
+UNPAID: Final = 10**15
+"""More units than anything takes that costs nothing."""
+Work: TypeAlias = "tuple[Any, Env, Work] | None"
+"""A linked list of goals to do, each with the variables it is about."""
+
+
+@dataclass(slots=True)
+class ChoicePoint:
+    """A point to come back to: each `next` binds and gives the work to go on with."""
+
+    alternatives: Iterator[Work]
+    trail: int
+    operations: int
+    path: int
+
+
+@dataclass(slots=True)
+class Trace:
+    """The story of one rule: the goals on the way to success, or the furthest goal tried.
+
+    The furthest is one of the rule's own goals: what goes on inside a negation, a findall or a
+    helper is that goal's business. `visible` has the ids of these goals. `tried` has the place of
+    every goal that was tried, for coverage.
+    """
+
+    rule: Rule
+    held: list[tuple[Goal, Env]] = field(default_factory=list)
+    furthest: Goal | None = None
+    furthest_env: Env = field(default_factory=dict)
+    matched: bool = False
+    tried: set[Span] = field(default_factory=set)
+    visible: set[int] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.visible = {id(goal) for goal in goals_in(self.rule.body)}
+        for goal in goals_in(self.rule.body):
+            if isinstance(goal, Not | FindAll):
+                self.visible -= {id(inner) for inner in goals_in(goal.goal)}
+
+
+class Machine:
+    """One rule on one event."""
+
+    def __init__(
+        self,
+        law: LawTree,
+        hash: str,
+        call_prices: dict[tuple[str, int], int],
+        state: Bag,
+        obligations: Bag,
+        now: int,
+        units: Units,
+        specials: Env,
+        trace: Trace | None,
+    ) -> None:
+        self.law = law
+        self.hash = hash
+        self.call_prices = call_prices
+        self.state = state
+        self.obligations = obligations
+        self.now = now
+        self.units = units
+        self.specials = specials
+        self.trace = trace
+        self.trail: list[Var] = []
+        self.choices: list[ChoicePoint] = []
+        self.operations: list[Term] = []
+        self.path: list[tuple[Goal, Env]] = []
+
+    def note(self, goal: Any, env: Env) -> None:
+        """Keep for the story that a goal is tried."""
+        if goal.__class__ in (Conj, Disj, If, Toll, CommitStep, CollectStep, BindStep):
+            return
+        self.path.append((goal, env))
+        assert self.trace is not None
+        self.trace.tried.add(goal.span)
+        if id(goal) not in self.trace.visible:
+            return
+        furthest = self.trace.furthest
+        if furthest is None or goal.span.start >= furthest.span.start:
+            self.trace.furthest = goal
+            self.trace.furthest_env = {k: resolve(v) for k, v in env.items()}
+
+    def backtrack(self) -> Work | Literal[StepResult.FAILED]:
+        """Go back to the last choice that has another way, and give its work."""
+        while self.choices:
+            choice = self.choices[-1]
+            undo(self.trail, choice.trail)
+            del self.operations[choice.operations :]
+            del self.path[choice.path :]
+            try:
+                return next(choice.alternatives)
+            except StopIteration:
+                self.choices.pop()
+        return FAILED
+
+    def choose(self, alternatives: Iterator[Work]) -> None:
+        """Leave a point to come back to."""
+        self.choices.append(
+            ChoicePoint(alternatives, len(self.trail), len(self.operations), len(self.path))
+        )
+
+    def attempt(self, a: Term, b: Term) -> bool:
+        """Unify; on failure leave nothing bound."""
+        mark = len(self.trail)
+        if unify(a, b, self.trail, self.units):
+            return True
+        undo(self.trail, mark)
+        return False
+
+    def attempt_all(
+        self, pairs_a: Sequence[object], pairs_b: Sequence[Term], units: Units | None = None
+    ) -> bool:
+        """Unify pair by pair; on failure leave nothing bound."""
+        mark = len(self.trail)
+        for a, b in zip(pairs_a, pairs_b, strict=True):
+            if not unify(a, b, self.trail, units or self.units):
+                undo(self.trail, mark)
+                return False
+        return True
+
+    def build(self, node: Node, env: Env) -> Any:
+        """The value of a node in this clause. `[H|T]` costs one unit per 100 items of T.
+
+        What a value with holes has besides the parts that the text writes costs too.
+        """
+        if isinstance(node, ListSyntax | Struct):
+            cost = list_cost(node, env)
+            if cost:
+                spend(self.units, cost)
+        value = build(node, env)
+        if value.__class__ is OpenTerm:
+            most = node_weight(node) + OPEN_PARTS_MAX
+            size = open_size(value, most)
+            if size > most:
+                raise Stop("tooLarge")
+            more = OPEN_PARTS_MAX - most + size
+            if more > OPEN_PARTS_FREE:
+                spend(self.units, more // OPEN_PARTS_FREE)
+        return value
+
+
+def list_cost(node: Node, env: Env) -> int:
+    """Units for making the lists that a node writes out with a tail: `[H|T]` copies T."""
+    cost = 0
+    pending: list[Node] = [node]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, Struct):
+            pending.extend(item.args)
+        elif isinstance(item, ListSyntax):
+            pending.extend(item.items)
+            if isinstance(item.tail, Variable) and item.tail.name in env:
+                tail = resolve(env[item.tail.name])
+                if tail.__class__ is tuple:
+                    cost += len(tail) // COPIED_A_UNIT
+                elif is_bound(tail):
+                    raise Stop("typeError")  # a list ends in a list
+            elif isinstance(item.tail, Variable):
+                continue
+            elif item.tail is not None:
+                pending.append(item.tail)
+    return cost
