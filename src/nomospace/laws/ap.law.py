@@ -131,7 +131,7 @@ def mediators_notify(cs):
 
 @law.arrived(notify(A), sender=M)
 def receive_an_alarm(cs, K, S):
-    """A careless mediator does no harm. A layman's alarm lays a duty on an inspector, once."""
+    """A mediator may bring it to anyone. A layman's alarm lays a duty on an inspector, once."""
     unify(A, alarm(kind(K), time(_), informer(_), status(S), text(_)))
     if S != expert or K == metaAlarm:
         require(cs.has(expert(K)))
