@@ -57,7 +57,7 @@ class Live:
     @property
     def is_cut(self) -> bool:
         """Whether the plan would have more networks than a live space makes: it says so."""
-        return self.space.complete(self.ask) < self.case.question.max_set
+        return self.space.sets.complete(self.ask) < self.case.question.max_set
 
     def put(self, count: int, fact: Fact) -> list[Any]:
         record = Record(fact.fields, "t", count, "t", "t")
@@ -116,12 +116,12 @@ def test_what_a_space_answers_is_what_the_oracle_says(made: Case, template: Temp
         assert single is None
         if not correlates:
             continue
-        found = live.space.gather(live.ask, now=0)
+        found = live.space.sets.gather(live.ask, now=0)
         assert (found and ids_of(found.ids)) == (expected and expected.tuples)
         if found is not None and expected is not None:
             assert found.fields == expected.fields
         sets = [one for one in live.oracle().answers() if one.kind == "correlation"]
-        everything = live.space.gather_all(live.ask, now=0)
+        everything = live.space.sets.gather_all(live.ask, now=0)
         assert [ids_of(one.ids) for one in everything] == [one.tuples for one in sets]
 
 

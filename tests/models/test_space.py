@@ -41,7 +41,7 @@ from tests.models.plain_space import PlainSpace, Thing, Told, Watch
 
 FIRINGS = 25
 SMALL = {
-    "engine.FIRINGS_MAX": FIRINGS,
+    "steps.FIRINGS_MAX": FIRINGS,
     "searching.VAIN_MAX": 1,
     "composites.RUN_MAX": 3,
     "shelves.COMPOSITES_MAX": 6,
@@ -320,7 +320,7 @@ class Pair:
             self.space.rearm(waiter.id)
             waiter.on = True
         elif roll < 0.75:
-            self.space.hush(waiter.id)
+            self.space.disarm(waiter.id)
             waiter.on = False
         else:
             assert self.space.cancel(waiter.id) is True

@@ -15,6 +15,8 @@ LAWS_HERE: Final = "tests/unit/host/test_governing.py"
 MESSAGES: Final = Worlds("messages", 30)
 
 ENGINE: Final = "space/engine.py"
+STEPS: Final = "space/steps.py"
+WAITING: Final = "space/waiting.py"
 SEEN: Final = "space/seen.py"
 ENGAGEMENT: Final = "protocols/engagement.py"
 LINKS: Final = "protocols/links.py"
@@ -34,21 +36,21 @@ SPACES: Final = (
     # -- the engine of a space -------------------------------------------------------------
     Mutant(
         "a tuple that was taken is there for the next taker too",
-        ENGINE,
-        """            self._dismiss(taker)
-            self.remove(record)
+        STEPS,
+        """            waiters.dismiss(taker)
+            self._store.remove(record)
 """,
-        """            self._dismiss(taker)
+        """            waiters.dismiss(taker)
 """,
         FEDERATION,
     ),
     Mutant(
         "a lease that lapses loses its tuple",
         ENGINE,
-        """            self._told.append(Lapsed(lease.record, lease.taker))
+        """            self._steps.note(Lapsed(lease.record, lease.taker))
             self._bring_back(lease, now)
 """,
-        """            self._told.append(Lapsed(lease.record, lease.taker))
+        """            self._steps.note(Lapsed(lease.record, lease.taker))
 """,
         FEDERATION,
     ),
@@ -56,18 +58,17 @@ SPACES: Final = (
         "a tuple that comes back from a lease wakes nobody",
         ENGINE,
         """            record.order = -record.order
-            self._insert(record)
+            self._store.add(record)
+            self._steps.show(record)
 """,
         """            record.order = -record.order
             self._store.add(record)
-            if record.expires:
-                self._expiries.add(record.order, record)
 """,
         FEDERATION,
     ),
     Mutant(
         "a reaction forgets what it has met",
-        ENGINE,
+        STEPS,
         """        else:
             reaction.seen.add(record.id)
         if reaction.listener is None:
@@ -79,14 +80,11 @@ SPACES: Final = (
     Mutant(
         "a reaction does not look at what is there",
         ENGINE,
-        """        if reaction.enabled:
-            self._reacting.add(reaction)
-            self._agenda.append((reaction, self._inside))
-        return self._step(now)
+        """        self._reactions.add(reaction)
+        if reaction.enabled:
+            self._steps.meet(reaction)
 """,
-        """        if reaction.enabled:
-            self._reacting.add(reaction)
-        return self._step(now)
+        """        self._reactions.add(reaction)
 """,
         FEDERATION,
     ),
@@ -109,23 +107,23 @@ SPACES: Final = (
     # overlap has the better right, and few seeds bring the others about. A model of one space does.
     Mutant(
         "the newest waiter is served first",
-        ENGINE,
+        STEPS,
         "next((one for one in takes if self._suits(one, record)), None)\n",
         "([None] + [one for one in takes if self._suits(one, record)])[-1]\n",
         MODEL,
     ),
     Mutant(
         "of those who wait to read only the first is served",
-        ENGINE,
-        "[one for one in self._reads.of(record) if self._suits(one, record)]:\n",
-        "[one for one in self._reads.of(record) if self._suits(one, record)][:1]:\n",
+        STEPS,
+        "[one for one in waiters.reads.of(record) if self._suits(one, record)]:\n",
+        "[one for one in waiters.reads.of(record) if self._suits(one, record)][:1]:\n",
         MODEL,
     ),
     Mutant(
         "a tuple that changes hands is shown to nobody",
         ENGINE,
         """        self._store.move(record, cur)
-        self._show(record)
+        self._steps.show(record)
 """,
         """        self._store.move(record, cur)
 """,
@@ -133,7 +131,7 @@ SPACES: Final = (
     ),
     Mutant(
         "waiters are served before reactions have run",
-        ENGINE,
+        STEPS,
         """            self._run_reactions(now)
             self._serve(now)
 """,
@@ -144,13 +142,9 @@ SPACES: Final = (
     ),
     Mutant(
         "a watch for another host that was put to sleep never wakes",
-        ENGINE,
-        """        waiter = self._waiter(ticket)
-        if not waiter.awake:
-""",
-        """        waiter = self._waiter(ticket)
-        if not waiter.awake and waiter.how != OFFER:
-""",
+        WAITING,
+        "        if not waiter.armed:\n",
+        "        if not waiter.armed and waiter.how != OFFER:\n",
         MODEL,
     ),
     # -- engagement ------------------------------------------------------------------------

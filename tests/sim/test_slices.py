@@ -18,7 +18,7 @@ def test_searches_that_are_cut_again_and_again(
 ) -> None:
     monkeypatch.setattr("nomospace.terms.budget.SLICE_UNITS", 12)
     monkeypatch.setattr("nomospace.space.searching.VAIN_MAX", 1)
-    monkeypatch.setattr("nomospace.space.engine.STEP_UNITS", 6)
+    monkeypatch.setattr("nomospace.space.steps.STEP_UNITS", 6)
     apps.load()
     _, outcome = play(find(workload), seed)
     assert [one for one in outcome.verdicts if one.answer != "yes"] == []

@@ -106,7 +106,7 @@ class Claiming:
         seeking = self._host.seeking
         one.claim = (self._host.name, id)
         if self._host.name in one.sites:
-            seeking.waiting_space(one).hush(one.number)
+            seeking.waiting_space(one).disarm(one.number)
 
     def resume_wait(self, one: Op) -> None:
         """Nothing came of what an operation was busy with: it waits on, if it is not over."""
@@ -121,7 +121,7 @@ class Claiming:
         if one.offers:
             one.claim = peer, id = one.offers.popleft()
             if here:
-                seeking.waiting_space(one).hush(one.number)
+                seeking.waiting_space(one).disarm(one.number)
             host.group.tell(peer, Claim(seeking.key(one), id))
             return
         if one.seek.sets is not None:

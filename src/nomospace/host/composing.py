@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from nomospace.meaning.ontology import Ontology
 from nomospace.space import Gathering, Record, SetQuestion, SetSearch, Slice
-from nomospace.space.searching import FIRST_UNITS_MAX
+from nomospace.space.search import FIRST_UNITS_MAX
 
 
 def apart(rows: Sequence[Record], sizes: Sequence[int]) -> tuple[list[Record], list[list[Record]]]:

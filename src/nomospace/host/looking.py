@@ -1,6 +1,6 @@
 """Searches that take longer than a slice: parked here, and gone on with in turns.
 
-A search that has used up its slice gives its host back (`space.searching`). It is parked, and the
+A search that has used up its slice gives its host back (`space.search`). It is parked, and the
 host wants to hear the time at once (`next_deadline`); whoever drives it serves others before. Each
 tick is one slice. Those who have searches parked have it in turns, and so have the searches of one,
 so nobody's searches wait for all of another's.
@@ -25,7 +25,7 @@ from nomospace.errors import LimitReached, NomospaceError
 from nomospace.host.operations import NO_SEARCH, Look
 from nomospace.host.problems import Busy
 from nomospace.space import Fired, Gathered, Reaction, Slice, Space, Unfinished, Woken
-from nomospace.space.searching import SEARCH_UNITS_MAX
+from nomospace.space.search import SEARCH_UNITS_MAX
 
 if TYPE_CHECKING:
     from nomospace.host.ports import HostPorts
@@ -178,8 +178,8 @@ class Looking:
                 del self._unruled[space]
             if isinstance(outcome, Fired):
                 self._host.reached(name, space, outcome)
-            elif space.is_awake(outcome.ticket):  # else it is over, or has something under way
-                space.hush(outcome.ticket)
+            elif space.is_armed(outcome.ticket):  # else it is over, or has something under way
+                space.disarm(outcome.ticket)
                 self._host.reached(name, space, outcome)
             if not unruled:
                 return False

@@ -60,7 +60,7 @@ class Look:
     def go_on(self, now: int, slice: Slice) -> list[Any]:
         """One slice more: tuples, or sets of them."""
         if isinstance(self.search, SetSearch):
-            return self.space.go_on_sets(self.search, now=now, slice=slice)
+            return self.space.sets.go_on(self.search, now=now, slice=slice)
         return self.space.go_on(self.search, now=now, slice=slice)
 
 

@@ -182,10 +182,10 @@ class Seeking:
         ):
             return []
         if seek.how in BULK:
-            every = space.gather_all(ask_of(seek), now=now, slice=slice)
+            every = space.sets.gather_all(ask_of(seek), now=now, slice=slice)
             self._note_cut(seek, space)
             return every
-        found = space.gather(ask_of(seek), now=now, slice=slice)
+        found = space.sets.gather(ask_of(seek), now=now, slice=slice)
         if found is None:
             self._note_cut(seek, space)
         return [] if found is None else [found]
@@ -321,7 +321,7 @@ class Seeking:
     def _note_cut(self, seek: Seek, space: Space) -> None:
         """Let an operator know of a question whose larger sets are not looked for."""
         assert seek.sets is not None
-        complete = space.complete(ask_of(seek))
+        complete = space.sets.complete(ask_of(seek))
         if complete < seek.sets.max_set:
             self._host.note(
                 "sets-cut", space=seek.space, template=repr(seek.template), complete=complete
@@ -517,7 +517,7 @@ class Seeking:
                 ask = None if seek.sets is None else ask_of(seek)
                 space.wait(one.number, seek.template, self._kind(one), at=at, dest=dest, ask=ask)
                 if one.claim is not None:
-                    space.hush(one.number)
+                    space.disarm(one.number)
             elif host.group.has_room(site):
                 one.sites[site] = None
                 host.group.tell(

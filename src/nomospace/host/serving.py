@@ -30,7 +30,7 @@ from nomospace.protocols.spaces import (
 from nomospace.protocols.transfers import Transfer
 from nomospace.space import OFFER, Record, Search, Slice, Space, Unfinished
 from nomospace.space import SetQuestion as SetsAsk
-from nomospace.space.searching import FIRST_UNITS_MAX, CorrelationTooDear
+from nomospace.space.search import FIRST_UNITS_MAX, CorrelationTooDear
 from nomospace.terms import Term
 from nomospace.terms.templates import Template
 
@@ -90,7 +90,7 @@ class Serving:
     def look_again(self, law: str) -> None:
         """A law rules again: offer what it may have kept while it was suspended."""
         for ticket, watched in list(self._watched.items()):
-            if watched.watch.law == law and watched.level.space.is_awake(ticket):
+            if watched.watch.law == law and watched.level.space.is_armed(ticket):
                 self._look(ticket, watched)
 
     def _look(self, ticket: tuple[str, Key], watched: Watched, but: Id | None = None) -> None:
@@ -121,8 +121,8 @@ class Serving:
     ) -> None:
         """A search for a watch has come to its end; it may have been told of another meanwhile."""
         watched.look = None
-        if records and records[0].id != but and watched.level.space.is_awake(ticket):
-            watched.level.space.hush(ticket)
+        if records and records[0].id != but and watched.level.space.is_armed(ticket):
+            watched.level.space.disarm(ticket)
             self._offer(ticket[0], watched, records[0])
 
     def overran(self, ticket: tuple[str, Key], error: NomospaceError) -> None:
@@ -282,9 +282,9 @@ class Serving:
         try:
             if body.all:
                 look = ask.correlate == "always" or not singles
-                found = space.gather_all(ask, now=now, slice=slice) if look else []
+                found = space.sets.gather_all(ask, now=now, slice=slice) if look else []
             else:
-                one = None if singles else space.gather(ask, now=now, slice=slice)
+                one = None if singles else space.sets.gather(ask, now=now, slice=slice)
                 found = [] if one is None else [one]
         except Unfinished:
             raise CorrelationTooDear(limit=FIRST_UNITS_MAX) from None

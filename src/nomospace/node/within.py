@@ -26,7 +26,7 @@ from nomospace.node.viewed import (
 )
 from nomospace.space import Slice, Unfinished
 from nomospace.space.asking import SetQuestion
-from nomospace.space.searching import CorrelationTooDear
+from nomospace.space.search import CorrelationTooDear
 from nomospace.store.journal import TupleRecord, decode_record
 from nomospace.terms import show
 from nomospace.terms.templates import Template
@@ -227,7 +227,7 @@ def _sets(space: Space, asked: Template, now: int) -> tuple[SetView, ...]:
         return ()
     try:
         question, slice = SetQuestion(asked, max_set=SET_SIZE_MAX), Slice(SETS_UNITS_MAX)
-        found = space.gather_all(question, now=now, slice=slice)
+        found = space.sets.gather_all(question, now=now, slice=slice)
     except Unfinished:
         raise CorrelationTooDear(limit=SETS_UNITS_MAX) from None
     return tuple(

@@ -12,13 +12,7 @@ A pure core by direct calls: a host puts, finds and removes, and is told what th
 """
 
 from nomospace.space.asking import Gathering, SetQuestion
-from nomospace.space.engine import (
-    FIRINGS_MAX,
-    IdTaken,
-    NotInSpace,
-    Space,
-    SpaceFull,
-)
+from nomospace.space.engine import IdTaken, Space, SpaceFull
 from nomospace.space.leases import Lease
 from nomospace.space.outcomes import (
     DeadLetter,
@@ -35,9 +29,11 @@ from nomospace.space.outcomes import (
 )
 from nomospace.space.reactions import ONCE, ONCE_PER_TUPLE, Mode, Reaction
 from nomospace.space.records import Record, TupleId
-from nomospace.space.searching import Search, SearchTooLong, SetSearch, Unfinished
+from nomospace.space.search import Search, SearchTooLong, SetSearch, Unfinished
 from nomospace.space.seen import SeenIds
-from nomospace.space.store import Looker, TupleTwice
+from nomospace.space.sets import SetSearches
+from nomospace.space.steps import FIRINGS_MAX
+from nomospace.space.store import Looker, NotInSpace, TupleTwice
 from nomospace.space.watchers import OFFER, READ, TAKE
 from nomospace.terms.budget import Slice
 
@@ -71,6 +67,7 @@ __all__ = [
     "SeenIds",
     "SetQuestion",
     "SetSearch",
+    "SetSearches",
     "Slice",
     "Space",
     "SpaceFull",

@@ -33,7 +33,7 @@ from nomospace.meaning.question import ClassField, Question
 from nomospace.space.alike import Alike, BoundedMatcher, without_ids
 from nomospace.space.asking import Gathering, Name, SetQuestion
 from nomospace.space.records import Record, TupleId
-from nomospace.space.searching import FACT_UNITS, FIRST_UNITS_MAX, CorrelationTooDear, SetSearch
+from nomospace.space.search import FACT_UNITS, FIRST_UNITS_MAX, CorrelationTooDear, SetSearch
 from nomospace.terms import MISSING, Compound, is_object
 from nomospace.terms.budget import Slice
 from nomospace.terms.measure import weight

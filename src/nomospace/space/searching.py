@@ -1,25 +1,19 @@
-"""Searches that may be long: paid for as they go, and cut where they use up their slice.
+"""How a space is searched: the candidates for a template, tested and paid for.
 
-A search looks at tuples in the order in which they came. When the slice that it was given is used
-up it stops (`Unfinished`) and can be gone on with later, behind the last tuple that it looked at.
-Meanwhile the space may change. Tuples that go are not met; those that come are still ahead; and one
-that shows up behind (it came back from a lease, or another agent holds it now) is noted in `missed`
-and looked at before all else. So what a search finds at last is what it would find if it were made
-as a whole in its last step.
+Most searches look at a few tuples and end. One that takes longer than its slice is cut, kept, and
+gone on with (`search`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from itertools import chain, dropwhile, islice
 from sys import maxsize
-from typing import ClassVar, Final, TypeAlias
+from typing import Final, TypeAlias
 
-from nomospace.errors import LimitReached
-from nomospace.space.asking import Gathering, SetQuestion
 from nomospace.space.meant import Speech
 from nomospace.space.records import Record
+from nomospace.space.search import SEARCH_UNITS_MAX, Search, SetSearch, TooManyFound, Unfinished
 from nomospace.space.shelves import Shelf
 from nomospace.space.store import SpaceRecords
 from nomospace.terms import Term
@@ -28,8 +22,6 @@ from nomospace.terms.templates import Template
 
 LOOK_UNITS: Final = 36_000
 """What one look of an operator may cost: it is not cut, and takes about 10 ms."""
-SEARCH_UNITS_MAX: Final = 100_000_000
-"""What one search may cost in all: about half a minute of processor, in slices."""
 CANDIDATE_UNITS: Final = 2
 """What it costs to look at a tuple, besides its test."""
 VAIN_MAX: Final = 64
@@ -45,160 +37,8 @@ END: Final = 1 << 62
 """No tuple has a higher order."""
 _QUICK: Final = TEST_UNITS_MAX - 2_000
 """While a few tuples cost less together, there is no need to look closer."""
-SETS_UNITS_MAX: Final = 40_000_000
-"""What one question about sets may cost in all: about ten seconds of processor, in slices."""
-FIRST_UNITS_MAX: Final = 80_000
-"""What it may cost to find a set across hosts, at once: about ten milliseconds, and as many more
-when a question is first asked and its loops are made."""
-FACT_UNITS: Final = 32
-"""What it costs to take one tuple in as a fact, when sets are first asked for, if it is small."""
-MISSED_MAX: Final = 1_000
-"""Tuples that may show up behind a search; past it the search begins anew."""
-
-
-@dataclass(eq=False, kw_only=True)
-class SearchTooLong(LimitReached):
-    """A search has looked at more than it may without an end."""
-
-    code: ClassVar[str] = "limits.search"
-    what: str = "this search, in units,"
-    limit: int = SEARCH_UNITS_MAX
-    advice: str = "ask for less: give a field that tells its tuples from others a value"
-
-
-@dataclass(eq=False, kw_only=True)
-class TooManyFound(LimitReached):
-    """More tuples match than one call may read or take at once."""
-
-    code: ClassVar[str] = "limits.bulk"
-    what: str = "the number of tuples that one call finds"
-    advice: str = "ask for some of them at a time: give a field a value, or a range"
-
-
-@dataclass(eq=False, kw_only=True)
-class CorrelationTooDear(LimitReached):
-    """To tell which tuples answer a question together would cost too much."""
-
-    code: ClassVar[str] = "limits.correlation"
-    what: str = "looking for tuples that answer together, in units,"
-    limit: int = SETS_UNITS_MAX
-    advice: str = "name an object by its id, give a key, or ask for fewer classes at once"
-
 
 Fits: TypeAlias = Callable[[tuple[Term, ...], Budget], bool]
-
-
-class Search:
-    """What is looked for, and how far."""
-
-    __slots__ = (
-        "after",
-        "after_exact",
-        "at",
-        "budget",
-        "cut",
-        "dest",
-        "every",
-        "found",
-        "inexact",
-        "missed",
-        "most",
-        "spent",
-        "template",
-    )
-
-    def __init__(
-        self,
-        template: Template,
-        at: str | None,
-        dest: str | None,
-        *,
-        every: bool = False,
-        most: int = maxsize,
-    ) -> None:
-        self.template = template
-        self.most = most
-        self.at = at
-        self.dest = dest
-        self.every = every
-        self.budget = Budget()
-        self.spent = 0
-        self.cut = False
-        """Whether others have had their turn since it began."""
-        self.begin()
-
-    def begin(self) -> None:
-        """Look at everything, from the oldest tuple on."""
-        self.after = 0
-        """The order of the last tuple that was looked at."""
-        self.after_exact = 0
-        """The same for tuples that might fit a class exactly, which go before all others."""
-        self.missed: dict[int, Record] = {}
-        """What has shown up behind, by order."""
-        self.inexact: dict[int, Record] = {}
-        """The same, of which it is known that it does not fit exactly."""
-        self.found: dict[int, Record] = {}
-        """What was found: one tuple, or `every` that fits, by order."""
-
-    @property
-    def has_enough(self) -> bool:
-        """Whether one tuple was asked for, and is found."""
-        return bool(self.found) and not self.every
-
-    def is_for(self, record: Record, now: int) -> bool:
-        """Whether a tuple that fits may be found: here, held by and meant for the right ones."""
-        return (
-            record.order > 0
-            and (self.at is None or record.cur == self.at)
-            and (self.dest is None or record.dest == self.dest)
-            and not 0 < record.expires <= now
-        )
-
-    def miss(self, record: Record) -> None:
-        """Note a tuple that has shown up behind."""
-        if len(self.missed) + len(self.inexact) >= MISSED_MAX:
-            self.begin()
-        elif record.order <= max(self.after, self.after_exact):
-            self.missed[record.order] = record
-
-    def pay(self, units: int) -> None:
-        """Count what has been spent; `SearchTooLong` past what one search may cost."""
-        self.spent += units
-        if self.spent > SEARCH_UNITS_MAX:
-            raise SearchTooLong
-
-
-class SetSearch:
-    """Which sets of tuples are looked for, and how far that has come.
-
-    The facts must not change while it goes on: when they do it begins anew. So where tuples with
-    objects come and go all the time, a question that takes many slices comes to no end, and is
-    stopped at what a search may cost.
-    """
-
-    __slots__ = ("ask", "changes", "every", "facts", "spent", "steps")
-
-    def __init__(self, ask: SetQuestion, *, every: bool = False) -> None:
-        self.ask = ask
-        self.every = every
-        self.spent = 0
-        self.steps: Generator[None, None, list[Gathering]] | None = None
-        self.facts: object = None
-        self.changes = 0
-
-    def pay(self, units: int) -> None:
-        """Count what has been spent; `CorrelationTooDear` past what one question may cost."""
-        self.spent += units
-        if self.spent > SETS_UNITS_MAX:
-            raise CorrelationTooDear
-
-
-class Unfinished(Exception):
-    """A search has used up its slice, and is to be gone on with. Nobody outside hears of it."""
-
-    def __init__(self, *, search: Search | SetSearch) -> None:
-        super().__init__()
-        self.search = search
 
 
 class Searches:
@@ -431,6 +271,11 @@ class Searches:
         self._searches[search] = None
         search.cut = True
         return Unfinished(search=search)
+
+    def appeared(self, record: Record) -> None:
+        """A tuple is here that searches under way may have passed: it came back, or has moved."""
+        for search in self._searches:
+            search.miss(record)
 
     def give_up(self, search: Search | SetSearch) -> None:
         """A search is not gone on with."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from heapq import merge
 from itertools import islice
+from operator import attrgetter
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from nomospace.errors import CallerError
@@ -14,6 +15,7 @@ from nomospace.space.meant import Speech
 from nomospace.space.objects import Objects
 from nomospace.space.records import Record, TupleId
 from nomospace.space.shelves import SEGMENT, SHRINK_AT, Shelf
+from nomospace.space.timers import Timers
 
 if TYPE_CHECKING:
     from nomospace.space.correlating import Correlating
@@ -33,6 +35,16 @@ class TupleTwice(CallerError):
     space: str
 
 
+@dataclass(eq=False, kw_only=True)
+class NotInSpace(CallerError):
+    """A record, a waiter or a reaction was named that is not in the space."""
+
+    code: ClassVar[str] = "space.not-in-space"
+    words: ClassVar[str] = "{what} is not in space {space!r}; look it up first"
+    space: str
+    what: str
+
+
 class Looker(Protocol):
     """Whoever follows which tuples that hold objects lie in a space. It only notes what it sees."""
 
@@ -49,11 +61,24 @@ class SpaceRecords:
     A search goes to the shelf of its width; one that names a class goes to `objects`.
     """
 
-    __slots__ = ("_ids", "_name", "lookers", "objects", "sets", "shelves", "size")
+    __slots__ = (
+        "_ids",
+        "expiries",
+        "lookers",
+        "name",
+        "next_order",
+        "objects",
+        "sets",
+        "shelves",
+        "size",
+    )
 
     def __init__(self, name: str, speech: Speech | None = None) -> None:
-        self._name = name
+        self.name = name
         self.size = 0
+        self.next_order = 1
+        """Of records, waiters and reactions alike; never given twice."""
+        self.expiries: Timers[Record] = Timers(when=attrgetter("expires"))
         # By writer, then by segment of the writer's counts.
         self._ids: dict[str, dict[int, dict[int, Record]]] = {}
         self.shelves: dict[int, Shelf] = {}
@@ -80,7 +105,7 @@ class SpaceRecords:
         if segment is None:
             segments[count // SEGMENT] = {count: record}
         elif count in segment:
-            raise TupleTwice(writer=record.writer, count=count, space=self._name)
+            raise TupleTwice(writer=record.writer, count=count, space=self.name)
         else:
             segment[count] = record
         width = len(record.fields)
@@ -93,15 +118,22 @@ class SpaceRecords:
                 self.sets.add(record)
             for looker in self.lookers:
                 looker.add(record)
+        if record.expires:
+            self.expiries.add(record.order, record)
         self.size += 1
 
-    def drop(self, record: Record) -> bool:
-        """Let go of a record. False when it is not here, nor ever was or no longer."""
+    def remove(self, record: Record) -> None:
+        """Let go of a record. `NotInSpace` when it does not lie here."""
         count = record.count
         segments = self._ids.get(record.writer)
         segment = None if segments is None else segments.get(count // SEGMENT)
-        if segments is None or segment is None or segment.get(count) is not record:
-            return False
+        if (
+            record.order <= 0
+            or segments is None
+            or segment is None
+            or segment.get(count) is not record
+        ):
+            raise self.missing(record)
         del segment[count]
         left = len(segment)
         if left in SHRINK_AT:
@@ -120,8 +152,14 @@ class SpaceRecords:
                 looker.drop(record)
         if not shelf.segments:
             del self.shelves[width]
+        if record.expires:
+            self.expiries.remove(record.order, record)
+        record.order = 0
         self.size -= 1
-        return True
+
+    def missing(self, record: Record) -> NotInSpace:
+        """That a record is not here, as an error."""
+        return NotInSpace(space=self.name, what=f"tuple {record.count} of {record.writer!r}")
 
     def move(self, record: Record, cur: str) -> None:
         """Let another agent hold a record that is here."""

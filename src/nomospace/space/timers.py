@@ -79,8 +79,8 @@ class Timers(Generic[T]):
         far = self._first_drawer()
         return None if far is None else self._firsts[far]
 
-    def pop(self, now: int) -> T | None:
-        """Take out the earliest thing that is due."""
+    def due(self, now: int) -> T | None:
+        """The earliest thing that is due; it stays until it is removed."""
         while (far := self._first_drawer()) is not None and self._firsts[far] <= now:
             for number, thing in self._drawers.pop(far).items():
                 self._near[number] = thing
@@ -89,6 +89,12 @@ class Timers(Generic[T]):
             self._near_until = far + 1
         near = self._top()
         if near is None or near > now:
+            return None
+        return self._near[self._heap[0][1]]
+
+    def pop(self, now: int) -> T | None:
+        """Take out the earliest thing that is due."""
+        if self.due(now) is None:
             return None
         return self._near.pop(heappop(self._heap)[1])
 

@@ -35,7 +35,7 @@ TAKE: Final = "take"
 READ: Final = "read"
 """Wait to see a tuple."""
 OFFER: Final = "offer"
-"""Wait to be told of a tuple that stays, then sleep until rearmed: the scout of a remote take."""
+"""Wait to be told of one tuple, which stays, until rearmed: the scout of a remote take."""
 
 
 class Watcher(Protocol):
@@ -60,7 +60,7 @@ class Waiter(msgspec.Struct, eq=False):
     at: str | None
     dest: str | None
     order: int
-    awake: bool = True
+    armed: bool = True
     sets: Name | None = None
     """The question that it waits with for several tuples together, if it does."""
 

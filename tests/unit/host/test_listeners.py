@@ -99,7 +99,7 @@ def test_a_listener_has_every_operation_that_does_not_wait(net: Hosts) -> None:
 def test_a_reaction_that_runs_away_is_stopped_and_the_others_are_not(
     net: Hosts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nomospace.space.engine.FIRINGS_MAX", 50)
+    monkeypatch.setattr("nomospace.space.steps.FIRINGS_MAX", 50)
     met: list[int] = []
 
     def endless(firing: Firing) -> None:
@@ -121,7 +121,7 @@ def test_a_reaction_that_runs_away_is_stopped_and_the_others_are_not(
 def test_who_ran_away_is_shown_disabled_and_can_be_enabled(
     net: Hosts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nomospace.space.engine.FIRINGS_MAX", 50)
+    monkeypatch.setattr("nomospace.space.steps.FIRINGS_MAX", 50)
     tame = False
 
     def endless(firing: Firing) -> None:
@@ -142,7 +142,7 @@ def test_who_ran_away_is_shown_disabled_and_can_be_enabled(
 def test_one_that_ran_away_stays_stopped_where_its_agent_goes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("nomospace.space.engine.FIRINGS_MAX", 50)
+    monkeypatch.setattr("nomospace.space.steps.FIRINGS_MAX", 50)
     net = Hosts("ab")
     net.agent(ANN, "jobs")
     net.settle()
@@ -157,7 +157,7 @@ def test_weak_reactions_are_not_stopped_for_what_another_brought(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """They came first, met every tuple, and bring nothing themselves: the runaway is the other."""
-    monkeypatch.setattr("nomospace.space.engine.FIRINGS_MAX", 50)
+    monkeypatch.setattr("nomospace.space.steps.FIRINGS_MAX", 50)
     net = Hosts("ab")
     net.agent(ANN, "jobs")
     net.agent("bob@b", "jobs")

@@ -25,7 +25,7 @@ from nomospace.host import (
 from nomospace.host.looking import PARKED_EACH_MAX, WatchersTooDear
 from nomospace.host.problems import AgentLeft, Busy, Cancelled
 from nomospace.space import SearchTooLong
-from nomospace.space.searching import TooManyFound
+from nomospace.space.search import TooManyFound
 from nomospace.terms import ANY, obj, same_as, where
 from nomospace.terms.budget import TestTooDear
 from tests.paper.hosts import Hosts
@@ -203,7 +203,7 @@ def test_searches_have_their_slices_in_turns(net: Hosts) -> None:
 def test_a_search_that_is_too_long_is_answered_so(
     net: Hosts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nomospace.space.searching.SEARCH_UNITS_MAX", 200)
+    monkeypatch.setattr("nomospace.space.search.SEARCH_UNITS_MAX", 200)
     for how in ("take_nowait", "read_all", "take"):
         op = ask(net, BOB, how, LATE)
         tick(net)
@@ -273,7 +273,7 @@ class TestBetweenHosts:
     def test_another_host_is_told_that_it_asks_too_much(
         self, net: Hosts, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("nomospace.space.searching.SEARCH_UNITS_MAX", 200)
+        monkeypatch.setattr("nomospace.space.search.SEARCH_UNITS_MAX", 200)
         ops = [
             net.call("cat@b", Seek("jobs", "take_nowait", LATE, at="a")),
             net.call("cat@b", Seek("jobs", "take", LATE)),

@@ -9,7 +9,7 @@ import pytest
 from nomospace.meaning.memory.matcher import LOOPS_UNITS
 from nomospace.meaning.question import BadQuestion
 from nomospace.space import OFFER, READ, TAKE, Gathered, Record, SetQuestion, Space, Woken
-from nomospace.space.searching import CorrelationTooDear, SetSearch, Unfinished
+from nomospace.space.search import CorrelationTooDear, SetSearch, Unfinished
 from nomospace.terms import Term, a, obj, same_as
 from nomospace.terms.budget import Slice
 from nomospace.terms.templates import Template
@@ -103,12 +103,12 @@ def test_a_single_tuple_serves_first(kept: Kept) -> None:
 def test_lent_and_expired_tuples_are_part_of_no_set(kept: Kept) -> None:
     kept.put(*car("c1", "Insurance"))
     kept.put(*car("c1", "Finance"), expires=5)
-    assert kept.space.gather(ASK, now=4) is not None
-    assert kept.space.gather(ASK, now=5) is None
+    assert kept.space.sets.gather(ASK, now=4) is not None
+    assert kept.space.sets.gather(ASK, now=5) is None
     kept.put(*car("c1", "Finance"))
     record = kept.space.oldest(1)[0]
     kept.space.lend(record, "bob", 100)
-    assert kept.space.gather(ASK, now=6) is None
+    assert kept.space.sets.gather(ASK, now=6) is None
     kept.space.wait("taker", TEMPLATE, TAKE, ask=ASK)
     (told,) = [
         one for one in kept.space.give_back(record.id, "bob", now=7) if isinstance(one, Gathered)
@@ -122,7 +122,7 @@ def test_a_question_with_an_id_is_looked_at_only_for_what_hangs_together_with_it
     template = Template.of((obj("Car", "c1"), a("Insurance"), a("Finance")))
     kept.put(obj("Van", "c1"), obj("Deal", "d1"))
     kept.space.wait("taker", template, TAKE, ask=SetQuestion(template))
-    sets = kept.space._correlating()
+    sets = kept.space.sets.facts()
     looked_at: list[int] = []
     completed = sets.completed
     sets.completed = lambda *given: (looked_at.append(kept.count), completed(*given))[1]  # type: ignore[func-returns-value,method-assign]
@@ -148,7 +148,7 @@ def test_past_its_reach_a_question_is_looked_at_for_everything(
     kept.put(obj("Deal", "d5"), obj("Insurance", "i1"))
     (told,) = kept.put(*car("c1", "Finance"))
     assert isinstance(told, Gathered)
-    assert kept.space._correlating()._watched == {}
+    assert kept.space.sets.facts()._watched == {}
 
 
 def test_classes_that_somebody_makes_up_are_forgotten(
@@ -160,7 +160,7 @@ def test_classes_that_somebody_makes_up_are_forgotten(
     for n in range(50):
         kept.put(obj(f"Made{n}", "x"), n)
         kept.space.remove(kept.space.oldest(2)[1])
-    assert len(kept.space._correlating()._facts.shapes) <= 11
+    assert len(kept.space.sets.facts()._facts.shapes) <= 11
     assert len(kept.put(*car("c1", "Finance"))) == 1
 
 
@@ -169,9 +169,9 @@ def test_questions_that_differ_in_ids_share_a_plan(kept: Kept) -> None:
     kept.put(*car("c2", "Finance"))
     for n in range(20):
         template = Template.of((obj("Car", f"c{n}"), a("Insurance"), a("Finance")))
-        assert kept.space.gather(SetQuestion(template), now=1) is None
+        assert kept.space.sets.gather(SetQuestion(template), now=1) is None
         kept.space.wait(n, template, TAKE, ask=SetQuestion(template))
-    assert len(kept.space._correlating()._models) == 1
+    assert len(kept.space.sets.facts()._models) == 1
     (first,) = kept.put(*car("c1", "Finance"))
     (second,) = kept.put(*car("c2", "Insurance"))
     assert isinstance(first, Gathered)
@@ -182,7 +182,7 @@ def test_questions_that_differ_in_ids_share_a_plan(kept: Kept) -> None:
 def test_what_means_nothing_is_refused_where_it_is_asked(kept: Kept) -> None:
     tied = SetQuestion(Template.of((a("Car"), same_as("x"), same_as("x"))))
     with pytest.raises(BadQuestion, match="no meaning beside classes"):
-        kept.space.gather(tied, now=1)
+        kept.space.sets.gather(tied, now=1)
     with pytest.raises(BadQuestion):
         kept.space.wait("w", tied.template, TAKE, ask=tied)
     assert kept.space.stats()["waiters"] == 0
@@ -195,8 +195,8 @@ def test_a_question_with_very_many_ways_to_join_is_planned_in_few_steps(kept: Ke
     for shape in ("CC", "SSSS", "CC", "CVB", "CC", "SSSS", "CC"):
         names = {"C": "Car", "S": "Shop", "V": "Van", "B": "Bus"}
         kept.put(*[obj(names[one], f"{one}0") for one in shape], "a", 1)
-    assert kept.space.gather(ask, now=1) is None
-    assert kept.space.complete(ask) < 6
+    assert kept.space.sets.gather(ask, now=1) is None
+    assert kept.space.sets.complete(ask) < 6
 
 
 def test_making_the_loops_of_a_plan_is_paid_for(kept: Kept) -> None:
@@ -209,7 +209,7 @@ def test_making_the_loops_of_a_plan_is_paid_for(kept: Kept) -> None:
         space = Space("papers")
         for record in kept.space.objects():
             space.put(Record(record.fields, "ann", record.count, "ann", "ann"), now=1)
-        space.go_on_sets(SetSearch(ask, every=every), now=1, slice=slice)
+        space.sets.go_on(SetSearch(ask, every=every), now=1, slice=slice)
         assert 10**6 - slice.left >= LOOPS_UNITS
 
 
@@ -219,7 +219,7 @@ def test_what_tuples_cost_to_take_in_hangs_on_how_large_they_are(kept: Kept) -> 
     search, slices = SetSearch(SetQuestion(Template.of([a("Van"), a("Tax")]), "always")), 0
     while True:
         try:
-            kept.space.go_on_sets(search, now=1, slice=Slice(4_000))
+            kept.space.sets.go_on(search, now=1, slice=Slice(4_000))
         except Unfinished:
             slices += 1
             continue
@@ -236,10 +236,10 @@ def test_of_very_many_sets_no_more_are_looked_for_than_are_told(
         kept.put(obj("Van", "A"), obj("Tax", f"x{number}"))
         kept.put(obj("Van", "A"), obj("Loan", f"y{number}"))
         kept.put(obj("Van", "A"), obj("Tax", f"t{number}"), obj("Loan", f"z{number}"))
-    every = kept.space.gather_all(ask, now=1)
+    every = kept.space.sets.gather_all(ask, now=1)
     assert len(every) == 36
     monkeypatch.setattr("nomospace.space.alike.BoundedMatcher.sets_max", 36)
-    assert kept.space.gather_all(ask, now=1) == every  # those that answer alone do not count
+    assert kept.space.sets.gather_all(ask, now=1) == every  # those that answer alone do not count
     monkeypatch.setattr("nomospace.space.alike.BoundedMatcher.sets_max", 35)
     with pytest.raises(CorrelationTooDear, match="the number of sets that answer"):
-        kept.space.gather_all(ask, now=1)
+        kept.space.sets.gather_all(ask, now=1)

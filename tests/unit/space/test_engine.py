@@ -32,6 +32,7 @@ from nomospace.space import (
     SpaceFull,
     TupleTwice,
     Woken,
+    steps,
 )
 from nomospace.space import engine as module
 from nomospace.terms import Compound, key_of, obj
@@ -123,7 +124,7 @@ def test_what_is_not_there_is_said(space: Space) -> None:
             space.relocate(record, "bob", now=0)
         with pytest.raises(NotInSpace):
             space.lend(record, "bob", 5)
-    for call in (space.rearm, space.hush, space.disable):
+    for call in (space.rearm, space.disarm, space.disable):
         with pytest.raises(NotInSpace):
             call("nobody")
     with pytest.raises(NotInSpace):
@@ -170,8 +171,8 @@ def test_reads_first_then_the_first_take_and_offers_only_of_what_stays(space: Sp
 def test_a_waiter_that_slept_has_its_old_turn(space: Space) -> None:
     for ticket in range(3):
         space.wait(ticket, JOB, TAKE)
-    space.hush(0)
-    space.hush(0)
+    space.disarm(0)
+    space.disarm(0)
     one, two = job(1), job(2)
     assert space.put(one, now=0) == [Woken(1, one)]
     space.rearm(0)
@@ -265,7 +266,7 @@ def test_one_that_keeps_itself_firing_is_stopped_and_named(space: Space) -> None
     told = space.put(first, now=0)
     assert told == [
         Fired(calm, first),
-        Ranaway(runaway, module.FIRINGS_MAX + 1),
+        Ranaway(runaway, steps.FIRINGS_MAX + 1),
         Woken("w", first),
     ]
     assert (runaway.enabled, calm.enabled) == (False, True)
@@ -275,7 +276,7 @@ def test_one_that_keeps_itself_firing_is_stopped_and_named(space: Space) -> None
 def test_listeners_that_breed_reactions_are_stopped_too(
     space: Space, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "FIRINGS_MAX", 20)
+    monkeypatch.setattr(steps, "FIRINGS_MAX", 20)
     ids = iter(range(1_000_000))
 
     def breed(_reaction: Reaction, _record: Record) -> None:
@@ -283,13 +284,13 @@ def test_listeners_that_breed_reactions_are_stopped_too(
 
     space.put(job(1), now=0)
     told = space.react(Reaction("first", JOB, ONCE, listener=breed), now=0)
-    assert [type(one) for one in told] == [Ranaway] * module.RUNAWAYS_MAX
+    assert [type(one) for one in told] == [Ranaway] * steps.RUNAWAYS_MAX
     later: list[Outcome] = space.put(Record(("quiet",), "bob", 1, "bob", "bob"), now=0)
     assert later == []
 
 
 def test_many_tuples_at_once_are_no_runaway(space: Space, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "FIRINGS_MAX", 20)
+    monkeypatch.setattr(steps, "FIRINGS_MAX", 20)
     met: list[Record] = []
     listen = Reaction("r", JOB, ONCE_PER_TUPLE, listener=lambda _, record: met.append(record))
     space.react(listen, now=0)
@@ -384,7 +385,12 @@ def test_one_lapse_does_only_so_much(space: Space, monkeypatch: pytest.MonkeyPat
 def test_what_is_written_and_taken_leaves_nothing_behind(space: Space) -> None:
     def sizes() -> int:
         shelf = space._store.shelves
-        return len(shelf) + len(space._store._ids) + len(space._agenda) + len(space._fresh)
+        return (
+            len(shelf)
+            + len(space._store._ids)
+            + len(space._steps._agenda)
+            + len(space._steps._fresh)
+        )
 
     for i in range(3_000):
         space.put(job(i), now=0)

@@ -29,8 +29,8 @@ JOB = Template.of(("job", int))
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """A step has time to show a tuple to two."""
-    monkeypatch.setattr("nomospace.space.engine.STEP_UNITS", 10)
-    monkeypatch.setattr("nomospace.space.engine.WAKE_UNITS", 2)
+    monkeypatch.setattr("nomospace.space.steps.STEP_UNITS", 10)
+    monkeypatch.setattr("nomospace.space.steps.WAKE_UNITS", 2)
 
 
 @pytest.fixture
@@ -139,12 +139,12 @@ def test_sets_are_completed_one_by_one(space: Space) -> None:
 
 
 def test_what_is_late_is_bounded(space: Space, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nomospace.space.engine.LATE_MAX", 3)
+    monkeypatch.setattr("nomospace.space.steps.LATE_MAX", 3)
     for number in range(6):
         space.react(Reaction(f"x{number}", JOB, ONCE_PER_TUPLE), now=0)
     told: list[str] = []
     for count in range(20):
         told += names(space.put(job(count), now=0))
-        assert len(space._late) <= 4
+        assert len(space._steps._late) <= 4
     told += served(space)
     assert sorted(told) == sorted([f"x{n} {count}" for n in range(6) for count in range(20)])

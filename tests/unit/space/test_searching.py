@@ -18,7 +18,7 @@ from nomospace.space import (
     Space,
     Unfinished,
 )
-from nomospace.space.searching import CorrelationTooDear
+from nomospace.space.search import CorrelationTooDear
 from nomospace.terms import ANY, Term, a, obj, where
 from nomospace.terms.templates import Template
 
@@ -102,7 +102,7 @@ def test_each_tuple_is_paid_for() -> None:
 
 
 def test_a_search_without_end_is_stopped_and_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nomospace.space.searching.SEARCH_UNITS_MAX", 1_000)
+    monkeypatch.setattr("nomospace.space.search.SEARCH_UNITS_MAX", 1_000)
     space = Space("s")
     for count in range(1_000):
         space.put(Record((count,), "ann", count, "ann", "ann"), now=0)
@@ -139,14 +139,14 @@ class TestSets:
         while True:
             count += 1
             try:
-                self.found = space.go_on_sets(search, now=0, slice=Slice(units))
+                self.found = space.sets.go_on(search, now=0, slice=Slice(units))
             except Unfinished:
                 continue
             return count
 
     def test_the_first_is_found_though_there_are_four_billion(self, space: Space) -> None:
         template = Template.of([a(f"C{n}") for n in range(6)])
-        found = space.gather(SetQuestion(template), now=0)
+        found = space.sets.gather(SetQuestion(template), now=0)
         assert found is not None
         assert [count for _, count in found.ids] == [0, 1, 2, 3, 4, 5]
 
@@ -163,13 +163,13 @@ class TestSets:
         ask = SetQuestion(
             Template.of([a("C0", "v < 12"), a("C1", "v > 200"), a("C2", "v in [2, 62]")])
         )
-        whole = space.gather_all(ask, now=0)
+        whole = space.sets.gather_all(ask, now=0)
         assert len(whole) > 10
         assert self._slices(space, SetSearch(ask, every=True)) > 3
         assert self.found == whole
         first = SetSearch(ask)
         self._slices(space, first)
-        assert self.found == [space.gather(ask, now=0)]
+        assert self.found == [space.sets.gather(ask, now=0)]
 
     def test_a_tuple_that_goes_meanwhile_is_in_no_set(self, space: Space) -> None:
         ask = SetQuestion(
@@ -178,22 +178,22 @@ class TestSets:
         search = SetSearch(ask, every=True)
         for _ in range(3):
             with pytest.raises(Unfinished):
-                space.go_on_sets(search, now=0, slice=Slice(200))
+                space.sets.go_on(search, now=0, slice=Slice(200))
         record = space.get(("ann", 2))
         assert record is not None
         space.remove(record)
         self._slices(space, search)
-        assert self.found == space.gather_all(ask, now=0)
+        assert self.found == space.sets.gather_all(ask, now=0)
         assert all(("ann", 2) not in one.ids for one in self.found)
 
     def test_what_comes_to_no_end_is_stopped(
         self, space: Space, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("nomospace.space.searching.SETS_UNITS_MAX", 50_000)
+        monkeypatch.setattr("nomospace.space.search.SETS_UNITS_MAX", 50_000)
         odd = [a("C0", f"v != {n}") for n in range(4)]  # four numbers, and no two tuples have one
         template = Template.of([*odd, a("C0", "v.w = 1 or v > 1000"), a("C1", "v > 1000")])
         with pytest.raises(CorrelationTooDear, match="by its id"):
-            space.gather_all(SetQuestion(template), now=0)
+            space.sets.gather_all(SetQuestion(template), now=0)
 
     def test_facts_are_taken_in_slice_by_slice(self) -> None:
         space = Space("s")
@@ -203,20 +203,20 @@ class TestSets:
         ask = SetQuestion(Template.of([a("Car", "v != 1 or v = null"), a("Tax"), a("Loan")]))
         search = SetSearch(ask)
         with pytest.raises(Unfinished):
-            space.go_on_sets(search, now=0, slice=Slice(100))
+            space.sets.go_on(search, now=0, slice=Slice(100))
         gone = space.get(("ann", 3))
         assert gone is not None
         space.remove(gone)
         space.put(Record((obj("Car", 3), obj("Tax", "new")), "bob", 1, "bob", "bob"), now=0)
         self._slices(space, search)
-        assert space.gather_all(ask, now=0) == []  # no car has both: their numbers are apart
+        assert space.sets.gather_all(ask, now=0) == []  # no car has both: their numbers are apart
 
     def test_a_waiter_for_whom_a_tuple_is_too_dear_is_told(
         self, space: Space, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("nomospace.space.correlating.COMPLETED_UNITS_MAX", 20)
         template = Template.of([*[a(f"C{n}") for n in range(5)], a("C5", "v > 1000")])
-        assert space.gather(SetQuestion(template), now=0) is None
+        assert space.sets.gather(SetQuestion(template), now=0) is None
         space.wait("bob", template, TAKE, ask=SetQuestion(template))
         fields = (obj("Hub", "h"), obj("C0", "new", v=1))
         told = space.put(Record(fields, "ann", 999, "ann", "ann"), now=0)

@@ -99,7 +99,7 @@ def _waking(run: BenchRun) -> Iterator[BenchRow]:
             ready.append(car)
             space.put(filled.record(obj("Car", car), obj("Insurance", car)), now=0)
             template = Template.of((obj("Car", car), a("Insurance"), a("Finance")))
-            space.gather(
+            space.sets.gather(
                 SetQuestion(template), now=0
             )  # as a host does, which looks before it waits
             space.wait(car, template, TAKE, ask=SetQuestion(template))

@@ -20,7 +20,8 @@ from nomospace.errors import LimitReached, NomospaceError
 from nomospace.space import Space
 from nomospace.space.asking import SetQuestion
 from nomospace.space.records import Record
-from nomospace.space.searching import CANDIDATE_UNITS, SetSearch, Unfinished
+from nomospace.space.search import SetSearch, Unfinished
+from nomospace.space.searching import CANDIDATE_UNITS
 from nomospace.terms import Compound, Term, obj
 from nomospace.terms.budget import Budget, Slice
 from nomospace.terms.formals import ANY, a, between, same, where
@@ -497,8 +498,8 @@ def _gather(sets: SetsCase) -> SharedObjectsCase:
 def _look(gathered: SharedObjectsCase) -> Spent:
     space, ask, every = gathered
     spent = sliced(
-        lambda slice: space.go_on_sets(SetSearch(ask, every=every), now=1, slice=slice),
-        lambda search, slice: space.go_on_sets(search, now=1, slice=slice),
+        lambda slice: space.sets.go_on(SetSearch(ask, every=every), now=1, slice=slice),
+        lambda search, slice: space.sets.go_on(search, now=1, slice=slice),
     )
     return Spent(spent.price + PLAN_UNITS, spent.slice_ns)
 

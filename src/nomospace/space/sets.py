@@ -1,0 +1,125 @@
+"""Sets of tuples that answer a question together, looked for in one space, in slices.
+
+`correlating` knows which tuples answer together; here its facts are kept to what lies in the space
+and has not expired.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from nomospace.meaning.ontology import Ontology
+from nomospace.space.asking import Gathering, SetQuestion
+from nomospace.space.records import Record, TupleId
+from nomospace.space.search import FACT_UNITS, SetSearch, Unfinished
+from nomospace.space.store import SpaceRecords
+from nomospace.terms.budget import Slice
+
+if TYPE_CHECKING:
+    from nomospace.space.correlating import Correlating, QuestionGroup
+
+FACTS_AT_ONCE: Final = 256
+"""Tuples that are facts as soon as sets are first asked for; more are taken in slice by slice."""
+
+
+class SetSearches:
+    """The sets of tuples in one space, for those who ask."""
+
+    __slots__ = ("_ontology", "_store")
+
+    def __init__(self, store: SpaceRecords, ontology: Ontology) -> None:
+        self._store = store
+        self._ontology = ontology
+
+    def gather(self, ask: SetQuestion, *, now: int, slice: Slice | None = None) -> Gathering | None:
+        """The set of tuples that answers a question together before all others, if one does.
+
+        Only sets: a single tuple that answers is for `Space.find`. None of them is lent out, or
+        past its expiry at `now`. Raises `BadQuestion` for one that means nothing, `Unfinished` when
+        it takes more than is left of a slice, and `CorrelationTooDear` past what one may cost.
+        """
+        found = self.go_on(SetSearch(ask), now=now, slice=slice)
+        return found[0] if found else None
+
+    def gather_all(
+        self, ask: SetQuestion, *, now: int, slice: Slice | None = None
+    ) -> list[Gathering]:
+        """All sets that answer a question together, in the order of their tuples' ids."""
+        return self.go_on(SetSearch(ask, every=True), now=now, slice=slice)
+
+    def go_on(self, search: SetSearch, *, now: int, slice: Slice | None = None) -> list[Gathering]:
+        """Go on with looking for sets: the first, or every one."""
+        if slice is None:
+            while True:
+                try:
+                    return self.go_on(search, now=now, slice=Slice())
+                except Unfinished:
+                    continue
+        began = slice.left
+        facts = self.facts()
+        if not facts.whole:
+            self._take_in(facts, slice)
+        if not facts.whole:
+            search.pay(began - slice.left)
+            raise Unfinished(search=search)
+        while True:
+            found = facts.go_on(search, slice)
+            search.pay(began - slice.left)
+            began = slice.left
+            if found is None:
+                raise Unfinished(search=search)
+            if self._are_current(facts, found, now):
+                return found
+            search.steps = None
+
+    def complete(self, ask: SetQuestion) -> int:
+        """Up to how many tuples sets are looked for: fewer than asked for where plans grow large.
+
+        What is left out would take a plan of too many joins: ask for fewer fields of one class, or
+        with a key.
+        """
+        return self.facts().complete(ask)
+
+    def completed(self, group: QuestionGroup, record: Record, now: int) -> Gathering | None:
+        """The set with a tuple in it that answers a question with which someone waits."""
+        facts = self.facts()
+        while (found := facts.completed(group, record)) is not None:
+            if self._are_current(facts, [found], now):
+                break
+        return found
+
+    def records(self, gathering: Gathering) -> tuple[Record, ...]:
+        """The tuples of a set."""
+        return tuple([self._at(id) for id in gathering.ids])
+
+    def facts(self) -> Correlating:
+        """The tuples as facts; they are taken in when sets are first looked for."""
+        facts = self._store.sets
+        if facts is None:
+            from nomospace.space.correlating import Correlating  # the planner with it: on use
+
+            facts = self._store.sets = Correlating(self._ontology, whole=False)
+            self._take_in(facts, Slice(FACTS_AT_ONCE * FACT_UNITS))
+        return facts
+
+    def _take_in(self, facts: Correlating, slice: Slice) -> None:
+        """Go on taking tuples in as facts, as far as a slice goes."""
+        for record in self._store.objects.everything(facts.after):
+            if slice.left <= 0:
+                return
+            slice.left -= facts.take_in(record)
+        facts.whole = True
+
+    def _are_current(self, facts: Correlating, found: list[Gathering], now: int) -> bool:
+        """Whether no tuple in what was found is past its expiry; one that is, is a fact no more."""
+        late = [
+            one for each in found for id in each.ids if 0 < (one := self._at(id)).expires <= now
+        ]
+        for record in late:
+            facts.drop(record)
+        return not late
+
+    def _at(self, id: TupleId) -> Record:
+        record = self._store.get(id)
+        assert record is not None, "facts are what lies in the space"
+        return record

@@ -1,0 +1,472 @@
+"""The steps of a space: what has come is shown to reactions and to those who wait.
+
+The rules of a step (LIME 2.2.4 and 3.2). Whatever adds a tuple, moves one, gives one back,
+registers or enables a reaction starts a step. First all it brings is in place. Then reactions run
+to the fixed point: until no enabled reaction finds a tuple that it has not met. Only then waiters
+are served, of the tuples still there, in the order these came: every `READ` that matches, then the
+first `TAKE`, which has the tuple; if nobody took it, every `OFFER` that is armed. A waiter that
+came earlier goes first. If the tuple is still there, those follow who wait for several tuples
+together and whose set it completes: a `TAKE` then has all of them. What happened is returned in the
+order it happened. Where more look for a tuple than one step has time for, the rest have their turn
+in later ones, in the same order (`SpaceSteps.go_on`).
+
+A listener may call the space: what it does joins the running step, and its outcomes are among
+those of the step. Listeners that keep each other firing are stopped: see `FIRINGS_MAX`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from sys import maxsize
+from typing import TYPE_CHECKING, Any, Final
+
+from nomospace.errors import LimitReached
+from nomospace.space.outcomes import (
+    Dear,
+    Fired,
+    Gathered,
+    ListenerFailed,
+    Outcome,
+    Overran,
+    Ranaway,
+    Woken,
+)
+from nomospace.space.reactions import ONCE, Reaction, SpaceReactions
+from nomospace.space.records import Record
+from nomospace.space.search import Search, Unfinished
+from nomospace.space.searching import Searches
+from nomospace.space.sets import SetSearches
+from nomospace.space.store import SpaceRecords
+from nomospace.space.waiting import Waiters
+from nomospace.space.watchers import OFFER, READ, TAKE, Waiter, Watchers, watches
+from nomospace.terms.budget import WATCH_UNITS_MAX, Budget, Slice
+
+if TYPE_CHECKING:
+    from nomospace.space.correlating import Correlating
+
+FIRINGS_MAX: Final = 10_000
+"""Firings in one step on what listeners themselves brought; past it, the busiest is disabled.
+
+Firings on the tuples that a step started with are not counted: there is an end to them."""
+RUNAWAYS_MAX: Final = 16
+"""Reactions disabled in one step. Past it listeners register new ones faster than can be stopped,
+and the step ends: what they brought stays, and nothing more reacts to it."""
+STEP_UNITS: Final = 6_000
+"""What those who wait and react may cost in one step: a millisecond and a half. The rest of them
+have their turn in later ones (`SpaceSteps.go_on`)."""
+SHOW_UNITS: Final = 4
+"""What it costs to show a tuple to one who waits or reacts, besides its test."""
+WAKE_UNITS: Final = 20
+"""What it costs to serve one who waits, or to tell that a reaction fired."""
+LATE_MAX: Final = 1_000
+"""Tuples that may wait to be shown to the rest; past it each step shows one to all."""
+
+_REACTIONS, _READS, _TAKES, _OFFERS, _SETS = range(5)
+"""In which order a tuple is shown to those who look for one."""
+_TURNS: Final = {READ: 0, TAKE: 1, OFFER: 2}
+_FIRST_TURN: Final = (-1, 0)
+"""Before that of everyone."""
+
+
+class _Late:
+    """A tuple that some who wait or react have yet to be shown, and how far that has come."""
+
+    __slots__ = ("after", "record", "stage", "turn", "until")
+
+    def __init__(self, record: Record, stage: int, after: int, until: int) -> None:
+        self.record = record
+        self.stage = stage
+        self.after = after
+        """The order of the last one in this stage that was shown it."""
+        self.turn = _FIRST_TURN
+        """The same of those who wait for several tuples together."""
+        self.until = until
+        """Those who came later have looked for themselves."""
+
+
+class _Cut(Exception):
+    """What a step may cost is used up: for the space itself."""
+
+
+class SpaceSteps:
+    """The running step of a space, and what is left for later ones."""
+
+    __slots__ = (
+        "_agenda",
+        "_budget",
+        "_firings",
+        "_fresh",
+        "_inside",
+        "_late",
+        "_outcomes",
+        "_overran",
+        "_reactions",
+        "_runaways",
+        "_running",
+        "_searches",
+        "_sets",
+        "_store",
+        "_tally",
+        "_units",
+        "_waiters",
+    )
+
+    def __init__(
+        self,
+        store: SpaceRecords,
+        searches: Searches,
+        sets: SetSearches,
+        waiters: Waiters,
+        reactions: SpaceReactions,
+    ) -> None:
+        self._store = store
+        self._searches = searches
+        self._sets = sets
+        self._waiters = waiters
+        self._reactions = reactions
+        self._running = False
+        self._inside = False
+        """Whether a listener runs."""
+        self._agenda: deque[tuple[Record | Reaction, bool]] = deque()
+        """What reactions have yet to look at, and whether a listener brought it."""
+        self._fresh: list[Record] = []
+        """The tuples that waiters have yet to look at."""
+        self._late: deque[_Late] = deque()
+        self._outcomes: list[Outcome] = []
+        """What has happened in this step."""
+        self._units = 0
+        """What may still be spent in this step."""
+        self._budget = Budget()
+        self._overran: list[tuple[Waiter, LimitReached]] = []
+        self._tally: dict[Reaction, int] = {}
+        self._firings = 0
+        self._runaways = 0
+
+    def note(self, outcome: Outcome) -> None:
+        """Something has happened, in this step or the one that begins now."""
+        self._outcomes.append(outcome)
+
+    def show(self, record: Record) -> None:
+        """Let reactions, then waiters, look at a tuple that is new or has moved."""
+        if self._reactions.by_id:
+            self._agenda.append((record, self._inside))
+        if self._waiters.by_ticket:
+            self._fresh.append(record)
+
+    def meet(self, reaction: Reaction) -> None:
+        """Let a reaction meet what is there."""
+        self._agenda.append((reaction, self._inside))
+
+    def run(self, now: int) -> list[Outcome]:
+        """Run what is on the agenda, unless a step is running: then that one does."""
+        if self._running:
+            return []
+        self._running = True
+        self._units = STEP_UNITS
+        try:
+            self._run_reactions(now)
+            self._serve(now)
+            if len(self._late) > LATE_MAX:
+                self._units = maxsize
+                self._show_late(self._late.popleft(), now)
+        finally:
+            self._running = False
+        outcomes, self._outcomes = self._outcomes, []
+        return outcomes
+
+    @property
+    def is_late(self) -> bool:
+        """Whether tuples wait to be shown to the rest of those who wait and react."""
+        return bool(self._late)
+
+    def go_on(self, *, now: int, slice: Slice | None = None) -> list[Outcome]:
+        """Show tuples to those who had no turn in the step that brought them, as one step.
+
+        They are shown in the order they came, and to each one who waits in its turn. A tuple may
+        be taken meanwhile, as any that lies here; reactions without a listener still meet it.
+        """
+        if self._running:
+            return []
+        self._running = True
+        began = self._units = slice.left if slice is not None else maxsize
+        try:
+            while self._late and self._units > 0:
+                if self._show_late(self._late[0], now):
+                    self._late.popleft()
+        finally:
+            self._running = False
+            if slice is not None:
+                slice.left -= began - self._units
+        outcomes, self._outcomes = self._outcomes, []
+        return outcomes
+
+    def _show_late(self, late: _Late, now: int) -> bool:
+        """Show a tuple to those who are left; false when units are used up before that."""
+        record, waiters = late.record, self._waiters
+        by_stage = (self._reactions.enabled, waiters.reads, waiters.takes, waiters.offers)
+        self._budget.renew()
+        while late.stage < _SETS:
+            watchers: Watchers[Any] = by_stage[late.stage]
+            for one in list(watchers.of(record)):
+                if not late.after < one.order < late.until:
+                    continue
+                if late.stage != _REACTIONS and (record.order <= 0 or _is_over(record, now)):
+                    return True
+                if self._units <= 0:
+                    return False
+                late.after = one.order
+                if late.stage == _REACTIONS:
+                    if one.listener is None:
+                        self._meet(one, record, False, now, late=True)
+                elif self._suits(one, record):
+                    self._give(one, record)
+            if self._overran:
+                self._dismiss_overran()
+            if late.stage == _REACTIONS:
+                return True  # those who wait for it come later
+            late.stage += 1
+            late.after = 0
+        if record.order > 0 and self._store.sets is not None and not _is_over(record, now):
+            rest = self._serve_sets(self._store.sets, record, now, late.turn)
+            self._dismiss_overran()
+            if rest is not None:
+                late.turn = rest
+                return False
+        return True
+
+    def _give(self, waiter: Waiter, record: Record) -> None:
+        """Serve one who waits with a tuple that suits."""
+        if waiter.how == OFFER:
+            self._waiters.disarm(waiter)
+        else:
+            self._waiters.dismiss(waiter)
+        if waiter.how == TAKE:
+            self._store.remove(record)
+        self._outcomes.append(Woken(waiter.ticket, record))
+
+    def _run_reactions(self, now: int) -> None:
+        agenda = self._agenda
+        while agenda:
+            thing, inner = agenda.popleft()
+            if isinstance(thing, Record):
+                self._budget.renew()
+                # One that looks elsewhere has its turn when a listener has moved the tuple there.
+                here = (None, thing.cur)
+                cut = False
+                for reaction in [
+                    one for one in self._reactions.enabled.of(thing) if one.at in here
+                ]:
+                    if reaction.listener is None and (self._late or self._units <= 0):
+                        if not cut:
+                            cut, after = True, reaction.order - 1
+                            self._late.append(
+                                _Late(thing, _REACTIONS, after, self._store.next_order)
+                            )
+                        continue
+                    self._meet(reaction, thing, inner, now)
+            elif self._reactions.is_on(thing):
+                for record in self._scan(thing, now):
+                    self._budget.renew()
+                    self._meet(thing, record, inner, now)
+        self._tally.clear()
+        self._firings = self._runaways = 0
+
+    def _scan(self, reaction: Reaction, now: int) -> list[Record]:
+        """What is there for a reaction, as far as its slice goes."""
+        search = reaction.search or Search(
+            reaction.template, reaction.at, reaction.dest, every=True
+        )
+        slice, reaction.slice, reaction.search = reaction.slice, None, None
+        try:
+            return self._searches.go_on(search, now=now, slice=slice)
+        except Unfinished:
+            reaction.search = search
+            found, search.found = search.found, {}
+            return list(found.values())
+        except LimitReached as error:
+            self._reactions.disable(reaction)
+            self._outcomes.append(Dear(reaction, error))
+            return []
+
+    def _meet(
+        self, reaction: Reaction, record: Record, inner: bool, now: int, *, late: bool = False
+    ) -> None:
+        """Fire a reaction if it is still there, the tuple too, and they have not met.
+
+        One that has its turn `late` meets the tuple even if that is gone: it was there.
+        """
+        if (
+            (not late and (record.order <= 0 or 0 < record.expires <= now))
+            or not self._reactions.is_on(reaction)
+            or record.id in reaction.seen
+        ):
+            return
+        try:
+            if not self._watches(reaction, record):
+                return
+        except LimitReached as error:
+            self._reactions.disable(reaction)
+            self._outcomes.append(Dear(reaction, error))
+            return
+        # Whatever the listener does, it has met this tuple.
+        reaction.fired += 1
+        if reaction.mode == ONCE:
+            self._reactions.remove(reaction.id)
+        else:
+            reaction.seen.add(record.id)
+        if reaction.listener is None:
+            self._outcomes.append(Fired(reaction, record))
+        else:
+            outer, self._inside = self._inside, True
+            try:
+                reaction.listener(reaction, record)
+            except Exception as error:
+                self._outcomes.append(ListenerFailed(reaction, record, error))
+            finally:
+                self._inside = outer
+        if inner and reaction.listener is not None:  # else it brings nothing, and cannot run away
+            self._count(reaction)
+
+    def _count(self, reaction: Reaction) -> None:
+        """Count a firing on what a listener brought; past the limit, stop the busiest."""
+        tally = self._tally
+        tally[reaction] = tally.get(reaction, 0) + 1
+        self._firings += 1
+        if self._firings <= FIRINGS_MAX:
+            return
+        busiest = max(tally, key=tally.__getitem__)
+        self._outcomes.append(Ranaway(busiest, tally[busiest]))
+        if self._reactions.is_on(busiest):
+            self._reactions.disable(busiest)
+        tally.clear()
+        self._firings = 0
+        self._runaways += 1
+        if self._runaways >= RUNAWAYS_MAX:
+            self._agenda.clear()
+
+    def _serve(self, now: int) -> None:
+        fresh, self._fresh = self._fresh, []
+        for record in fresh:
+            if self._overran:
+                self._dismiss_overran()
+            if record.order <= 0 or 0 < record.expires <= now:
+                continue
+            if self._late:
+                self._postpone(record)
+                continue
+            self._budget.renew()
+            try:
+                self._offer(record, now)
+            except _Cut:  # it begins anew: some tests are made twice
+                self._postpone(record)
+        if self._overran:
+            self._dismiss_overran()
+
+    def _postpone(self, record: Record, stage: int = _READS, after: int = 0) -> _Late:
+        """Let those who have not been shown a tuple see it in later steps."""
+        late = _Late(record, stage, after, self._store.next_order)
+        self._late.append(late)
+        return late
+
+    def _offer(self, record: Record, now: int) -> None:
+        """Show a tuple to all who wait, in their turn; `_Cut` when that takes too long."""
+        waiters = self._waiters
+        for waiter in [one for one in waiters.reads.of(record) if self._suits(one, record)]:
+            waiters.dismiss(waiter)
+            self._outcomes.append(Woken(waiter.ticket, record))
+        takes = waiters.takes.of(record)
+        taker = next((one for one in takes if self._suits(one, record)), None)
+        if taker is not None:
+            waiters.dismiss(taker)
+            self._store.remove(record)
+            self._outcomes.append(Woken(taker.ticket, record))
+            return
+        for waiter in [one for one in waiters.offers.of(record) if self._suits(one, record)]:
+            waiters.disarm(waiter)
+            self._outcomes.append(Woken(waiter.ticket, record))
+        if self._store.sets is not None:
+            rest = self._serve_sets(self._store.sets, record, now, _FIRST_TURN)
+            if rest is not None:
+                self._postpone(record, _SETS).turn = rest
+
+    def _suits(self, waiter: Waiter, record: Record) -> bool:
+        """Whether a waiter looks for a tuple; one for which that is too dear to tell is dismissed.
+
+        It is the waiter's template that is too dear: whoever wrote the tuple is not harmed.
+        """
+        if self._units <= 0:
+            raise _Cut
+        try:
+            return self._watches(waiter, record)
+        except LimitReached as error:
+            self._overran.append((waiter, error))
+            return False
+
+    def _watches(self, watcher: Waiter | Reaction, record: Record) -> bool:
+        """Whether one looks for a tuple; counts what that costs, and what it costs to serve it."""
+        budget = self._budget
+        budget.share()
+        try:
+            fits = watches(watcher, record, budget)
+        finally:
+            self._units -= SHOW_UNITS + WATCH_UNITS_MAX - budget.left
+        if fits:
+            self._units -= WAKE_UNITS
+        return fits
+
+    def _dismiss_overran(self) -> None:
+        overran, self._overran = self._overran, []
+        for waiter, error in overran:
+            self._waiters.dismiss(waiter)
+            self._outcomes.append(Overran(waiter.ticket, error))
+
+    def _serve_sets(
+        self, sets: Correlating, record: Record, now: int, after: tuple[int, int]
+    ) -> tuple[int, int] | None:
+        """Serve those who wait for several tuples together, and whose set a tuple completes.
+
+        Those who come `after` one, by their turns. `None` when all have had it, else who was last.
+        """
+        waiting = [
+            (self._waiters.by_ticket[ticket], group)
+            for group in sets.touched(record)
+            for ticket in group.waiters.values()
+        ]
+        waiting.sort(key=_by_turn)
+        for waiter, group in waiting:
+            turn = _by_turn((waiter, group))
+            if not waiter.armed or turn <= after:
+                continue
+            if self._units <= 0:
+                return after
+            after = turn
+            try:
+                found = self._sets.completed(group, record, now)
+            except LimitReached as error:
+                self._overran.append((waiter, error))
+                continue
+            finally:
+                self._units -= SHOW_UNITS + sets.spent
+            if found is None:
+                continue
+            records = self._sets.records(found)
+            if waiter.how == OFFER:
+                self._waiters.disarm(waiter)
+            else:
+                self._waiters.dismiss(waiter)
+            if waiter.how == TAKE:
+                for one in records:
+                    self._store.remove(one)
+            self._outcomes.append(Gathered(waiter.ticket, records, found))
+            if waiter.how == TAKE:
+                break
+        return None
+
+
+def _is_over(record: Record, now: int) -> bool:
+    return 0 < record.expires <= now
+
+
+def _by_turn(waiting: tuple[Waiter, object]) -> tuple[int, int]:
+    """Those who read go before those who take, and these before those who are offered."""
+    return _TURNS[waiting[0].how], waiting[0].order
