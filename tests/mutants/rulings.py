@@ -35,8 +35,8 @@ RULINGS: Final = (
     Mutant(
         "an obligation is lost over a restore",
         CONTROL,
-        "for place, term, due in snapshot.obligations:",
-        "for place, term, due in snapshot.obligations[1:]:",
+        "member.obligations.load(snapshot.obligations)",
+        "member.obligations.load(snapshot.obligations[1:])",
         MEMBERSHIP,
     ),
     Mutant(

@@ -1,6 +1,7 @@
 """Controllers: one membership's control state, obligations and rulings, as a pure core."""
 
 from nomospace.calls.answers import Standing, Told
+from nomospace.control.adopting import ReservedRole, adopt, adoption, first_state
 from nomospace.control.deciding import Decision
 from nomospace.control.events import (
     TICK,
@@ -22,16 +23,7 @@ from nomospace.control.events import (
     sent,
 )
 from nomospace.control.explain import Explanation, explain
-from nomospace.control.membership import (
-    Membership,
-    ReservedRole,
-    Snapshot,
-    TooMuchState,
-    TooOld,
-    adopt,
-    adoption,
-    first_state,
-)
+from nomospace.control.membership import Membership, Snapshot, TooMuchState, TooOld
 from nomospace.control.redo import redo
 from nomospace.control.told import standing, tell
 

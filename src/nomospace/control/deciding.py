@@ -17,8 +17,9 @@ import sys
 
 from greenlet import getcurrent, greenlet
 
+from nomospace.control.bounded import Decided, units_of
 from nomospace.control.events import Effect, Event, Undecided
-from nomospace.control.membership import Decided, Membership, units_of
+from nomospace.control.membership import Membership
 from nomospace.law.budget import BudgetCut, Stop, Units, in_parts
 from nomospace.law.program import FRAMES_MAX
 
@@ -55,21 +56,14 @@ class Decision:
         if not self._running.dead:
             return None
         self._running = None
-        member, firing = self._member, self._member._firing
-        effects: list[Effect] = []
-        member._firing = None
-        due_at = None if firing is None else firing[2]
-        before = () if firing is None else (("undue", *firing),)
         try:
-            known = iter(self._decided)
-            member._rule(
-                self.about.event, self._now, effects, due_at, before, None, self._slice, known
+            return self._member.conclude(
+                self.about.event, self._decided, now=self._now, slice=self._slice
             )
         except BudgetCut as cut:  # an exception follows, and that takes long too
             self._withdraw()
             self._evaluate(cut.event)
             return None
-        return effects
 
     def give_up(self) -> None:
         """Let all be as if nothing had begun; it may begin again later."""
@@ -79,11 +73,7 @@ class Decision:
                 self._switch()
             self._ended = False
             self._running = None
-        member = self._member
-        if member._firing is not None:
-            place, term, due = member._firing
-            member._firing = None
-            member._revert([("undue", place, term, due)])
+        self._member.obligations.give_back()
         self._decided.clear()
 
     # -- the evaluation ----------------------------------------------------------------------
@@ -100,11 +90,8 @@ class Decision:
 
     def _withdraw(self) -> None:
         """An obligation is gone before its event is ruled on."""
-        member, place = self._member, self.about.place
-        if place is not None:
-            due, term = member._due.pop(place)
-            member.obligations.drop(place, term)
-            member._firing = (place, term, due)
+        if self.about.place is not None:
+            self._member.obligations.withdraw(self.about.place)
 
     def _evaluate(self, event: Event) -> None:
         whole = units_of(self._member.home)

@@ -12,13 +12,20 @@ imposition, before the event that `handle` was called for.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from heapq import heapify, heappop, heappush
-from typing import Any, ClassVar, Final, TypeAlias
+from typing import ClassVar, Final
 
 import msgspec
 
+from nomospace.control.bounded import (
+    Bounded,
+    Decided,
+    check_copies,
+    check_ruling,
+    passes_on,
+    units_of,
+)
 from nomospace.control.events import (
     Change,
     Deliver,
@@ -33,22 +40,15 @@ from nomospace.control.events import (
     Tick,
     Undecided,
 )
+from nomospace.control.obligations import Obligations
 from nomospace.errors import CallerError, LimitReached
 from nomospace.law import CompiledLaw
 from nomospace.law.arithmetic import arith2, micros
 from nomospace.law.bag import Bag
 from nomospace.law.budget import PRICES, BudgetCut, Stop, Units, in_parts, spend
-from nomospace.law.prelude import (
-    COPIES_BYTES_MAX,
-    MESSAGES_MAX,
-    OPERATIONS_MAX,
-    RULING_BYTES_MAX,
-    SPACE_UNITS_MAX,
-    UNITS_MAX,
-)
+from nomospace.law.prelude import MESSAGES_MAX, UNITS_MAX
 from nomospace.law.tree import UNITS
-from nomospace.terms import TERM_BYTES_MAX, TERM_DEPTH_MAX, Compound, Term, oversize
-from nomospace.terms.measure import weight
+from nomospace.terms import Compound, Term, oversize
 
 HISTORY_MAX: Final = 256
 """How many of its last rulings a membership can explain from memory."""
@@ -58,19 +58,8 @@ REORDERED_A_UNIT: Final = 32
 """Terms of a state that one unit puts in order again, where one of them takes an old place."""
 OPERATIONS_FREE: Final = 8
 """Rulings of no more operations carry them out for nothing; others pay two units for each."""
-UNBOUNDED: Final = 10**15
-"""More units than any evaluation takes that other prices have let end."""
 STATE_MAX: Final = 1_000_000
 """The most terms, and the most pending obligations, that a membership holds."""
-
-
-@dataclass(eq=False, kw_only=True)
-class ReservedRole(CallerError):
-    """An adoption names a term that only a host may give."""
-
-    code: ClassVar[str] = "control.reserved-role"
-    words: ClassVar[str] = "{role} is given to a space's manager by its host; leave it out"
-    role: str
 
 
 @dataclass(eq=False, kw_only=True)
@@ -96,68 +85,6 @@ class TooOld(CallerError):
 _LEAVE: Final = Leave()
 _NO_UNITS: Final[Units] = [0]
 
-Due: TypeAlias = dict[int, tuple[int, Term]]
-"""Place of a pending obligation: when it is due, and what it is."""
-
-
-def units_of(home: str) -> int:
-    """The units that an evaluation has at a home: an agent's, or a space's."""
-    return UNITS_MAX if "@" in home else SPACE_UNITS_MAX
-
-
-class Bounded(msgspec.Struct, gc=False):
-    """How the evaluation of a recorded event was bounded: under which prices, and what ended it.
-
-    Prices say nothing but where an evaluation ends for want of units. A record tells that too. So
-    an old list of prices need not be kept to rule again as was ruled under it: what ended then ends
-    now, for the same reason, and what did not has no bound now. Of the exception that follows one
-    the record is not at hand yet; it has ten times what an event has.
-
-    Who has the recorded `operations` in bytes says them too, and `write`s others likewise. They
-    were within all limits, so what comes out `alike` need not be measured, nor be written again to
-    be compared.
-    """
-
-    prices: int
-    stopped: str | None
-    operations: bytes = b""
-    write: Callable[[tuple[Term, ...]], bytes] | None = None
-    alike: bool | None = None
-    """Whether the same operations came out; `None` where nobody has looked."""
-
-    def units(self, event: Event) -> list[int]:
-        """The units to begin with under other prices; raises what ended the evaluation then."""
-        if self.stopped in ("budget", "tooLarge"):
-            raise Stop(self.stopped)
-        return [-9 * UNITS_MAX if event.kind == "exception" else -UNBOUNDED]
-
-    def has(self, operations: tuple[Term, ...]) -> bool:
-        """Whether operations are those of the record."""
-        if self.write is None:
-            return False
-        try:
-            self.alike = alike = self.write(operations) == self.operations
-        except (OverflowError, RecursionError):  # huge integers, deep terms
-            return False
-        return alike
-
-
-class Decided:
-    """What the evaluation of one event came to, of which a part was done after the other."""
-
-    __slots__ = ("result", "stop", "units")
-
-    def __init__(self, units: Units, result: object, stop: Stop | None) -> None:
-        self.units = units
-        self.result = result
-        self.stop = stop
-
-    def outcome(self) -> Any:
-        """What the law's `act` gave, or raise what stopped it."""
-        if self.stop is not None:
-            raise self.stop
-        return self.result
-
 
 class Snapshot(msgspec.Struct, frozen=True, array_like=True):
     """All that a membership is, as plain data: what a host stores and a move carries."""
@@ -182,10 +109,7 @@ class Membership:
     """One agent's membership in a community, as a core: told events, answers with effects."""
 
     __slots__ = (
-        "_due",
-        "_firing",
         "_first",
-        "_heap",
         "_history",
         "ended",
         "home",
@@ -201,7 +125,7 @@ class Membership:
         self.law = law
         self.home = home
         self.state = Bag(law.initial if state is None else state)
-        self.obligations = Bag()
+        self.obligations = Obligations()
         self.seq = 0
         self.ended = False
         self.shown: tuple[bytes, ...] = ()
@@ -210,10 +134,6 @@ class Membership:
         """The units that its last ruling took."""
         self._first = UNITS_MAX - units_of(home)
         """What counts as spent when an evaluation begins."""
-        self._due: Due = {}
-        self._firing: tuple[int, Term, int] | None = None
-        """An obligation that is due and is being decided on: its place, what and since when."""
-        self._heap: list[tuple[int, int]] = []  # (due, place), with some that are gone
         self._history: deque[Ruling] = deque(maxlen=HISTORY_MAX)
 
     def __repr__(self) -> str:
@@ -223,34 +143,11 @@ class Membership:
 
     def next_deadline(self) -> int | None:
         """When the next obligation is due, or `None`."""
-        heap = self._heap
-        while heap and heap[0][1] not in self._due:
-            heappop(heap)
-        return heap[0][0] if heap else None
-
-    def soonest(self) -> tuple[int, int, Term] | None:
-        """What is due next: when, its place, and the obligation."""
-        if self.next_deadline() is None:
-            return None
-        due, place = self._heap[0]
-        return due, place, self._due[place][1]
+        return self.obligations.next_deadline()
 
     def pending(self) -> list[tuple[int, Term]]:
         """Pending obligations with their due times, soonest first."""
-        found = sorted((due, place) for place, (due, _) in self._due.items())
-        return [(due, self._due[place][1]) for due, place in found]
-
-    def owed_by(self, until: int) -> list[tuple[int, int, Term]]:
-        """What is due until a moment, soonest first: due time, place and obligation."""
-        heap, todo = self._heap, [0]
-        found: dict[tuple[int, int], None] = {}
-        while todo:  # what lies below an entry is due no sooner
-            at = todo.pop()
-            if at < len(heap) and heap[at][0] <= until:
-                if heap[at][1] in self._due:
-                    found[heap[at]] = None
-                todo += (2 * at + 1, 2 * at + 2)
-        return [(due, place, self._due[place][1]) for due, place in sorted(found)]
+        return self.obligations.pending()
 
     # -- events ----------------------------------------------------------------------------
 
@@ -270,7 +167,8 @@ class Membership:
         ['RecordRuling', 'Forward']
         """
         effects: list[Effect] = []
-        if self._heap and self._heap[0][0] <= now and not self._fire(now, effects, most, slice):
+        heap = self.obligations.heap
+        if heap and heap[0][0] <= now and not self._fire(now, effects, most, slice):
             return effects
         if event.__class__ is Event and not self.ended:
             assert isinstance(event, Event)
@@ -285,30 +183,31 @@ class Membership:
 
         False when one of them could not be decided in a slice.
         """
-        last = self.obligations.next_place
+        owed = self.obligations
+        last = owed.next_place
         later: list[tuple[int, int]] = []
         left = slice
         decided = True
         while not self.ended and most > 0:
             most -= 1
-            due = self.next_deadline()
-            if due is None or due > now:
+            entry = owed.pop_due(now)
+            if entry is None:
                 break
-            _, place = entry = heappop(self._heap)
+            place = entry[1]
             if place >= last:
                 later.append(entry)
                 continue
             try:
                 effects += self.fire(place, now=now, slice=slice)
             except BudgetCut:
-                effects.append(Undecided(Event("obligationDue", (self._due[place][1],)), place))
+                effects.append(Undecided(Event("obligationDue", (owed.at(place),)), place))
                 decided = False
                 break
             left -= self.spent
             if slice and left <= 0:
                 break
         for entry in later:
-            heappush(self._heap, entry)
+            owed.put_off(entry)
         return decided
 
     def rule_on(self, event: Event, *, now: int, then: Bounded | None = None) -> list[Effect]:
@@ -327,17 +226,31 @@ class Membership:
 
         With a `slice`, raises `BudgetCut` when that is not enough to decide it; it is pending then.
         """
-        due, term = self._due.pop(place)
-        self.obligations.drop(place, term)
+        due, term = self.obligations.lift(place)
         effects: list[Effect] = []
         gone = ("undue", place, term, due)
         owed = Event("obligationDue", (term,))
         self._rule(owed, now, effects, due, (gone,), then, slice)
         return effects
 
+    def conclude(
+        self, event: Event, decided: list[Decided], *, now: int, slice: int
+    ) -> list[Effect]:
+        """Rule on an event whose evaluation is done: what must follow.
+
+        Where it is about an obligation, that is withdrawn. Raises `BudgetCut` when an exception
+        follows whose evaluation is not done; the obligation is pending then.
+        """
+        withdrawn, self.obligations.withdrawn = self.obligations.withdrawn, None
+        effects: list[Effect] = []
+        due_at = None if withdrawn is None else withdrawn[2]
+        before = () if withdrawn is None else (("undue", *withdrawn),)
+        self._rule(event, now, effects, due_at, before, None, slice, iter(decided))
+        return effects
+
     def owes(self, place: int) -> bool:
         """Whether the obligation at a place is still pending."""
-        return place in self._due and not self.ended
+        return self.obligations.owes(place) and not self.ended
 
     def _rule(
         self,
@@ -546,8 +459,7 @@ class Membership:
         elif name == "repealObligation":
             gone = self.obligations.find_all(args[0], units)
             for place, term in gone:
-                self.obligations.drop(place, term)
-                delta.append(("undue", place, term, self._due.pop(place)[0]))
+                delta.append(("undue", place, term, self.obligations.lift(place)[0]))
             return bool(gone)
         elif name == "release":
             effects.append(Release(args[0], args[1]))
@@ -559,22 +471,13 @@ class Membership:
     def _impose(self, term: Term, due: int, delta: list[Change]) -> None:
         if self.obligations.size >= STATE_MAX:
             raise Stop("tooLarge")
-        place = self.obligations.add(term)
-        self._due[place] = (due, term)
-        heappush(self._heap, (due, place))
-        if len(self._heap) > 64 and len(self._heap) > 4 * len(self._due):
-            self._heap = [(when, at) for at, (when, _) in self._due.items()]
-            heapify(self._heap)
-        delta.append(("due", place, term, due))
+        delta.append(("due", self.obligations.impose(term, due), term, due))
 
     def _revert(self, delta: list[Change]) -> None:
         """Take a ruling that could not be carried out back, last change first."""
-        revert(self.state, self.obligations, self._due, delta)
+        revert(self.state, self.obligations, delta)
         if any(change[0] == "quit" for change in delta):
             self.ended = False
-        for kind, place, _, due in delta:
-            if kind == "undue":
-                heappush(self._heap, (due, place))
 
     # -- the past --------------------------------------------------------------------------
 
@@ -611,19 +514,15 @@ class Membership:
                 limit=COPIED_MAX,
                 advice="read the ruling in the journal",
             )
-        state, obligations, due = self.state.copy(), self.obligations.copy(), dict(self._due)
+        state, obligations = self.state.copy(), self.obligations.copy()
         for delta in deltas:
-            revert(state, obligations, due, delta)
+            revert(state, obligations, delta)
         return state, obligations
 
     # -- storing and moving ----------------------------------------------------------------
 
     def snapshot(self) -> Snapshot:
         """All that this membership is, as plain data."""
-        pending = [(p, term, self._due[p][0]) for p, term in self.obligations.items()]
-        if self._firing is not None:
-            pending.append(self._firing)
-            pending.sort(key=_place)
         return Snapshot(
             self.home,
             self.law.hash,
@@ -631,7 +530,7 @@ class Membership:
             self.state.next_place,
             self.obligations.next_place,
             tuple(self.state.items()),
-            tuple(pending),
+            self.obligations.pending_by_place(),
             self.ended,
             self.shown,
         )
@@ -643,11 +542,7 @@ class Membership:
         member = cls(law, snapshot.home, state=())
         for place, term in snapshot.state:
             member.state.put(place, term)
-        for place, term, due in snapshot.obligations:
-            member.obligations.put(place, term)
-            member._due[place] = (due, term)
-            member._heap.append((due, place))
-        heapify(member._heap)
+        member.obligations.load(snapshot.obligations)
         member.state.next_place = snapshot.next_place
         member.obligations.next_place = snapshot.next_obligation
         member.seq = snapshot.seq
@@ -656,18 +551,8 @@ class Membership:
         return member
 
 
-def _place(pending: tuple[int, Term, int]) -> int:
-    return pending[0]
-
-
-def revert(state: Bag, obligations: Bag, due: Due, delta: Iterable[Change]) -> None:
+def revert(state: Bag, obligations: Obligations, delta: Iterable[Change]) -> None:
     """Undo changes, last first."""
-    _revert(state, obligations, due, delta)
-    state.reorder()
-    obligations.reorder()
-
-
-def _revert(state: Bag, obligations: Bag, due: Due, delta: Iterable[Change]) -> None:
     for kind, place, old, new in reversed(tuple(delta)):
         if kind == "+":
             state.drop(place, old)
@@ -676,95 +561,8 @@ def _revert(state: Bag, obligations: Bag, due: Due, delta: Iterable[Change]) -> 
         elif kind == "<-":
             state.put_back(place, old, new)
         elif kind == "due":
-            obligations.drop(place, old)
-            del due[place]
+            obligations.lift(place)
         elif kind == "undue":
-            obligations.put_back(place, old)
-            due[place] = (new, old)
-
-
-_encode = msgspec.msgpack.Encoder(enc_hook=lambda value: None).encode  # variables count as none
-_HEADS: Final = bytes([*range(0x80, 0xA0), *range(0xDC, 0xE0)])
-"""The bytes that begin a list or a compound; others may have these values too."""
-
-
-def check_copies(message: Term, to: tuple[Term, ...], units: Units) -> None:
-    """Raise `Stop` for a message that would be too much for all its receivers together.
-
-    Like the prices: what was ruled on under others (`Bounded`) has no such bound.
-    """
-    if units[0] < 0:
-        return
-    if len(to) * TERM_BYTES_MAX > COPIES_BYTES_MAX and len(to) * weight(message) > COPIES_BYTES_MAX:
-        raise Stop("tooLarge")
-
-
-def check_ruling(operations: tuple[Term, ...], growing: bool) -> None:
-    """Stop a ruling that is too large, as a whole or in any of its terms.
-
-    Encoding measures fast, but writes shared parts out; so a law that may share parts without
-    bound (`growing`) is measured by a walk first. A term is no deeper than it has bytes that may
-    begin a list or a compound: most need no other look.
-    """
-    if len(operations) > OPERATIONS_MAX or (growing and oversize(operations) is not None):
-        raise Stop("tooLarge")
-    try:
-        data = _encode(operations)
-        if len(data) < TERM_DEPTH_MAX:
-            return
-        if len(data) > RULING_BYTES_MAX:
-            raise Stop("tooLarge")
-        if len(data) - len(data.translate(None, _HEADS)) < TERM_DEPTH_MAX:
-            return
-    except (OverflowError, RecursionError):  # huge integers, deep terms
-        pass
-    if oversize(operations) is not None:
-        raise Stop("tooLarge")
-
-
-def passes_on(operation: Term, event: Event) -> bool:
-    """Whether an operation is about the event's very message: it is no larger than the event."""
-    if operation.__class__ is not Compound or len(event.args) != 3:
-        return False
-    args = operation.args
-    return len(args) == 3 and args[1] is event.args[1] and args[2] is event.args[2]
-
-
-def first_state(
-    law: CompiledLaw, *, manager: bool = False, roll: tuple[Term, ...] = ()
-) -> tuple[Term, ...]:
-    """The control state that a member begins with, before its law rules on the adoption."""
-    return (*law.initial, *roll, "tupleSpace") if manager else (*law.initial, *roll)
-
-
-def adoption(
-    law: CompiledLaw,
-    home: str,
-    args: tuple[Term, ...] = (),
-    *,
-    manager: bool = False,
-    roll: tuple[Term, ...] = (),
-) -> tuple[Membership, Event]:
-    """A membership with its own control state, and the event that it has to be told first.
-
-    `manager` is for the manager of a governed space: it holds `tupleSpace` from the start. `roll`
-    are the terms that a secretary has for the member.
-    """
-    if "tupleSpace" in (*args, *roll):
-        raise ReservedRole(role="tupleSpace")
-    member = Membership(law, home, state=first_state(law, manager=manager, roll=roll))
-    return member, Event("adopted", (args,))
-
-
-def adopt(
-    law: CompiledLaw,
-    home: str,
-    args: tuple[Term, ...] = (),
-    *,
-    now: int,
-    manager: bool = False,
-    roll: tuple[Term, ...] = (),
-) -> tuple[Membership, list[Effect]]:
-    """Bind an agent to a law: its membership (`adoption`), and what its law orders."""
-    member, event = adoption(law, home, args, manager=manager, roll=roll)
-    return member, member.handle(event, now=now)
+            obligations.reinstate(place, old, new)
+    state.reorder()
+    obligations.reorder()

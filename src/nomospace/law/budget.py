@@ -16,7 +16,7 @@ from nomospace.terms import Compound, Term, weight
 
 PRICES: Final = 4
 """The version of the list of prices. Whoever changes what anything costs counts it up: records tell
-under which prices they were ruled on, and a replay goes by that (`control.membership`)."""
+under which prices they were ruled on, and a replay goes by that (`control.bounded`)."""
 
 Units: TypeAlias = list[Any]
 """The units spent on the event so far, in a one-item list; or as `in_parts` makes it."""

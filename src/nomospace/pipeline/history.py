@@ -37,9 +37,9 @@ from nomospace.control import (
     Snapshot,
     explain,
 )
+from nomospace.control.bounded import Bounded
 from nomospace.control.events import goes_out
 from nomospace.control.explain import verdict_on
-from nomospace.control.membership import Bounded
 from nomospace.law import CompiledLaw
 from nomospace.terms import Compound, Term, show
 from nomospace.terms.values import same
@@ -353,13 +353,13 @@ class Replay:
         if member.ended:
             return None
         term = recorded.event[1][0]
-        first = member.soonest()
+        first = member.obligations.soonest()
         if first is not None:
             due, place, owed = first
             if due == recorded.due_at and due <= recorded.at and same(owed, term):
                 return place  # nearly always
         best: tuple[bool, int, int] | None = None
-        for due, place, owed in member.owed_by(recorded.at):
+        for due, place, owed in member.obligations.due_by(recorded.at):
             if same(owed, term):
                 rank = (due != recorded.due_at, due, place)
                 best = rank if best is None else min(best, rank)
@@ -377,7 +377,7 @@ class Replay:
         for _ in range(FIRED_MAX):
             if member.ended:
                 return
-            owed = member.owed_by(until)
+            owed = member.obligations.due_by(until)
             chosen = None
             for due, place, term in owed:
                 if place in passed:

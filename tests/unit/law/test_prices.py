@@ -9,8 +9,8 @@ from __future__ import annotations
 import pytest
 
 from nomospace.control import Membership, RecordRuling, explain, sent
+from nomospace.control.bounded import Bounded
 from nomospace.control.explain import TEXT_CHARS
-from nomospace.control.membership import Bounded
 from nomospace.law import load
 from nomospace.law.bag import Bag
 from nomospace.law.budget import PRICES, Stop

@@ -1,0 +1,128 @@
+"""The bounds of one ruling: the units of its evaluation, and how large what comes of it may be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+
+from nomospace.control.events import Event
+from nomospace.law.budget import Stop, Units
+from nomospace.law.prelude import (
+    COPIES_BYTES_MAX,
+    OPERATIONS_MAX,
+    RULING_BYTES_MAX,
+    SPACE_UNITS_MAX,
+    UNITS_MAX,
+)
+from nomospace.terms import TERM_BYTES_MAX, TERM_DEPTH_MAX, Compound, Term, oversize
+from nomospace.terms.measure import weight
+
+UNBOUNDED: Final = 10**15
+"""More units than any evaluation takes that other prices have let end."""
+
+_encode = msgspec.msgpack.Encoder(enc_hook=lambda value: None).encode  # variables count as none
+_HEADS: Final = bytes([*range(0x80, 0xA0), *range(0xDC, 0xE0)])
+"""The bytes that begin a list or a compound; others may have these values too."""
+
+
+def units_of(home: str) -> int:
+    """The units that an evaluation has at a home: an agent's, or a space's."""
+    return UNITS_MAX if "@" in home else SPACE_UNITS_MAX
+
+
+class Bounded(msgspec.Struct, gc=False):
+    """How the evaluation of a recorded event was bounded: under which prices, and what ended it.
+
+    Prices say nothing but where an evaluation ends for want of units. A record tells that too. So
+    an old list of prices need not be kept to rule again as was ruled under it: what ended then ends
+    now, for the same reason, and what did not has no bound now. Of the exception that follows one
+    the record is not at hand yet; it has ten times what an event has.
+
+    Who has the recorded `operations` in bytes says them too, and `write`s others likewise. They
+    were within all limits, so what comes out `alike` need not be measured, nor be written again to
+    be compared.
+    """
+
+    prices: int
+    stopped: str | None
+    operations: bytes = b""
+    write: Callable[[tuple[Term, ...]], bytes] | None = None
+    alike: bool | None = None
+    """Whether the same operations came out; `None` where nobody has looked."""
+
+    def units(self, event: Event) -> list[int]:
+        """The units to begin with under other prices; raises what ended the evaluation then."""
+        if self.stopped in ("budget", "tooLarge"):
+            raise Stop(self.stopped)
+        return [-9 * UNITS_MAX if event.kind == "exception" else -UNBOUNDED]
+
+    def has(self, operations: tuple[Term, ...]) -> bool:
+        """Whether operations are those of the record."""
+        if self.write is None:
+            return False
+        try:
+            self.alike = alike = self.write(operations) == self.operations
+        except (OverflowError, RecursionError):  # huge integers, deep terms
+            return False
+        return alike
+
+
+class Decided:
+    """What the evaluation of one event came to, of which a part was done after the other."""
+
+    __slots__ = ("result", "stop", "units")
+
+    def __init__(self, units: Units, result: object, stop: Stop | None) -> None:
+        self.units = units
+        self.result = result
+        self.stop = stop
+
+    def outcome(self) -> Any:
+        """What the law's `act` gave, or raise what stopped it."""
+        if self.stop is not None:
+            raise self.stop
+        return self.result
+
+
+def check_copies(message: Term, to: tuple[Term, ...], units: Units) -> None:
+    """Raise `Stop` for a message that would be too much for all its receivers together.
+
+    Like the prices: what was ruled on under others (`Bounded`) has no such bound.
+    """
+    if units[0] < 0:
+        return
+    if len(to) * TERM_BYTES_MAX > COPIES_BYTES_MAX and len(to) * weight(message) > COPIES_BYTES_MAX:
+        raise Stop("tooLarge")
+
+
+def check_ruling(operations: tuple[Term, ...], growing: bool) -> None:
+    """Stop a ruling that is too large, as a whole or in any of its terms.
+
+    Encoding measures fast, but writes shared parts out; so a law that may share parts without
+    bound (`growing`) is measured by a walk first. A term is no deeper than it has bytes that may
+    begin a list or a compound: most need no other look.
+    """
+    if len(operations) > OPERATIONS_MAX or (growing and oversize(operations) is not None):
+        raise Stop("tooLarge")
+    try:
+        data = _encode(operations)
+        if len(data) < TERM_DEPTH_MAX:
+            return
+        if len(data) > RULING_BYTES_MAX:
+            raise Stop("tooLarge")
+        if len(data) - len(data.translate(None, _HEADS)) < TERM_DEPTH_MAX:
+            return
+    except (OverflowError, RecursionError):  # huge integers, deep terms
+        pass
+    if oversize(operations) is not None:
+        raise Stop("tooLarge")
+
+
+def passes_on(operation: Term, event: Event) -> bool:
+    """Whether an operation is about the event's very message: it is no larger than the event."""
+    if operation.__class__ is not Compound or len(event.args) != 3:
+        return False
+    args = operation.args
+    return len(args) == 3 and args[1] is event.args[1] and args[2] is event.args[2]
