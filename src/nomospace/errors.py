@@ -2,13 +2,13 @@
 
 Every error says one of five things: the caller gave something wrong, a peer did, a law did,
 a part is not available just now, or we have a bug. Each particular error lives where it is
-raised, as a dataclass with typed fields, a lasting `code`, and `words` that give the fact, the
-value and a next step. Errors cross process borders: they pickle by their fields.
+raised, with typed fields, a lasting `code`, and `words` that give the fact, the value and a next
+step. Each is a dataclass without saying so. Errors cross process borders: they pickle by their
+fields.
 
->>> @dataclass(eq=False, kw_only=True)
-... class LeaseOver(Unavailable):
-...     code: ClassVar[str] = "space.lease-over"
-...     words: ClassVar[str] = "lease on {tuple_id!r} ran out {late_ms} ms ago; read it again"
+>>> class LeaseOver(Unavailable):
+...     code = "space.lease-over"
+...     words = "lease on {tuple_id!r} ran out {late_ms} ms ago; read it again"
 ...     tuple_id: str
 ...     late_ms: int
 >>> str(LeaseOver(tuple_id="ann@ward/3", late_ms=12))
@@ -17,8 +17,8 @@ value and a next step. Errors cross process borders: they pickle by their fields
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, dataclass_transform
 
 
 def _rebuild(kind: type[NomospaceError], values: dict[str, Any]) -> NomospaceError:
@@ -35,6 +35,7 @@ class _Attributes(dict[str, Any]):
         return getattr(self._error, name)
 
 
+@dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(field,))
 @dataclass(eq=False, kw_only=True)
 class NomospaceError(Exception):
     """The root of all our errors. Catch a kind below it, not this.
@@ -46,6 +47,9 @@ class NomospaceError(Exception):
     code: ClassVar[str] = "nomospace"
     words: ClassVar[str] = ""
 
+    def __init_subclass__(cls) -> None:
+        dataclass(eq=False, kw_only=True)(cls)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (type(self), {f.name: getattr(self, f.name) for f in fields(self)})
 
@@ -55,53 +59,47 @@ class NomospaceError(Exception):
         return self.__doc__.partition("\n")[0] if self.__doc__ else self.code
 
 
-@dataclass(eq=False, kw_only=True)
 class CallerError(NomospaceError):
     """The caller gave something that cannot be taken; the caller mends it."""
 
-    code: ClassVar[str] = "caller"
+    code = "caller"
 
 
-@dataclass(eq=False, kw_only=True)
 class PeerError(NomospaceError):
     """A peer said something that cannot be so; nothing the caller does will mend it."""
 
-    code: ClassVar[str] = "peer"
+    code = "peer"
 
 
-@dataclass(eq=False, kw_only=True)
 class LawError(NomospaceError):
     """A text of the law language cannot be read or may not be used; its author mends it."""
 
-    code: ClassVar[str] = "law"
+    code = "law"
 
 
-@dataclass(eq=False, kw_only=True)
 class Unavailable(NomospaceError):
     """A part is not there just now; trying again later may do."""
 
-    code: ClassVar[str] = "unavailable"
+    code = "unavailable"
 
 
-@dataclass(eq=False, kw_only=True)
 class LimitReached(CallerError):
     """Work would have cost more than it may: it was stopped, and nothing was changed.
 
     Each kind has a code of its own below `limits.`; `advice` is what the caller can do about it.
     """
 
-    code: ClassVar[str] = "limits"
-    words: ClassVar[str] = "{what} goes past the limit of {limit:,}; {advice}"
+    code = "limits"
+    words = "{what} goes past the limit of {limit:,}; {advice}"
     what: str
     limit: int
     advice: str
 
 
-@dataclass(eq=False, kw_only=True)
 class Bug(NomospaceError):
     """We broke a promise of our own. Carries the story of what led to it."""
 
-    code: ClassVar[str] = "bug"
+    code = "bug"
     story: tuple[str, ...]
 
     def __str__(self) -> str:

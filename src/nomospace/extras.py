@@ -10,9 +10,8 @@ The distributions of each extra stand in pyproject.toml; here are the modules to
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import ClassVar, Final
+from typing import Final
 
 from nomospace.errors import CallerError
 
@@ -37,12 +36,11 @@ BRINGS: Final = {module: extra for extra, modules in reversed(EXTRAS.items()) fo
 """The extra that brings a module: the first of those that do."""
 
 
-@dataclass(eq=False, kw_only=True)
 class ExtraMissing(CallerError):
     """Something is asked for that is not part of this installation."""
 
-    code: ClassVar[str] = "extras.missing"
-    words: ClassVar[str] = (
+    code = "extras.missing"
+    words = (
         "{what} needs {module}, which is not installed; "
         "bring it with: pip install 'nomospace[{extra}]'"
     )

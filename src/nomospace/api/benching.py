@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter
 from pydantic import Field
@@ -39,11 +39,10 @@ NAMES: Final[dict[str, str]] = {"law": "draft.law", "python": "draft.law.py"}
 router = APIRouter(prefix="/v1", responses=PROBLEMS, tags=["laws"])
 
 
-@dataclass(eq=False, kw_only=True)
 class DraftTooLong(CallerError):
     """A law's text is too long to be checked while it is typed."""
 
-    code: ClassVar[str] = "api.draft-too-long"
+    code = "api.draft-too-long"
     chars: int
 
     def __str__(self) -> str:

@@ -16,8 +16,7 @@ would be read as one of the other forms is `{"dict": {"term": "winter"}}`, in an
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from nomospace.errors import CallerError
 from nomospace.terms import Compound, Term, freeze, show
@@ -33,12 +32,11 @@ TEXT_MAX: Final = 100_000
 """The longest text of a term, in characters."""
 
 
-@dataclass(eq=False, kw_only=True)
 class BadField(CallerError):
     """A value of JSON that is no field of a tuple."""
 
-    code: ClassVar[str] = "api.bad-field"
-    words: ClassVar[str] = (
+    code = "api.bad-field"
+    words = (
         "{where} {why}; give a plain value, a list, a dict, "
         '{{"term": "room(3)"}}, {{"class": "Car"}}, or in a template {{"pattern": "_:int"}}'
     )

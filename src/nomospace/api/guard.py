@@ -23,10 +23,9 @@ import asyncio
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 from math import ceil
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
 from nomospace.errors import CallerError, LimitReached, NomospaceError, Unavailable
@@ -86,28 +85,25 @@ NOT_KEPT: Final = (*HEADERS, (b"cache-control", b"no-store"))
 """What every answer says: that it is for nobody else, besides."""
 
 
-@dataclass(eq=False, kw_only=True)
 class TooFast(Unavailable):
     """A token has made more requests than it may in so short a time."""
 
-    code: ClassVar[str] = "api.too-fast"
-    words: ClassVar[str] = "more than {rate_s:g} requests a second; go on in {after_s} s"
+    code = "api.too-fast"
+    words = "more than {rate_s:g} requests a second; go on in {after_s} s"
     rate_s: float
     after_s: int
 
 
-@dataclass(eq=False, kw_only=True)
 class TooManyUnderWay(LimitReached):
     """A token has more requests and sockets under way than it may."""
 
-    code: ClassVar[str] = "limits.under-way"
+    code = "limits.under-way"
 
 
-@dataclass(eq=False, kw_only=True)
 class OtherOrigin(CallerError):
     """A browser sent a cookie along with something that another page asked for."""
 
-    code: ClassVar[str] = "api.other-origin"
+    code = "api.other-origin"
     origin: str
 
     def __str__(self) -> str:

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -35,22 +34,20 @@ if TYPE_CHECKING:
 VERSION = "1"
 
 
-@dataclass(eq=False, kw_only=True)
 class BadShape(CallerError):
     """A body or a parameter that is not of the form that the OpenAPI document gives."""
 
-    code: ClassVar[str] = "api.bad-shape"
-    words: ClassVar[str] = "{where}: {why}; /v1/openapi.json says what is wanted"
+    code = "api.bad-shape"
+    words = "{where}: {why}; /v1/openapi.json says what is wanted"
     where: str
     why: str
 
 
-@dataclass(eq=False, kw_only=True)
 class NoSuchResource(CallerError):
     """A path that leads nowhere, or a method that it does not take."""
 
-    code: ClassVar[str] = "api.no-such-resource"
-    words: ClassVar[str] = "{what}; /v1/openapi.json says what there is"
+    code = "api.no-such-resource"
+    words = "{what}; /v1/openapi.json says what there is"
     what: str
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Collection, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from nomospace.errors import CallerError, Unavailable
 
@@ -29,20 +29,18 @@ KINDS: Final = ("ruling", "tuple", "engagement", "move", "law")
 _TABLES: Final = {"events": "ruling", "tuples": "tuple", "laws": "law"}
 
 
-@dataclass(eq=False, kw_only=True)
 class TooManyViewers(Unavailable):
     """More viewers than a host tells what happens."""
 
-    code: ClassVar[str] = "api.too-many-viewers"
-    words: ClassVar[str] = "{limit} viewers look on already; close one, then try again"
+    code = "api.too-many-viewers"
+    words = "{limit} viewers look on already; close one, then try again"
     limit: int
 
 
-@dataclass(eq=False, kw_only=True)
 class NoSuchKind(CallerError):
     """A kind of event that there is not."""
 
-    code: ClassVar[str] = "api.no-such-kind"
+    code = "api.no-such-kind"
     kind: str
 
     def __str__(self) -> str:

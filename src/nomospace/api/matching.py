@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
@@ -39,12 +38,11 @@ router = APIRouter(prefix="/v1", responses=PROBLEMS, tags=["meaning"])
 _turn: Final = asyncio.Lock()
 
 
-@dataclass(eq=False, kw_only=True)
 class MatcherBusy(Unavailable):
     """Another question is being matched."""
 
-    code: ClassVar[str] = "api.matcher-busy"
-    words: ClassVar[str] = "another question is being matched just now; ask again in a moment"
+    code = "api.matcher-busy"
+    words = "another question is being matched just now; ask again in a moment"
 
 
 class MatchAsked(Asked):

@@ -11,7 +11,7 @@ import asyncio
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from nomospace.api.matching import SET_MAX, TUPLES_MAX, read_file
 from nomospace.errors import CallerError
@@ -41,12 +41,11 @@ KnownOntology: TypeAlias = Ontology
 _turn: Final = asyncio.Lock()
 
 
-@dataclass(eq=False, kw_only=True)
 class TooMuchToPlay(CallerError):
     """More was given to the playground than it takes."""
 
-    code: ClassVar[str] = "api.too-much-to-play"
-    words: ClassVar[str] = "{what}: over {limit:,}, which is too much here; use `nomospace match`"
+    code = "api.too-much-to-play"
+    words = "{what}: over {limit:,}, which is too much here; use `nomospace match`"
     what: str
     limit: int
 

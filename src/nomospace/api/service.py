@@ -19,7 +19,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from nomospace.api.logins import End, Logins, Told
 from nomospace.client import Agent, Departed, TimedOut, Tuple
@@ -52,33 +52,30 @@ WAIT_S_MAX: Final = 60.0
 LAW_CHARS_MAX: Final = 1_000_000
 
 
-@dataclass(eq=False, kw_only=True)
 class NoSuchLaw(CallerError):
     """A law that is not at hand here was named by its hash or name."""
 
-    code: ClassVar[str] = "api.no-such-law"
+    code = "api.no-such-law"
     law: str
 
     def __str__(self) -> str:
         return f"law {self.law[:100]!r} is not known at this host; send its text"
 
 
-@dataclass(eq=False, kw_only=True)
 class NoSuchHost(CallerError):
     """An agent was told to move to a host that is not in the group."""
 
-    code: ClassVar[str] = "api.no-such-host"
+    code = "api.no-such-host"
     host: str
 
     def __str__(self) -> str:
         return f"host {self.host[:100]!r} is not in the group now; look at the topology, then move"
 
 
-@dataclass(eq=False, kw_only=True)
 class NotAMemberHere(CallerError):
     """An inbox was asked for under a law that the agent has not adopted."""
 
-    code: ClassVar[str] = "api.not-a-member"
+    code = "api.not-a-member"
     agent: str
     law: str
 
@@ -86,12 +83,11 @@ class NotAMemberHere(CallerError):
         return f"{self.agent} is no member under law {self.law[:12]} here; adopt the law first"
 
 
-@dataclass(eq=False, kw_only=True)
 class TooManySeats(Unavailable):
     """More agents act by way of the service than it bears."""
 
-    code: ClassVar[str] = "api.too-many-seats"
-    words: ClassVar[str] = "{limit:,} agents are at work here already; try again later"
+    code = "api.too-many-seats"
+    words = "{limit:,} agents are at work here already; try again later"
     limit: int
 
 

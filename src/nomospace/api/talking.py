@@ -24,9 +24,8 @@ import asyncio
 import json
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from dataclasses import dataclass
 from math import ceil
-from typing import Annotated, Any, ClassVar, Final, Literal, cast
+from typing import Annotated, Any, Final, Literal, cast
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field, ValidationError
@@ -53,25 +52,19 @@ NOT_LET_IN: Final = 1008
 router = APIRouter()
 
 
-@dataclass(eq=False, kw_only=True)
 class BadMessage(CallerError):
     """A message of a WebSocket that cannot be read."""
 
-    code: ClassVar[str] = "api.bad-message"
-    words: ClassVar[str] = (
-        '{why}; send {{"id": 1, "do": "out", "space": "jobs", "fields": ["job", 17]}}'
-    )
+    code = "api.bad-message"
+    words = '{why}; send {{"id": 1, "do": "out", "space": "jobs", "fields": ["job", 17]}}'
     why: str
 
 
-@dataclass(eq=False, kw_only=True)
 class TooMuchUnderWay(CallerError):
     """A socket has as much under way as it may."""
 
-    code: ClassVar[str] = "api.too-much-under-way"
-    words: ClassVar[str] = (
-        "{limit} operations and reactions are under way; wait for some, or cancel one"
-    )
+    code = "api.too-much-under-way"
+    words = "{limit} operations and reactions are under way; wait for some, or cancel one"
     limit: int
 
 

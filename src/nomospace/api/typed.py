@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import ClassVar, Final, NamedTuple
+from dataclasses import replace
+from typing import Final, NamedTuple
 
 from nomospace.api.forms import TEXT_MAX
 from nomospace.errors import CallerError
@@ -23,11 +23,10 @@ _PIECE: Final = re.compile(
 )
 
 
-@dataclass(eq=False, kw_only=True)
 class TooLong(CallerError):
     """A text that was typed is longer than one that is read."""
 
-    code: ClassVar[str] = "api.typed-too-long"
+    code = "api.typed-too-long"
     chars: int
 
     def __str__(self) -> str:

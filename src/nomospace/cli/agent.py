@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
 import typer
@@ -36,11 +35,10 @@ app = typer.Typer(
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="The agent, as in nurse@ward-3.")]
 
 
-@dataclass(eq=False, kw_only=True)
 class AgentElsewhere(CallerError):
     """An agent was to be moved by a host that does not have it."""
 
-    code: ClassVar[str] = "cli.agent-elsewhere"
+    code = "cli.agent-elsewhere"
     agent: str
     host: str
 

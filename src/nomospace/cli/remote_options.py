@@ -19,7 +19,6 @@ from typing import (
     TYPE_CHECKING,
     Annotated,
     Any,
-    ClassVar,
     Concatenate,
     Final,
     Literal,
@@ -80,12 +79,11 @@ TimeoutOption = Annotated[
 ]
 
 
-@dataclass(eq=False, kw_only=True)
 class Unusable(CallerError):
     """A file or an argument of the command line cannot be used."""
 
-    code: ClassVar[str] = "cli.unusable"
-    words: ClassVar[str] = "{what}: {why}"
+    code = "cli.unusable"
+    words = "{what}: {why}"
     what: str
     why: str
 

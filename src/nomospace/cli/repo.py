@@ -8,9 +8,8 @@ import os
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar, Final
+from typing import Annotated, Final
 
 import typer
 
@@ -44,12 +43,11 @@ _PLACES: Final = ("tests/unit", "src/nomospace")
 _LINT_IMPORTS = "from importlinter.cli import lint_imports_command as c; c(['--no-logo'])"
 
 
-@dataclass(eq=False, kw_only=True)
 class NoCheckout(CallerError):
     """The command needs the source tree, and this is an installed package."""
 
-    code: ClassVar[str] = "cli.no-checkout"
-    words: ClassVar[str] = (
+    code = "cli.no-checkout"
+    words = (
         "this works in a source checkout only, and nomospace is installed at {package};"
         " clone the repository and run ./nomospace there"
     )

@@ -15,9 +15,8 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import Final
 
 from nomospace.cli.repo import NoCheckout, checkout
 from nomospace.errors import Unavailable
@@ -28,12 +27,11 @@ INSTALL_S: Final = 1_800.0
 SAY_S: Final = 5.0
 
 
-@dataclass(eq=False, kw_only=True)
 class NotInstalled(Unavailable):
     """Spark could not be installed."""
 
-    code: ClassVar[str] = "cli.not-installed"
-    words: ClassVar[str] = "Spark could not be installed: {why}; {log} says more. Then try again"
+    code = "cli.not-installed"
+    words = "Spark could not be installed: {why}; {log} says more. Then try again"
     why: str
     log: str
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from nomospace.client.connection import Connection, Law
 from nomospace.client.membership import Membership
@@ -21,11 +20,10 @@ NAME_MAX: Final = 200
 """The longest name of a space, a host or an agent, in characters."""
 
 
-@dataclass(eq=False, kw_only=True)
 class BadName(CallerError):
     """A name that no host, agent or space can have."""
 
-    code: ClassVar[str] = "client.bad-name"
+    code = "client.bad-name"
     what: str
     value: str
 
@@ -36,12 +34,11 @@ class BadName(CallerError):
         )
 
 
-@dataclass(eq=False, kw_only=True)
 class NotAProgram(CallerError):
     """An agent that runs no program was told to move."""
 
-    code: ClassVar[str] = "client.not-a-program"
-    words: ClassVar[str] = (
+    code = "client.not-a-program"
+    words = (
         "{agent} cannot move to {to!r} by itself: nothing says what would go on "
         "there; write a Program, launch it, and let it call self.move"
     )

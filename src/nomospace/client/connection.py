@@ -9,8 +9,7 @@ they were made, the plain ones (`react`, `adjust`) included.
 from __future__ import annotations
 
 from collections.abc import Coroutine
-from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -20,12 +19,11 @@ from nomospace.terms.templates import Template
 from nomospace.wire.talk import OntologyText, Sets
 
 
-@dataclass(eq=False, kw_only=True)
 class TimedOut(Unavailable):
     """Nothing matched a waiting operation in the time that it was given."""
 
-    code: ClassVar[str] = "client.timed-out"
-    words: ClassVar[str] = (
+    code = "client.timed-out"
+    words = (
         "no tuple for {template} in {space!r} within {timeout_s:g} s; "
         "wait longer, or look whether its writer is engaged (agent.system has the hosts)"
     )
@@ -34,21 +32,19 @@ class TimedOut(Unavailable):
     timeout_s: float
 
 
-@dataclass(eq=False, kw_only=True)
 class Closed(Unavailable):
     """An operation was begun, or was still waiting, when its agent or host was closed."""
 
-    code: ClassVar[str] = "client.closed"
-    words: ClassVar[str] = "{what} is closed; open it again, then repeat the operation"
+    code = "client.closed"
+    words = "{what} is closed; open it again, then repeat the operation"
     what: str
 
 
-@dataclass(eq=False, kw_only=True)
 class NotYetKnown(Unavailable):
     """Whether an agent is connected has not been told yet."""
 
-    code: ClassVar[str] = "client.not-yet-known"
-    words: ClassVar[str] = (
+    code = "client.not-yet-known"
+    words = (
         "the host has just been asked whether {who} is connected; ask again in a moment, "
         "or await agent.system.read_nowait('agent', id, ANY, 'connected')"
     )

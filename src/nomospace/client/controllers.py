@@ -6,8 +6,7 @@ check it under the law's `cAuthority`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 from urllib.parse import urlencode
 
 import msgspec
@@ -16,11 +15,10 @@ from nomospace.client.http import TIMEOUT_S, BadAnswer, fetch
 from nomospace.errors import Unavailable
 
 
-@dataclass(eq=False, kw_only=True)
 class NoController(Unavailable):
     """A controller service knows no host for a law."""
 
-    code: ClassVar[str] = "client.no-controller"
+    code = "client.no-controller"
     url: str
     law: str
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Final, cast
+from typing import TYPE_CHECKING, Final, cast
 from urllib.parse import urlsplit
 
 import msgspec
@@ -48,11 +48,10 @@ CLOSE_S: Final = 1.0
 FILE_BYTES_MAX: Final = 1 << 20
 
 
-@dataclass(eq=False, kw_only=True)
 class BadUrl(CallerError):
     """Text that is no address of a host for clients."""
 
-    code: ClassVar[str] = "client.bad-url"
+    code = "client.bad-url"
     url: str
     why: str
 
@@ -60,44 +59,40 @@ class BadUrl(CallerError):
         return f"{self.url!r} is no address of a host: {self.why}; write nomos://ward-3:{PORT}"
 
 
-@dataclass(eq=False, kw_only=True)
 class BadIdentity(CallerError):
     """What should prove who a client is cannot."""
 
-    code: ClassVar[str] = "client.bad-identity"
-    words: ClassVar[str] = "{place} is no identity: {why}; `nomospace trust issue agent` makes one"
+    code = "client.bad-identity"
+    words = "{place} is no identity: {why}; `nomospace trust issue agent` makes one"
     place: str
     why: str
 
 
-@dataclass(eq=False, kw_only=True)
 class NoTrust(CallerError):
     """A client does not know which authority to go by."""
 
-    code: ClassVar[str] = "client.no-trust"
-    words: ClassVar[str] = (
+    code = "client.no-trust"
+    words = (
         "nobody says which authority {url} must be certified by; give trust='…/"
         "authority.pem', the file that `nomospace trust init` made"
     )
     url: str
 
 
-@dataclass(eq=False, kw_only=True)
 class Unreachable(Unavailable):
     """A host cannot be reached."""
 
-    code: ClassVar[str] = "client.unreachable"
-    words: ClassVar[str] = "{url} cannot be reached: {why}; look whether it runs, and its address"
+    code = "client.unreachable"
+    words = "{url} cannot be reached: {why}; look whether it runs, and its address"
     url: str
     why: str
 
 
-@dataclass(eq=False, kw_only=True)
 class NotItsHost(PeerError):
     """Whoever answers at an address cannot show that it is the host there."""
 
-    code: ClassVar[str] = "client.not-its-host"
-    words: ClassVar[str] = (
+    code = "client.not-its-host"
+    words = (
         "who answers at {url} is not the host there: {why}; have its certificate "
         "issued for this address, or trust the authority that issued it"
     )
@@ -105,12 +100,11 @@ class NotItsHost(PeerError):
     why: str
 
 
-@dataclass(eq=False, kw_only=True)
 class UnknownVersion(PeerError):
     """A host has answered in a version that this client did not offer."""
 
-    code: ClassVar[str] = "client.unknown-version"
-    words: ClassVar[str] = (
+    code = "client.unknown-version"
+    words = (
         "the host at {url} speaks version {theirs}, this client {ours}; "
         "upgrade the older of the two"
     )

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
 from time import monotonic
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import msgspec
@@ -26,11 +25,10 @@ ANSWER_BYTES_MAX: Final = 4_000_000
 SCHEMES: Final = ("http", "https")
 
 
-@dataclass(eq=False, kw_only=True)
 class BadAddress(CallerError):
     """An address that no service has."""
 
-    code: ClassVar[str] = "client.bad-address"
+    code = "client.bad-address"
     url: str
 
     def __str__(self) -> str:
@@ -39,11 +37,10 @@ class BadAddress(CallerError):
         )
 
 
-@dataclass(eq=False, kw_only=True)
 class ServiceAway(Unavailable):
     """A service did not answer, or not to the end."""
 
-    code: ClassVar[str] = "client.service-away"
+    code = "client.service-away"
     url: str
     why: str
 
@@ -51,11 +48,10 @@ class ServiceAway(Unavailable):
         return f"{self.url[:200]} does not answer: {self.why}; look whether it runs, then try again"
 
 
-@dataclass(eq=False, kw_only=True)
 class ServiceRefused(CallerError):
     """A service answered with a problem: `problem` is its code, `detail` its words."""
 
-    code: ClassVar[str] = "client.service-refused"
+    code = "client.service-refused"
     url: str
     status: int
     problem: str
@@ -65,11 +61,10 @@ class ServiceRefused(CallerError):
         return f"{self.url[:200]} answers {self.status}: {self.detail}"
 
 
-@dataclass(eq=False, kw_only=True)
 class BadAnswer(PeerError):
     """A service's answer cannot be one."""
 
-    code: ClassVar[str] = "client.bad-answer"
+    code = "client.bad-answer"
     url: str
     why: str
 

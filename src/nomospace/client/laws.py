@@ -12,9 +12,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import Final
 from urllib.parse import quote, urlsplit
 
 from nomospace.client.http import TIMEOUT_S, BadAnswer, fetch_blocking
@@ -28,11 +27,10 @@ _BY_HASH: Final = re.compile(r"sha256:([0-9a-f]{64})\Z")
 _TEXT: Final = re.compile(r"\s*(?:%[^\n]*\n\s*)*law\s*\(")
 
 
-@dataclass(eq=False, kw_only=True)
 class NotThatLaw(PeerError):
     """A text is not of the law that it should be."""
 
-    code: ClassVar[str] = "client.not-that-law"
+    code = "client.not-that-law"
     source: str
     expected: str
     found: str
@@ -44,11 +42,10 @@ class NotThatLaw(PeerError):
         )
 
 
-@dataclass(eq=False, kw_only=True)
 class NoLawServer(CallerError):
     """A law was asked for by its name or hash, and nobody said where from."""
 
-    code: ClassVar[str] = "client.no-law-server"
+    code = "client.no-law-server"
     name: str
 
     def __str__(self) -> str:

@@ -19,9 +19,8 @@ import threading
 import traceback
 from collections.abc import Callable
 from contextvars import ContextVar
-from dataclasses import dataclass
 from time import monotonic, sleep
-from typing import ClassVar, Final, TypeVar
+from typing import Final, TypeVar
 
 from nomospace.errors import CallerError
 
@@ -38,12 +37,11 @@ _HELD: Final = "the listener %s has held its event loop for %.1f s; it is here:\
 _log = logging.getLogger("nomospace.listeners")
 
 
-@dataclass(eq=False, kw_only=True)
 class WaitingInListener(CallerError):
     """A listener used an operation that waits."""
 
-    code: ClassVar[str] = "client.waiting-in-listener"
-    words: ClassVar[str] = (
+    code = "client.waiting-in-listener"
+    words = (
         "{operation} on {space!r} waits, and a listener must not; use "
         "{operation}_nowait, register another reaction, or start a task that waits"
     )
@@ -51,12 +49,11 @@ class WaitingInListener(CallerError):
     space: str
 
 
-@dataclass(eq=False, kw_only=True)
 class ListenerOverran(CallerError):
     """A listener ran past its limit; `stack` is where it was, as far as anyone looked."""
 
-    code: ClassVar[str] = "client.listener-overran"
-    words: ClassVar[str] = (
+    code = "client.listener-overran"
+    words = (
         "the listener took longer than {limit_s:g} s; make it short, or make it "
         "`async def` (a weak one may be) and let it await"
     )

@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import msgspec
 
@@ -22,14 +21,11 @@ MAIL_MAX: Final = 10_000
 """How many messages may wait in an inbox; past it the newest are dropped, and that is reported."""
 
 
-@dataclass(eq=False, kw_only=True)
 class NoCertificate(CallerError):
     """What was to be presented is no certificate, and no file with one."""
 
-    code: ClassVar[str] = "client.no-certificate"
-    words: ClassVar[str] = (
-        "{given}: {why}; give a certificate (PEM or DER), or the path of its file"
-    )
+    code = "client.no-certificate"
+    words = "{given}: {why}; give a certificate (PEM or DER), or the path of its file"
     given: str
     why: str
 

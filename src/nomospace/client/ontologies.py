@@ -6,9 +6,7 @@ from the network. Importing this module lets `Ontology.load` find files; the pac
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path, PurePath
-from typing import ClassVar
 
 from nomospace.errors import CallerError
 from nomospace.meaning import (
@@ -22,14 +20,11 @@ from nomospace.meaning import (
 from nomospace.meaning.reading import FILE_BYTES_MAX, ExaminedOntology, examine
 
 
-@dataclass(eq=False, kw_only=True)
 class OntologyFile(CallerError):
     """The file of an ontology or of a mapping cannot be read."""
 
-    code: ClassVar[str] = "ontology.file"
-    words: ClassVar[str] = (
-        "cannot read {path}: {why}; name a .yaml, .ttl, .rdf, .owl or .jsonld file"
-    )
+    code = "ontology.file"
+    words = "cannot read {path}: {why}; name a .yaml, .ttl, .rdf, .owl or .jsonld file"
     path: str
     why: str
 

@@ -19,10 +19,9 @@ from __future__ import annotations
 import fcntl
 import os
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import Final
 
 from nomospace.errors import CallerError
 
@@ -34,12 +33,11 @@ LINK_KEY: Final = "links.key"
 KEY_BYTES: Final = 32
 
 
-@dataclass(eq=False, kw_only=True)
 class TokenNotKept(CallerError):
     """A host's own token cannot be put where its user's programs would find it."""
 
-    code: ClassVar[str] = "client.token-not-kept"
-    words: ClassVar[str] = (
+    code = "client.token-not-kept"
+    words = (
         "the token cannot be kept in {place}: {why}; set XDG_STATE_HOME to a folder "
         "of yours, or give programs the token"
     )

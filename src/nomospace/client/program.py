@@ -28,7 +28,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, Generic, TypeVar, get_args, get_origin
 
@@ -51,22 +50,20 @@ class Departed(BaseException):
     """
 
 
-@dataclass(eq=False, kw_only=True)
 class BadProgram(CallerError):
     """A class that cannot be a program, or a name that is taken."""
 
-    code: ClassVar[str] = "client.bad-program"
-    words: ClassVar[str] = "{what} cannot be a program: {why}"
+    code = "client.bad-program"
+    words = "{what} cannot be a program: {why}"
     what: str
     why: str
 
 
-@dataclass(eq=False, kw_only=True)
 class BadState(CallerError):
     """A state that its program cannot have, or that cannot travel."""
 
-    code: ClassVar[str] = "client.bad-state"
-    words: ClassVar[str] = "program {program!r} cannot have this state: {why}"
+    code = "client.bad-state"
+    words = "program {program!r} cannot have this state: {why}"
     program: str
     why: str
 

@@ -22,9 +22,8 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import suppress
 from contextvars import copy_context
-from dataclasses import dataclass
 from types import coroutine
-from typing import Any, ClassVar, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from nomospace.client.connection import Closed, Connection, Firing, Found, Report
 from nomospace.client.listening import (
@@ -57,21 +56,19 @@ Listener = Callable[[Tuple, str, "ReactionHandle[Any]"], "Awaitable[None] | None
 """`listener(tuple, source, handle)`."""
 
 
-@dataclass(eq=False, kw_only=True)
 class BadListener(CallerError):
     """Something was given as a listener that cannot be one."""
 
-    code: ClassVar[str] = "client.bad-listener"
-    words: ClassVar[str] = "{given} cannot listen: {why}"
+    code = "client.bad-listener"
+    words = "{given} cannot listen: {why}"
     given: str
     why: str
 
 
-@dataclass(eq=False, kw_only=True)
 class NoSuchWay(CallerError):
     """A mode or a strength of reactions that there is not."""
 
-    code: ClassVar[str] = "client.no-such-way"
+    code = "client.no-such-way"
     what: str
     given: str
     known: tuple[str, ...]
@@ -80,24 +77,22 @@ class NoSuchWay(CallerError):
         return f"{self.given} is no {self.what} of a reaction; use {' or '.join(self.known)}"
 
 
-@dataclass(eq=False, kw_only=True)
 class OutsideStep(CallerError):
     """A strong reaction's space was used while its listener was not running."""
 
-    code: ClassVar[str] = "client.outside-step"
-    words: ClassVar[str] = (
+    code = "client.outside-step"
+    words = (
         "the step on {space!r} is over; handle.space of a strong reaction works only "
         "while its listener runs, afterwards use the space itself"
     )
     space: str
 
 
-@dataclass(eq=False, kw_only=True)
 class ListenerBehind(CallerError):
     """So many firings wait for a listener that its reaction was disabled."""
 
-    code: ClassVar[str] = "client.listener-behind"
-    words: ClassVar[str] = (
+    code = "client.listener-behind"
+    words = (
         "{firings:,} firings wait for the listener, so its reaction is disabled; make "
         "the listener quicker, then enable the reaction: it reacts to all that is there"
     )

@@ -12,9 +12,8 @@ import asyncio
 import secrets
 from collections import deque
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, Final
+from typing import Final
 
 from nomospace.client.connection import Mailbox, Report
 from nomospace.client.dialling import Dialler, HostConnection, Url
@@ -66,12 +65,11 @@ _NOT_LET_IN: Final = "node.not-let-in"
 _CANCELLED: Final = "host.cancelled"
 
 
-@dataclass(eq=False, kw_only=True)
 class HostLost(Unavailable):
     """A host was not reached again in time; what was under way there is in doubt."""
 
-    code: ClassVar[str] = "client.host-lost"
-    words: ClassVar[str] = (
+    code = "client.host-lost"
+    words = (
         "{agent} lost its host {url} and did not reach it for {after_s:g} s "
         "({why}); this may have been done or not: connect again, and look"
     )
@@ -81,12 +79,11 @@ class HostLost(Unavailable):
     why: str
 
 
-@dataclass(eq=False, kw_only=True)
 class MovedOn(Unavailable):
     """An agent is at a host whose address its client does not know."""
 
-    code: ClassVar[str] = "client.moved-on"
-    words: ClassVar[str] = (
+    code = "client.moved-on"
+    words = (
         "{agent} is at host {to} now, and where that is to be reached is not known; "
         "connect there, or name it: connect(…, hosts={{{to!r}: 'nomos://…'}})"
     )

@@ -12,9 +12,8 @@ Fields are plain values, `t.name(…)` terms and `obj(…)`; patterns besides ar
 from __future__ import annotations
 
 from collections.abc import Coroutine, Generator, Iterable
-from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, ClassVar, Final, Literal, Unpack, overload
+from typing import Any, Final, Literal, Unpack, overload
 
 from nomospace.client.connection import Connection, Found, Report
 from nomospace.client.correlation import Correlation, sets_of
@@ -49,21 +48,19 @@ ROWS_MAX: Final = 2_000
 """The most tuples that one `out_many` writes: they are one step of the host."""
 
 
-@dataclass(eq=False, kw_only=True)
 class TooManyRows(CallerError):
     """More tuples at once than one step takes."""
 
-    code: ClassVar[str] = "client.too-many-rows"
-    words: ClassVar[str] = "more than {limit:,} tuples in one out_many; write them in several"
+    code = "client.too-many-rows"
+    words = "more than {limit:,} tuples in one out_many; write them in several"
     limit: int
 
 
-@dataclass(eq=False, kw_only=True)
 class NoLease(CallerError):
     """Something that only a lease allows was asked for a tuple without one."""
 
-    code: ClassVar[str] = "client.no-lease"
-    words: ClassVar[str] = "{what} needs a lease; take with lease=seconds"
+    code = "client.no-lease"
+    words = "{what} needs a lease; take with lease=seconds"
     what: str
 
 

@@ -7,8 +7,7 @@ Python's again, and as they are everybody's own they may be changed without harm
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from nomospace.client.connection import Found, FoundPart
 from nomospace.errors import CallerError
@@ -119,11 +118,10 @@ def as_tuples(found: Iterable[Found]) -> list[Tuple]:
     return [as_tuple(one) for one in found]
 
 
-@dataclass(eq=False, kw_only=True)
 class BadDuration(CallerError):
     """A lease, a timeout or a tuple's life is no time that can pass."""
 
-    code: ClassVar[str] = "client.bad-duration"
+    code = "client.bad-duration"
     what: str
     value: str
 
@@ -138,21 +136,19 @@ KEY_CHARS_MAX: Final = 500
 """The longest key of `out(…, once=key)`."""
 
 
-@dataclass(eq=False, kw_only=True)
 class BadPlace(CallerError):
     """An agent's id was needed and something else was given."""
 
-    code: ClassVar[str] = "client.bad-place"
-    words: ClassVar[str] = "{what}={value} is no agent; give its id, such as 'nurse@ward-3'"
+    code = "client.bad-place"
+    words = "{what}={value} is no agent; give its id, such as 'nurse@ward-3'"
     what: str
     value: str
 
 
-@dataclass(eq=False, kw_only=True)
 class BadKey(CallerError):
     """A key under which nothing can be written once."""
 
-    code: ClassVar[str] = "client.bad-key"
+    code = "client.bad-key"
     value: str
 
     def __str__(self) -> str:

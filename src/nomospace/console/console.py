@@ -7,7 +7,6 @@ behind the guard of the API, which lets nobody pass without a token.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -23,14 +22,11 @@ if TYPE_CHECKING:
 STATIC: Final = Path(__file__).parent / "static"
 
 
-@dataclass(eq=False, kw_only=True)
 class OneConsole(CallerError):
     """A second console was to be made in a process."""
 
-    code: ClassVar[str] = "console.one-only"
-    words: ClassVar[str] = (
-        "a process has one console; start the second host in a process of its own"
-    )
+    code = "console.one-only"
+    words = "a process has one console; start the second host in a process of its own"
 
 
 class Console:

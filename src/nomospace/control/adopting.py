@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 from nomospace.control.events import Effect, Event
 from nomospace.control.membership import Membership
 from nomospace.errors import CallerError
@@ -12,12 +9,11 @@ from nomospace.law import CompiledLaw
 from nomospace.terms import Term
 
 
-@dataclass(eq=False, kw_only=True)
 class ReservedRole(CallerError):
     """An adoption names a term that only a host may give."""
 
-    code: ClassVar[str] = "control.reserved-role"
-    words: ClassVar[str] = "{role} is given to a space's manager by its host; leave it out"
+    code = "control.reserved-role"
+    words = "{role} is given to a space's manager by its host; leave it out"
     role: str
 
 

@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Final
 
 import msgspec
 
@@ -62,19 +61,17 @@ STATE_MAX: Final = 1_000_000
 """The most terms, and the most pending obligations, that a membership holds."""
 
 
-@dataclass(eq=False, kw_only=True)
 class TooMuchState(LimitReached):
     """A control state cannot be copied to go back in time with it."""
 
-    code: ClassVar[str] = "limits.state-copied"
+    code = "limits.state-copied"
 
 
-@dataclass(eq=False, kw_only=True)
 class TooOld(CallerError):
     """A ruling is further back than the membership remembers."""
 
-    code: ClassVar[str] = "control.too-old"
-    words: ClassVar[str] = (
+    code = "control.too-old"
+    words = (
         "ruling {seq} is too old to explain from memory (the oldest is {oldest}); "
         "read it in the journal"
     )

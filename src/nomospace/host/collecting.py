@@ -33,9 +33,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from nomospace.errors import LimitReached, NomospaceError, Unavailable
 from nomospace.host.effects import TAKEN
@@ -66,15 +65,14 @@ LINGER_US: Final = 10_000_000
 """How long mirrors are kept up when nobody waits: who takes one set often waits for the next."""
 
 
-@dataclass(eq=False, kw_only=True)
 class TooManySeen(Unavailable):
     """Other hosts hold more of a space than can be looked through for tuples that belong together.
 
     `why` says whose limit it is.
     """
 
-    code: ClassVar[str] = "space.too-many-seen"
-    words: ClassVar[str] = (
+    code = "space.too-many-seen"
+    words = (
         "sets in space {space!r} cannot be looked for across hosts: {why}; "
         "name your own host with at=, or use a space with fewer objects"
     )

@@ -18,8 +18,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from nomospace.errors import LimitReached, NomospaceError
 from nomospace.host.operations import NO_SEARCH, Look
@@ -46,11 +45,10 @@ SETS_PRICE: Final = 2_000
 """What counts for one who waits for several tuples together."""
 
 
-@dataclass(eq=False, kw_only=True)
 class WatchersTooDear(LimitReached):
     """The waiting operations and reactions of an agent would make writes too dear for others."""
 
-    code: ClassVar[str] = "limits.watchers"
+    code = "limits.watchers"
     what: str = "what one tuple may cost for all that wait and react for one agent, in units,"
     limit: int = WATCHERS_UNITS_MAX
     advice: str = "let fewer wait at a time, or with shorter predicates and fewer ties"

@@ -18,8 +18,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -73,12 +72,11 @@ UNSEALED: Final = b"\0"
 """In the place of a seal, on a letter that came from elsewhere without one."""
 
 
-@dataclass(eq=False, kw_only=True)
 class OtherStore(CallerError):
     """A host was given what another host, or this one in another domain, has written down."""
 
-    code: ClassVar[str] = "host.other-store"
-    words: ClassVar[str] = (
+    code = "host.other-store"
+    words = (
         "the store is not one of host {host!r} in domain {domain!r}: {found}; "
         "give each host a store of its own, and start it with the name, the domain and the "
         "[servers] that it had"

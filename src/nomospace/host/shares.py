@@ -7,8 +7,7 @@ it is told so with a code of its own, and nobody else notices. Who runs the host
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Final
 
 import msgspec
 
@@ -64,53 +63,46 @@ class Shares(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 USUAL_SHARES: Final = Shares()
 
 
-@dataclass(eq=False, kw_only=True)
 class TooManyTuples(LimitReached):
     """An agent has as many tuples, or as many bytes in them, in its spaces at a host as it may."""
 
-    code: ClassVar[str] = "limits.tuples"
+    code = "limits.tuples"
 
 
-@dataclass(eq=False, kw_only=True)
 class TooManyWaiting(LimitReached):
     """An agent has as many operations waiting at a host as it may."""
 
-    code: ClassVar[str] = "limits.waiting"
+    code = "limits.waiting"
 
 
-@dataclass(eq=False, kw_only=True)
 class TooManyReactions(LimitReached):
     """An agent has as many reactions at a host as it may."""
 
-    code: ClassVar[str] = "limits.reactions"
+    code = "limits.reactions"
 
 
-@dataclass(eq=False, kw_only=True)
 class TooManyMemberships(LimitReached):
     """An agent is a member of as many communities as it may be, or a community is full."""
 
-    code: ClassVar[str] = "limits.memberships"
+    code = "limits.memberships"
 
 
-@dataclass(eq=False, kw_only=True)
 class TooManyLaws(LimitReached):
     """A host has as many laws at hand as it may, or an agent as much text in its own."""
 
-    code: ClassVar[str] = "limits.laws"
+    code = "limits.laws"
 
 
-@dataclass(eq=False, kw_only=True)
 class TooManyRowsAtOnce(LimitReached):
     """One call would write more tuples than one may."""
 
-    code: ClassVar[str] = "limits.rows"
+    code = "limits.rows"
 
 
-@dataclass(eq=False, kw_only=True)
 class TooManyReceivers(LimitReached):
     """A message has more receivers, or more bytes for all of them, than one may have."""
 
-    code: ClassVar[str] = "limits.receivers"
+    code = "limits.receivers"
 
 
 def check_receivers(shares: Shares, count: int, size: int) -> None:

@@ -11,8 +11,7 @@ same ontology on both; where it does not, each host has its own space of that na
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from nomospace.calls.problems import OntologyUnknown
 from nomospace.errors import CallerError, LimitReached, NomospaceError, Unavailable
@@ -36,11 +35,10 @@ ONTOLOGIES_MAX: Final = 1_000
 """How many ontologies a host has at hand."""
 
 
-@dataclass(eq=False, kw_only=True)
 class OntologyTooLong(LimitReached):
     """An ontology is longer, or deeper, than a host takes from others."""
 
-    code: ClassVar[str] = "limits.ontology-text"
+    code = "limits.ontology-text"
 
 
 def read_told(text: OntologyText) -> None:
@@ -88,22 +86,18 @@ def is_told(text: OntologyText) -> bool:
     return is_read(text.text, text.hash, text.name)
 
 
-@dataclass(eq=False, kw_only=True)
 class TooManyOntologies(Unavailable):
     """A host has as many ontologies as it may."""
 
-    code: ClassVar[str] = "ontology.too-many"
-    words: ClassVar[str] = (
-        "this host speaks {limit:,} ontologies, which is its limit; use one of them"
-    )
+    code = "ontology.too-many"
+    words = "this host speaks {limit:,} ontologies, which is its limit; use one of them"
     limit: int
 
 
-@dataclass(eq=False, kw_only=True)
 class OtherOntology(CallerError):
     """A space is opened or shared with another ontology than it speaks here."""
 
-    code: ClassVar[str] = "space.other-ontology"
+    code = "space.other-ontology"
     space: str
     ontology: str
     given: str

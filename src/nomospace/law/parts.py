@@ -12,8 +12,8 @@ from __future__ import annotations
 import marshal
 import pickle
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Final
+from dataclasses import replace
+from typing import Any, Final
 
 from nomospace.errors import LimitReached
 from nomospace.law.emit import LawCode
@@ -31,11 +31,10 @@ FAULTS_MAX: Final = 100
 """Of a text with more faults, the first are told."""
 
 
-@dataclass(eq=False, kw_only=True)
 class LawTooLong(LimitReached):
     """A law's text is longer than a host takes from others."""
 
-    code: ClassVar[str] = "limits.law-text"
+    code = "limits.law-text"
 
 
 def text_bytes(text: str) -> int:

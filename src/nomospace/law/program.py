@@ -40,12 +40,11 @@ CACHE_MAX: Final = 256
 """How many compiled laws are kept."""
 
 
-@dataclass(eq=False, kw_only=True)
 class LawFile(CallerError):
     """A law's file cannot be read."""
 
-    code: ClassVar[str] = "law.file"
-    words: ClassVar[str] = "cannot read the law {path}: {why}"
+    code = "law.file"
+    words = "cannot read the law {path}: {why}"
     path: str
     why: str
 

@@ -10,10 +10,9 @@ This room only hands out text: it knows nothing of the language.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import Final
 
 from nomospace.errors import CallerError
 
@@ -21,11 +20,10 @@ NAMES: Final = ("ap", "cc", "cw", "mp", "sb")
 """The shipped laws, by name."""
 
 
-@dataclass(eq=False, kw_only=True)
 class UnknownLaw(CallerError):
     """No shipped law has this name."""
 
-    code: ClassVar[str] = "laws.unknown"
+    code = "laws.unknown"
     name: str
 
     def __str__(self) -> str:

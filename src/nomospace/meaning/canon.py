@@ -12,9 +12,8 @@ and the properties that a mapping has renamed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from hashlib import sha256
-from typing import ClassVar, Final
+from typing import Final
 
 import msgspec
 
@@ -43,11 +42,10 @@ class _Class(msgspec.Struct, frozen=True, array_like=True):
 _READER: Final = msgspec.json.Decoder(list[_Class])
 
 
-@dataclass(eq=False, kw_only=True)
 class NotAnOntology(CallerError):
     """A text came for an ontology that is none, or that is another one."""
 
-    code: ClassVar[str] = "ontology.not-one"
+    code = "ontology.not-one"
     hash: str
     why: str
 

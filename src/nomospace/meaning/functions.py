@@ -17,8 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from nomospace.errors import CallerError
 from nomospace.terms.freezing import freeze
@@ -34,11 +33,10 @@ Report = Callable[[str], None]
 """Is told, in words, of a function that raised."""
 
 
-@dataclass(eq=False, kw_only=True)
 class BadFunction(CallerError):
     """A dependence function was registered that cannot be."""
 
-    code: ClassVar[str] = "ontology.bad-function"
+    code = "ontology.bad-function"
     name: str
     why: str
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from nomospace.errors import CallerError
 from nomospace.meaning.facts import Fact
@@ -26,12 +25,11 @@ DEPTH_MAX: Final = 100
 _KEYS: Final = frozenset(("class", "id", "properties"))
 
 
-@dataclass(eq=False, kw_only=True)
 class BadTupleLine(CallerError):
     """A line of a file of tuples cannot be used."""
 
-    code: ClassVar[str] = "match.bad-line"
-    words: ClassVar[str] = (
+    code = "match.bad-line"
+    words = (
         "{name}:{line}: {why}; a line is "
         '{{"id": "t1", "fields": [{{"class": "Car", "id": "A", "properties": {{}}}}, 17]}}'
     )

@@ -20,9 +20,9 @@ Tuplespace", 2.2, with its `key` of Definition 5.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import get_close_matches
-from typing import ClassVar, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from nomospace.errors import CallerError
 from nomospace.meaning.ontology import Ontology
@@ -124,11 +124,10 @@ class Question(NamedTuple):
         return f"({listed})" + (f" key {self.key}" if self.key is not None else "")
 
 
-@dataclass(eq=False, kw_only=True)
 class FaultyTemplate(CallerError):
     """A template's text cannot be read, or names what the ontology does not know."""
 
-    code: ClassVar[str] = "template.faulty"
+    code = "template.faulty"
     source: Source
     diagnostic: Diagnostic
 
@@ -136,12 +135,11 @@ class FaultyTemplate(CallerError):
         return self.diagnostic.render(self.source)
 
 
-@dataclass(eq=False, kw_only=True)
 class BadQuestion(CallerError):
     """A question has an option, or a field, that means nothing."""
 
-    code: ClassVar[str] = "question.bad"
-    words: ClassVar[str] = "{what}: {why}"
+    code = "question.bad"
+    words = "{what}: {why}"
     what: str
     why: str
 

@@ -6,9 +6,8 @@ can speak; so an address also knows whether it is one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from ipaddress import ip_address
-from typing import ClassVar, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from nomospace.errors import CallerError
 
@@ -16,22 +15,20 @@ HOST_CHARS_MAX: Final = 255
 """The longest name of a machine."""
 
 
-@dataclass(eq=False, kw_only=True)
 class BadHostAddress(CallerError):
     """Text that is no address of a host."""
 
-    code: ClassVar[str] = "node.bad-address"
-    words: ClassVar[str] = "{text!r} is no address: {why}; write it as in 10.0.0.3:7411"
+    code = "node.bad-address"
+    words = "{text!r} is no address: {why}; write it as in 10.0.0.3:7411"
     text: str
     why: str
 
 
-@dataclass(eq=False, kw_only=True)
 class NotLoopback(CallerError):
     """A transport without keys was asked for where others than this machine can reach it."""
 
-    code: ClassVar[str] = "node.not-loopback"
-    words: ClassVar[str] = (
+    code = "node.not-loopback"
+    words = (
         "{address} can be reached from other machines, and without certificates anybody "
         "could speak there; use 127.0.0.1, or make certificates with `nomospace trust init`"
     )

@@ -20,9 +20,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Final, cast
+from typing import Any, Final, cast
 
 from nomospace.errors import CallerError, LawError, NomospaceError, PeerError, Unavailable
 from nomospace.host.calls import LawText, OntologyText
@@ -100,14 +99,11 @@ CUT_S: Final = 1.0
 """How long a connection that is cut has to take its last frame."""
 
 
-@dataclass(eq=False, kw_only=True)
 class TooManyQuestions(Unavailable):
     """An operator asks more at once than a host answers."""
 
-    code: ClassVar[str] = "node.too-many-questions"
-    words: ClassVar[str] = (
-        "this host answers {limit} questions of a client at once; ask again later"
-    )
+    code = "node.too-many-questions"
+    words = "this host answers {limit} questions of a client at once; ask again later"
     limit: int
 
 

@@ -51,9 +51,8 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import msgspec
 
@@ -69,12 +68,11 @@ JOIN_MAX: Final = 1_000
 """How many addresses a host may be told to join."""
 
 
-@dataclass(eq=False, kw_only=True)
 class BadConfig(CallerError):
     """A host was told something at its start that cannot be."""
 
-    code: ClassVar[str] = "node.bad-config"
-    words: ClassVar[str] = "{where}: {why}"
+    code = "node.bad-config"
+    words = "{where}: {why}"
     where: str
     why: str
 

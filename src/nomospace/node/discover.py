@@ -15,9 +15,8 @@ import asyncio
 import socket
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
 from random import Random
-from typing import Annotated, Any, ClassVar, Final, cast
+from typing import Annotated, Any, Final, cast
 
 import msgspec
 
@@ -37,12 +36,11 @@ DATAGRAM_BYTES_MAX: Final = 1_200
 ANNOUNCEMENT_VERSION: Final = 1
 
 
-@dataclass(eq=False, kw_only=True)
 class CannotDiscover(Unavailable):
     """This machine has no multicast where it is asked for."""
 
-    code: ClassVar[str] = "node.cannot-discover"
-    words: ClassVar[str] = "cannot use multicast on {group}: {why}; name the hosts with --join"
+    code = "node.cannot-discover"
+    words = "cannot use multicast on {group}: {why}; name the hosts with --join"
     group: str
     why: str
 

@@ -8,8 +8,7 @@ name is believed, if the door does. Until then a client may send `STRANGER_BYTES
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
-from typing import ClassVar, Final, Protocol
+from typing import Final, Protocol
 
 from nomospace.errors import PeerError, Unavailable
 from nomospace.node.principals import Door, NotAnOperator, NotLetIn, NotYourAgent, Principal
@@ -20,11 +19,10 @@ from nomospace.wire.versions import Versions
 NONCE_BYTES: Final = 32
 
 
-@dataclass(eq=False, kw_only=True)
 class OtherVersion(PeerError):
     """A client and a host do not speak the same version."""
 
-    code: ClassVar[str] = "node.other-version"
+    code = "node.other-version"
     theirs: Versions
     ours: Versions
 
@@ -33,12 +31,11 @@ class OtherVersion(PeerError):
         return f"the client speaks version {self.theirs}, this host {self.ours}; upgrade {older}"
 
 
-@dataclass(eq=False, kw_only=True)
 class TooManyClients(Unavailable):
     """A host has as many connections of clients as it bears."""
 
-    code: ClassVar[str] = "node.too-many-clients"
-    words: ClassVar[str] = "this host has {limit:,} clients and takes no more; try again later"
+    code = "node.too-many-clients"
+    words = "this host has {limit:,} clients and takes no more; try again later"
     limit: int
 
 

@@ -31,9 +31,8 @@ All of this is plain data: bytes in and out, `now` in seconds handed in.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from struct import Struct
-from typing import Annotated, ClassVar, Final, TypeAlias
+from typing import Annotated, Final, TypeAlias
 
 import msgspec
 
@@ -88,12 +87,11 @@ _Share: TypeAlias = Annotated[bytes, msgspec.Meta(max_length=SHARE_BYTES)]
 _Certificate: TypeAlias = Annotated[bytes, msgspec.Meta(max_length=CERTIFICATE_BYTES_MAX)]
 
 
-@dataclass(eq=False, kw_only=True)
 class BadEnvelope(PeerError):
     """An envelope that is not opened."""
 
-    code: ClassVar[str] = "node.bad-envelope"
-    words: ClassVar[str] = "an envelope that says it is from {sender!r} is dropped: {why}"
+    code = "node.bad-envelope"
+    words = "an envelope that says it is from {sender!r} is dropped: {why}"
     sender: str
     what: str
     why: str

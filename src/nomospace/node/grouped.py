@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import ClassVar
 
 from nomospace.errors import Unavailable
 from nomospace.host.calls import Disengage, Engage, Moved
@@ -13,11 +11,10 @@ from nomospace.node.driver import Driver
 from nomospace.protocols.messages import View
 
 
-@dataclass(eq=False, kw_only=True)
 class NotInTime(Unavailable):
     """The group did not become what was waited for."""
 
-    code: ClassVar[str] = "node.not-in-time"
+    code = "node.not-in-time"
     host: str
     hosts: tuple[str, ...]
     members: tuple[str, ...]

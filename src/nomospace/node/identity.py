@@ -23,9 +23,8 @@ from __future__ import annotations
 import ssl
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Final, TypeVar
+from typing import Final, TypeVar
 
 from nomospace.client import check_name
 from nomospace.errors import CallerError, NomospaceError
@@ -56,23 +55,21 @@ AUTHORITIES_MAX: Final = 1_000
 C = TypeVar("C", AgentCertificate, HostCertificate)
 
 
-@dataclass(eq=False, kw_only=True)
 class NoIdentity(CallerError):
     """A file of a trust folder is missing or cannot be used."""
 
-    code: ClassVar[str] = "node.no-identity"
-    words: ClassVar[str] = "{file}: {why}; {next_step}"
+    code = "node.no-identity"
+    words = "{file}: {why}; {next_step}"
     file: str
     why: str
     next_step: str
 
 
-@dataclass(eq=False, kw_only=True)
 class NotItsName(CallerError):
     """A host is to run under a name that its certificate is not about."""
 
-    code: ClassVar[str] = "node.not-its-name"
-    words: ClassVar[str] = (
+    code = "node.not-its-name"
+    words = (
         "the certificate is about host {certified!r}, not {name!r}; run it under "
         "that name, or make one with `nomospace trust issue host {name}`"
     )

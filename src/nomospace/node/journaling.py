@@ -13,10 +13,9 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import msgspec
 
@@ -56,12 +55,11 @@ QUIET: Final = frozenset({"started", "stopped", "view", "expired", "law-says"})
 """Notes that are no news for an auditor."""
 
 
-@dataclass(eq=False, kw_only=True)
 class NoSegmentsFolder(CallerError):
     """Segments of the journal cannot be written where a host was told to."""
 
-    code: ClassVar[str] = "node.no-segments-folder"
-    words: ClassVar[str] = (
+    code = "node.no-segments-folder"
+    words = (
         "segments of the journal cannot be written into {folder!r}: {why}; name a "
         "folder that this host may write into"
     )

@@ -37,7 +37,7 @@ import ssl
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from nomospace.errors import NomospaceError, Unavailable
 from nomospace.node.addresses import Address
@@ -71,12 +71,11 @@ PREFACES: Final = {
 """The first frame on a port without certificates, as it is on the wire."""
 
 
-@dataclass(eq=False, kw_only=True)
 class PortUnavailable(Unavailable):
     """The port cannot be had."""
 
-    code: ClassVar[str] = "node.cannot-listen"
-    words: ClassVar[str] = "cannot listen on {address}: {why}; free it or give another --listen"
+    code = "node.cannot-listen"
+    words = "cannot listen on {address}: {why}; free it or give another --listen"
     address: str
     why: str
 

@@ -11,9 +11,8 @@ import secrets
 import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from nomospace.client import Agent, Closed, Program, Report, check_name
 from nomospace.client.reactions import LISTENER_TIMEOUT_S
@@ -44,12 +43,11 @@ if TYPE_CHECKING:
     from nomospace.trust.revocation import RevocationList
 
 
-@dataclass(eq=False, kw_only=True)
 class AgentAway(Unavailable):
     """An agent was asked for that is at another host now, or under way."""
 
-    code: ClassVar[str] = "node.agent-away"
-    words: ClassVar[str] = "{agent} has left {host}; write to it, or wait until it comes back"
+    code = "node.agent-away"
+    words = "{agent} has left {host}; write to it, or wait until it comes back"
     agent: str
     host: str
 

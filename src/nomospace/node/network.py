@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from random import Random
-from typing import Any, ClassVar
+from typing import Any
 
 from nomospace.client import check_name
 from nomospace.errors import CallerError
@@ -18,21 +17,19 @@ from nomospace.errors import CallerError
 Hear = Callable[[str, Any], None]
 
 
-@dataclass(eq=False, kw_only=True)
 class NameTaken(CallerError):
     """A network has a host of this name already."""
 
-    code: ClassVar[str] = "node.name-taken"
-    words: ClassVar[str] = "host {name!r} is on this network already; give the new one another name"
+    code = "node.name-taken"
+    words = "host {name!r} is on this network already; give the new one another name"
     name: str
 
 
-@dataclass(eq=False, kw_only=True)
 class BadLink(CallerError):
     """A link that cannot be."""
 
-    code: ClassVar[str] = "node.bad-link"
-    words: ClassVar[str] = "{why}"
+    code = "node.bad-link"
+    words = "{why}"
     why: str
 
 

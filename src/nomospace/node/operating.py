@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from nomospace.errors import CallerError
 from nomospace.space import Space
@@ -48,11 +47,10 @@ PREFIX_MIN: Final = 8
 """How much of a law's hash must be given to name it."""
 
 
-@dataclass(eq=False, kw_only=True)
 class NotSuspendable(CallerError):
     """What is to be suspended or resumed is neither an agent nor a law of this host."""
 
-    code: ClassVar[str] = "node.not-suspendable"
+    code = "node.not-suspendable"
     name: str
     found: int
 

@@ -27,9 +27,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from hmac import compare_digest
-from typing import ClassVar, Final, Protocol
+from typing import Final, Protocol
 
 import msgspec
 
@@ -37,32 +36,29 @@ from nomospace.errors import CallerError
 from nomospace.wire.admin import OPERATOR
 
 
-@dataclass(eq=False, kw_only=True)
 class NotLetIn(CallerError):
     """A client did not prove who it is."""
 
-    code: ClassVar[str] = "node.not-let-in"
-    words: ClassVar[str] = (
+    code = "node.not-let-in"
+    words = (
         "not let in: {why}; connect with identity=… or token=… (`nomospace trust issue` makes them)"
     )
     why: str
 
 
-@dataclass(eq=False, kw_only=True)
 class NotYourAgent(CallerError):
     """A client would speak for an agent that it is not."""
 
-    code: ClassVar[str] = "node.not-your-agent"
-    words: ClassVar[str] = "{proved} may not speak for {agent}; connect with that agent's identity"
+    code = "node.not-your-agent"
+    words = "{proved} may not speak for {agent}; connect with that agent's identity"
     agent: str
     proved: str
 
 
-@dataclass(eq=False, kw_only=True)
 class NotAnOperator(CallerError):
     """An operator's question came from someone else."""
 
-    code: ClassVar[str] = "node.not-an-operator"
+    code = "node.not-an-operator"
     proved: str
 
     def __str__(self) -> str:

@@ -16,10 +16,9 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable, Coroutine, Iterable, Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from types import ModuleType
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from nomospace.client import Agent, Program, Report
 from nomospace.client.membership import Letter
@@ -43,23 +42,21 @@ BUNDLES_MAX: Final = 1_000
 """How many bundles of others a host loads in one life."""
 
 
-@dataclass(eq=False, kw_only=True)
 class NoSuchProgram(CallerError):
     """A program that a host does not run."""
 
-    code: ClassVar[str] = "node.no-such-program"
-    words: ClassVar[str] = "host {host} does not run program {program!r}: {why}"
+    code = "node.no-such-program"
+    words = "host {host} does not run program {program!r}: {why}"
     program: str
     host: str
     why: str
 
 
-@dataclass(eq=False, kw_only=True)
 class RunsAlready(CallerError):
     """An agent is to run a program while it runs one."""
 
-    code: ClassVar[str] = "node.runs-already"
-    words: ClassVar[str] = "{agent} runs program {program!r}; launch under another name"
+    code = "node.runs-already"
+    words = "{agent} runs program {program!r}; launch under another name"
     agent: str
     program: str
 

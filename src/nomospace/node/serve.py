@@ -13,11 +13,10 @@ import secrets
 import signal
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
-from dataclasses import dataclass
 from functools import partial
 from glob import escape
 from pathlib import Path
-from typing import Any, ClassVar, Final, Protocol, Self, runtime_checkable
+from typing import Any, Final, Protocol, Self, runtime_checkable
 
 from nomospace.client import Report
 from nomospace.client.own_tokens import OwnToken, link_key
@@ -72,12 +71,11 @@ class Dialled(Protocol):
     advertise: tuple[str, ...]
 
 
-@dataclass(eq=False, kw_only=True)
 class PlaceholderKey(CallerError):
     """A law names a key that is none; such laws are for trials and simulated worlds."""
 
-    code: ClassVar[str] = "node.placeholder-key"
-    words: ClassVar[str] = (
+    code = "node.placeholder-key"
+    words = (
         "law {law} has {clause} with {key!r}, which is no key, so nobody could "
         "be believed under it; put the ed25519:… key there that `nomospace trust show` prints"
     )
@@ -504,12 +502,11 @@ class Server:
         return [told(entry) for entry in keeper.store.journal(after, limit)]
 
 
-@dataclass(eq=False, kw_only=True)
 class HostEnded(NomospaceError):
     """A host's store failed, and it ended to keep its promise."""
 
-    code: ClassVar[str] = "node.host-ended"
-    words: ClassVar[str] = (
+    code = "node.host-ended"
+    words = (
         "host {host} has ended: its store failed, see the log; look at it with "
         "`nomospace doctor --store …`, then start the host again"
     )

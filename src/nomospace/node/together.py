@@ -32,7 +32,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Final, Self
+from typing import Final, Self
 
 from nomospace.calls.answers import Told
 from nomospace.client import Membership
@@ -64,21 +64,19 @@ _PLACES: Final = ("controllers_key", "admin_key")
 _AUTHORITY: Final = "authority"
 
 
-@dataclass(eq=False, kw_only=True)
 class NotRecorded(Unavailable):
     """What a deed should have left in a journal is not there."""
 
-    code: ClassVar[str] = "node.not-recorded"
-    words: ClassVar[str] = "no journal has it after {waited_s:g} s; look whether the hosts are well"
+    code = "node.not-recorded"
+    words = "no journal has it after {waited_s:g} s; look whether the hosts are well"
     waited_s: float
 
 
-@dataclass(eq=False, kw_only=True)
 class NoFolder(CallerError):
     """The folder for what hosts keep cannot be used."""
 
-    code: ClassVar[str] = "node.no-folder"
-    words: ClassVar[str] = "{folder!r} cannot hold what the hosts keep: {why}; name another folder"
+    code = "node.no-folder"
+    words = "{folder!r} cannot hold what the hosts keep: {why}; name another folder"
     folder: str
     why: str
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from nomospace.control import TooMuchState, TooOld
 from nomospace.control.explain import Explanation, explain, verdict_on
@@ -67,11 +67,10 @@ COUNTED_MAX: Final = 4_000
 """How many records one question about rules counts at most: the host stands still meanwhile."""
 
 
-@dataclass(eq=False, kw_only=True)
 class NotSeen(CallerError):
     """A view was asked for of something that is not there."""
 
-    code: ClassVar[str] = "node.not-seen"
+    code = "node.not-seen"
     what: str
     name: str
     mend: str

@@ -17,9 +17,8 @@ import sys
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from nomospace.errors import Bug, LimitReached, NomospaceError, Unavailable
 from nomospace.host.calls import OntologyText
@@ -44,30 +43,27 @@ JOBS_WAITING_MAX: Final = 64
 """How many jobs of one agent may wait."""
 
 
-@dataclass(eq=False, kw_only=True)
 class WorkTooLarge(LimitReached):
     """A text needs more processor time or memory than a host spends on one."""
 
-    code: ClassVar[str] = "limits.work"
-    words: ClassVar[str] = (
+    code = "limits.work"
+    words = (
         "{what} takes more than {limit:,} s of processor time, or more memory than "
         "a host has for it; {advice}"
     )
 
 
-@dataclass(eq=False, kw_only=True)
 class TooManyJobs(LimitReached):
     """An agent has too many texts waiting to be read."""
 
-    code: ClassVar[str] = "limits.jobs"
+    code = "limits.jobs"
 
 
-@dataclass(eq=False, kw_only=True)
 class WorkerLost(Unavailable):
     """A host has no process to work on a text just now."""
 
-    code: ClassVar[str] = "node.worker-lost"
-    words: ClassVar[str] = "{what} was not done: {why}; try again later"
+    code = "node.worker-lost"
+    words = "{what} was not done: {why}; try again later"
     what: str
     why: str
 

@@ -29,9 +29,8 @@ import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import msgspec
 import pyarrow as pa
@@ -62,11 +61,10 @@ ARROW: Final[dict[str, pa.DataType]] = {
 SPARK: Final = {TEXT: "string", NUMBER: "double", WHOLE: "bigint", BYTES: "binary"}
 
 
-@dataclass(eq=False, kw_only=True)
 class OtherArchiveOntology(CallerError):
     """An archive was laid out by another ontology than is asked with."""
 
-    code: ClassVar[str] = "pipeline.other-ontology"
+    code = "pipeline.other-ontology"
     archive: str
     hash: str
     wanted: str
@@ -78,12 +76,11 @@ class OtherArchiveOntology(CallerError):
         )
 
 
-@dataclass(eq=False, kw_only=True)
 class BadArchive(CallerError):
     """An archive's manifest cannot be used, or somebody else is adding to it."""
 
-    code: ClassVar[str] = "pipeline.bad-archive"
-    words: ClassVar[str] = "the archive {archive} cannot be used: {why}"
+    code = "pipeline.bad-archive"
+    words = "the archive {archive} cannot be used: {why}"
     archive: str
     why: str
 

@@ -19,7 +19,7 @@ from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import ClassVar, Final
+from typing import Final
 
 from nomospace.errors import Unavailable
 
@@ -48,11 +48,10 @@ class Java:
         return self.home / "bin" / "java"
 
 
-@dataclass(eq=False, kw_only=True)
 class NoJava(Unavailable):
     """There is no Java here that Spark runs on."""
 
-    code: ClassVar[str] = "pipeline.no-java"
+    code = "pipeline.no-java"
     seen: tuple[str, ...]
 
     def __str__(self) -> str:

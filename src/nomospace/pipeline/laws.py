@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar, Final
+from typing import Final
 
 import msgspec
 
@@ -24,11 +23,10 @@ class LawSource(msgspec.Struct, frozen=True):
     text: str
 
 
-@dataclass(eq=False, kw_only=True)
 class OtherCommunity(CallerError):
     """A law is to be tried on a journal that knows no such community."""
 
-    code: ClassVar[str] = "pipeline.other-community"
+    code = "pipeline.other-community"
     community: str
     known: tuple[str, ...]
 

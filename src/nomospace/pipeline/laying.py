@@ -8,9 +8,8 @@ files of its own, and gives a `ArchivePart` or `File`s that say what it wrote.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -38,11 +37,10 @@ _BEGIN: Final = ("written", "moved")
 _compute: Final[Any] = pc  # functions that its stubs do not know
 
 
-@dataclass(eq=False, kw_only=True)
 class TooManyClasses(CallerError):
     """Tuples are of more classes than can be laid out."""
 
-    code: ClassVar[str] = "pipeline.too-many-classes"
+    code = "pipeline.too-many-classes"
 
     def __str__(self) -> str:
         return (

@@ -12,9 +12,8 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 import pyarrow as pa
@@ -108,11 +107,10 @@ class Trial(msgspec.Struct, frozen=True):
     recorded: dict[str, LawSource]
 
 
-@dataclass(eq=False, kw_only=True)
 class JournalTooLarge(CallerError):
     """A journal is too large for one process's memory."""
 
-    code: ClassVar[str] = "pipeline.too-large"
+    code = "pipeline.too-large"
     rows: int
 
     def __str__(self) -> str:

@@ -22,10 +22,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 import pyarrow as pa
@@ -142,11 +141,10 @@ class JournalFiles(msgspec.Struct, frozen=True):
         )
 
 
-@dataclass(eq=False, kw_only=True)
 class NoJournal(CallerError):
     """A folder is no journal."""
 
-    code: ClassVar[str] = "pipeline.no-journal"
+    code = "pipeline.no-journal"
     folder: str
 
     def __str__(self) -> str:
@@ -156,11 +154,10 @@ class NoJournal(CallerError):
         )
 
 
-@dataclass(eq=False, kw_only=True)
 class BadSegments(CallerError):
     """Segments of a journal are missing, damaged or too new."""
 
-    code: ClassVar[str] = "pipeline.bad-segments"
+    code = "pipeline.bad-segments"
     faults: tuple[JournalFault, ...]
 
     def __str__(self) -> str:

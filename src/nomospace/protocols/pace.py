@@ -23,7 +23,7 @@ less than the loss.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Final
 
 from nomospace.errors import CallerError
 
@@ -47,11 +47,10 @@ HOP_US: Final = 100_000
 """What each link past the first `FEW`, on the longest way from the leader, adds to it."""
 
 
-@dataclass(eq=False, kw_only=True)
 class BadPace(CallerError):
     """A heartbeat or a loss is out of bounds."""
 
-    code: ClassVar[str] = "links.bad-pace"
+    code = "links.bad-pace"
     what: str
     given_us: int
     least_us: int

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import dist
-from typing import Any, ClassVar, Final, Protocol
+from typing import Any, Final, Protocol
 
 from nomospace.errors import CallerError
 
@@ -62,12 +62,11 @@ class Announced:
         return True
 
 
-@dataclass(eq=False, kw_only=True)
 class NoSafeDistance(CallerError):
     """Hosts this fast can be out of range before the group has agreed that they left."""
 
-    code: ClassVar[str] = "policy.no-safe-distance"
-    words: ClassVar[str] = (
+    code = "policy.no-safe-distance"
+    words = (
         "at {speed_max:g} m/s a range of {range_m:g} m leaves a safe distance of "
         "{safe_m:g} m; give a longer range, slower hosts or shorter times"
     )
@@ -76,14 +75,11 @@ class NoSafeDistance(CallerError):
     safe_m: float
 
 
-@dataclass(eq=False, kw_only=True)
 class NotAPosition(CallerError):
     """A host was moved to something that is no position."""
 
-    code: ClassVar[str] = "policy.not-a-position"
-    words: ClassVar[str] = (
-        "{position!r} is no position; give two or three finite numbers, in metres"
-    )
+    code = "policy.not-a-position"
+    words = "{position!r} is no position; give two or three finite numbers, in metres"
     position: Any
 
 

@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from heapq import heappop, heappush
-from typing import ClassVar, Final
+from typing import Final
 
 import msgspec
 
@@ -66,11 +66,10 @@ CAUSED_MAX: Final = 10_000
 """How many events one event may cause at its instant before the run is stopped."""
 
 
-@dataclass(eq=False, kw_only=True)
 class Runaway(LawError):
     """One event caused others without end."""
 
-    code: ClassVar[str] = "sim.runaway"
+    code = "sim.runaway"
     home: str
     event: str
     at: int
@@ -84,23 +83,21 @@ class Runaway(LawError):
         )
 
 
-@dataclass(eq=False, kw_only=True)
 class StateTooLate(CallerError):
     """A starting state came after the first event of its member."""
 
-    code: ClassVar[str] = "sim.already-member"
-    words: ClassVar[str] = (
+    code = "sim.already-member"
+    words = (
         "{home} has had its first event, and its control state now follows from its "
         "rulings; set a starting state before that event"
     )
     home: str
 
 
-@dataclass(eq=False, kw_only=True)
 class TimeBack(CallerError):
     """An event is told that lies before what has already happened."""
 
-    code: ClassVar[str] = "sim.time-back"
+    code = "sim.time-back"
     at: int
     now: int
 

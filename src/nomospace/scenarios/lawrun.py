@@ -16,9 +16,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from nomospace.errors import CallerError, LawError
 from nomospace.law import CompiledLaw
@@ -37,23 +36,21 @@ Row: TypeAlias = dict[str, Any]
 """One line out, with its keys in the order they are printed."""
 
 
-@dataclass(eq=False, kw_only=True)
 class BadLine(CallerError):
     """A line of events cannot be used."""
 
-    code: ClassVar[str] = "lawrun.bad-line"
-    words: ClassVar[str] = "{name}: line {line}: {why}"
+    code = "lawrun.bad-line"
+    words = "{name}: line {line}: {why}"
     name: str
     line: int
     why: str
 
 
-@dataclass(eq=False, kw_only=True)
 class BadInput(CallerError):
     """An event, a state or a time that was given by itself cannot be used."""
 
-    code: ClassVar[str] = "lawrun.bad-input"
-    words: ClassVar[str] = "{why}"
+    code = "lawrun.bad-input"
+    words = "{why}"
     why: str
 
 
@@ -412,12 +409,11 @@ class Run:
             raise BadLine(name=name, line=told.line, why=str(error)) from None
 
 
-@dataclass(eq=False, kw_only=True)
 class Endless(LawError):
     """A run was stopped: events caused each other without end."""
 
-    code: ClassVar[str] = "lawrun.endless"
-    words: ClassVar[str] = "{where}: {why}"
+    code = "lawrun.endless"
+    words = "{where}: {why}"
     where: str
     why: str
 

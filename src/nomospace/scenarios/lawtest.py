@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from nomospace.errors import CallerError
 from nomospace.law import read_source
@@ -21,12 +21,11 @@ from nomospace.scenarios.scenario import Scenario, read_scenarios
 SUFFIX: Final = ".test"
 
 
-@dataclass(eq=False, kw_only=True)
 class NoScenarios(CallerError):
     """There is nothing to test where one was sent to look."""
 
-    code: ClassVar[str] = "lawtest.none"
-    words: ClassVar[str] = "{path}: {why}"
+    code = "lawtest.none"
+    words = "{path}: {why}"
     path: str
     why: str
 

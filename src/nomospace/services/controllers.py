@@ -21,8 +21,7 @@ found out there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Final
 
 import msgspec
 
@@ -40,30 +39,27 @@ NAME_MAX: Final = 200
 """The longest name, address, domain or key, in characters."""
 
 
-@dataclass(eq=False, kw_only=True)
 class BadOffer(CallerError):
     """A registration that cannot be taken."""
 
-    code: ClassVar[str] = "controllers.bad-offer"
-    words: ClassVar[str] = "this host cannot be registered: {why}"
+    code = "controllers.bad-offer"
+    words = "this host cannot be registered: {why}"
     why: str
 
 
-@dataclass(eq=False, kw_only=True)
 class HostNotRegistered(CallerError):
     """A host that is not registered."""
 
-    code: ClassVar[str] = "controllers.no-such-host"
-    words: ClassVar[str] = "host {name!r} is not registered here; let it register first"
+    code = "controllers.no-such-host"
+    words = "host {name!r} is not registered here; let it register first"
     name: str
 
 
-@dataclass(eq=False, kw_only=True)
 class TooManyHosts(Unavailable):
     """The service is full."""
 
-    code: ClassVar[str] = "controllers.full"
-    words: ClassVar[str] = "{limit:,} hosts are registered, and no more can be; use another service"
+    code = "controllers.full"
+    words = "{limit:,} hosts are registered, and no more can be; use another service"
     limit: int
 
 

@@ -19,8 +19,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Final
 
 import msgspec
 
@@ -44,11 +43,10 @@ HASH: Final = re.compile(r"[0-9a-f]{64}")
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 
 
-@dataclass(eq=False, kw_only=True)
 class BadLawName(CallerError):
     """A name that no law in a library can have."""
 
-    code: ClassVar[str] = "laws.bad-name"
+    code = "laws.bad-name"
     name: str
 
     def __str__(self) -> str:
@@ -58,22 +56,20 @@ class BadLawName(CallerError):
         )
 
 
-@dataclass(eq=False, kw_only=True)
 class OtherName(CallerError):
     """A law was put under another name than it gives itself."""
 
-    code: ClassVar[str] = "laws.other-name"
-    words: ClassVar[str] = "the text says law({own}), not law({name}); put it as {own!r}"
+    code = "laws.other-name"
+    words = "the text says law({own}), not law({name}); put it as {own!r}"
     name: str
     own: str
 
 
-@dataclass(eq=False, kw_only=True)
 class OtherHash(CallerError):
     """A text is not of the law that was announced."""
 
-    code: ClassVar[str] = "laws.other-hash"
-    words: ClassVar[str] = (
+    code = "laws.other-hash"
+    words = (
         "the text is of law sha256:{found}, and sha256:{expected} was announced; "
         "send the text that belongs to the hash"
     )
@@ -81,22 +77,20 @@ class OtherHash(CallerError):
     found: str
 
 
-@dataclass(eq=False, kw_only=True)
 class LawTooLarge(CallerError):
     """A text above the limit."""
 
-    code: ClassVar[str] = "laws.too-large"
+    code = "laws.too-large"
     bytes: int
 
     def __str__(self) -> str:
         return f"a law of {self.bytes:,} bytes is above the limit of {TEXT_BYTES_MAX:,}; shorten it"
 
 
-@dataclass(eq=False, kw_only=True)
 class LawNotShelved(CallerError):
     """A library does not have this law."""
 
-    code: ClassVar[str] = "laws.no-such-law"
+    code = "laws.no-such-law"
     name: str
     version: int = 0
 
@@ -105,12 +99,11 @@ class LawNotShelved(CallerError):
         return f"there is no law {self.name!r}{which} here; look at the list of laws"
 
 
-@dataclass(eq=False, kw_only=True)
 class LibraryFull(Unavailable):
     """A library is at one of its limits."""
 
-    code: ClassVar[str] = "laws.full"
-    words: ClassVar[str] = "no more room for {what}: the limit is {limit:,}; begin another library"
+    code = "laws.full"
+    words = "no more room for {what}: the limit is {limit:,}; begin another library"
     what: str
     limit: int
 

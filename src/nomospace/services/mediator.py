@@ -23,8 +23,7 @@ True
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Final
 
 import msgspec
 
@@ -45,11 +44,10 @@ SUBSCRIBE: Final = "subscribe"
 UNSUBSCRIBE: Final = "unsubscribe"
 
 
-@dataclass(eq=False, kw_only=True)
 class NotASubscription(CallerError):
     """A term that cannot be subscribed to."""
 
-    code: ClassVar[str] = "mediator.not-a-subscription"
+    code = "mediator.not-a-subscription"
     given: str
 
     def __str__(self) -> str:
@@ -59,11 +57,10 @@ class NotASubscription(CallerError):
         )
 
 
-@dataclass(eq=False, kw_only=True)
 class NotAPublication(CallerError):
     """A term that cannot be published."""
 
-    code: ClassVar[str] = "mediator.not-a-publication"
+    code = "mediator.not-a-publication"
     given: str
 
     def __str__(self) -> str:
@@ -73,12 +70,11 @@ class NotAPublication(CallerError):
         )
 
 
-@dataclass(eq=False, kw_only=True)
 class TooManySubscriptions(Unavailable):
     """A mediator, or one client of it, is at its limit."""
 
-    code: ClassVar[str] = "mediator.full"
-    words: ClassVar[str] = "{who} has {limit:,} subscriptions, and no more are kept; drop some"
+    code = "mediator.full"
+    words = "{who} has {limit:,} subscriptions, and no more are kept; drop some"
     who: str
     limit: int
 

@@ -28,8 +28,7 @@ the rulings that change them; whether messages are signed is said by the law (`c
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Final
 
 import msgspec
 
@@ -47,11 +46,10 @@ NAME_MAX: Final = 400
 RESERVED: Final = "tupleSpace"
 
 
-@dataclass(eq=False, kw_only=True)
 class BadRoll(CallerError):
     """An entry that no roll can have."""
 
-    code: ClassVar[str] = "secretary.bad-roll"
+    code = "secretary.bad-roll"
     agent: str
     why: str
 
@@ -59,11 +57,10 @@ class BadRoll(CallerError):
         return f"{self.agent[:60]!r} cannot be put on the roll: {self.why}"
 
 
-@dataclass(eq=False, kw_only=True)
 class NotOnRoll(CallerError):
     """An agent that is not on the roll of a closed community."""
 
-    code: ClassVar[str] = "secretary.not-on-roll"
+    code = "secretary.not-on-roll"
     agent: str
     law: str
 
@@ -74,33 +71,30 @@ class NotOnRoll(CallerError):
         )
 
 
-@dataclass(eq=False, kw_only=True)
 class MemberElsewhere(CallerError):
     """An agent that is a member already, through another controller."""
 
-    code: ClassVar[str] = "secretary.member-elsewhere"
-    words: ClassVar[str] = (
+    code = "secretary.member-elsewhere"
+    words = (
         "{agent} is a member already, at host {controller}; use that membership, or quit it first"
     )
     agent: str
     controller: str
 
 
-@dataclass(eq=False, kw_only=True)
 class OtherController(CallerError):
     """An agent that is assigned to another host."""
 
-    code: ClassVar[str] = "secretary.other-controller"
-    words: ClassVar[str] = "{agent} is assigned to a controller at host {assigned}; adopt there"
+    code = "secretary.other-controller"
+    words = "{agent} is assigned to a controller at host {assigned}; adopt there"
     agent: str
     assigned: str
 
 
-@dataclass(eq=False, kw_only=True)
 class HasQuit(CallerError):
     """An agent that was a member and has quit."""
 
-    code: ClassVar[str] = "secretary.has-quit"
+    code = "secretary.has-quit"
     agent: str
     law: str
 
@@ -111,11 +105,10 @@ class HasQuit(CallerError):
         )
 
 
-@dataclass(eq=False, kw_only=True)
 class NoSuchMember(CallerError):
     """A look-up for somebody who is no member."""
 
-    code: ClassVar[str] = "secretary.no-such-member"
+    code = "secretary.no-such-member"
     agent: str
     law: str
 
@@ -123,12 +116,11 @@ class NoSuchMember(CallerError):
         return f"{self.agent} is no member of the community of law {self.law[:12]} now"
 
 
-@dataclass(eq=False, kw_only=True)
 class RollFull(Unavailable):
     """A roll without room."""
 
-    code: ClassVar[str] = "secretary.full"
-    words: ClassVar[str] = "the roll has {limit:,} names and no room; strike some off"
+    code = "secretary.full"
+    words = "the roll has {limit:,} names and no room; strike some off"
     limit: int
 
 

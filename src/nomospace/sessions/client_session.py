@@ -20,8 +20,7 @@ straight to who asked: an `Asker`, or whoever is called with the value and the e
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, ClassVar, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -62,12 +61,11 @@ LAPSED: Final = "space.lease-lapsed"
 _REFUSED: Final = "law.refused"
 
 
-@dataclass(eq=False, kw_only=True)
 class SessionLost(Unavailable):
     """A host does not know a session any more; what was under way in it is in doubt."""
 
-    code: ClassVar[str] = "client.session-lost"
-    words: ClassVar[str] = (
+    code = "client.session-lost"
+    words = (
         "host {host} has given up the session of {agent}, which was away for too "
         "long; this may have been done or not: look, then ask again"
     )

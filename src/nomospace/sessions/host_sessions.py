@@ -30,8 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Final
 
 import msgspec
 
@@ -86,31 +85,28 @@ _OPENED: Final = 1 << 62
 _ALL: Final = (1 << 63) - 1
 
 
-@dataclass(eq=False, kw_only=True)
 class TooManySessions(Unavailable):
     """A host has as many sessions as it bears."""
 
-    code: ClassVar[str] = "node.too-many-sessions"
-    words: ClassVar[str] = "this host has {limit:,} sessions and takes no more; try again later"
+    code = "node.too-many-sessions"
+    words = "this host has {limit:,} sessions and takes no more; try again later"
     limit: int
 
 
-@dataclass(eq=False, kw_only=True)
 class WindowBroken(PeerError):
     """A client made more calls at once than it was allowed."""
 
-    code: ClassVar[str] = "node.window-broken"
-    words: ClassVar[str] = "{agent} has more than {limit:,} calls under way; wait for answers"
+    code = "node.window-broken"
+    words = "{agent} has more than {limit:,} calls under way; wait for answers"
     agent: str
     limit: int
 
 
-@dataclass(eq=False, kw_only=True)
 class NotForClients(CallerError):
     """A client asked for something that only programs inside the host may do."""
 
-    code: ClassVar[str] = "node.not-for-clients"
-    words: ClassVar[str] = "{what} is for programs that run inside a host; launch one there"
+    code = "node.not-for-clients"
+    words = "{what} is for programs that run inside a host; launch one there"
     what: str
 
 

@@ -10,11 +10,10 @@ and never wakes anyone, even before `lapse` has swept it out.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
 from gc import collect
 from itertools import islice
 from operator import attrgetter
-from typing import ClassVar, Final
+from typing import Final
 
 from nomospace.errors import CallerError, Unavailable
 from nomospace.meaning.ontology import PLAIN, Ontology
@@ -45,12 +44,11 @@ LAPSES_MAX: Final = 1_000
 """Leases and tuples that one `lapse` ends; the rest is due at once, at the next."""
 
 
-@dataclass(eq=False, kw_only=True)
 class SpaceFull(Unavailable):
     """A space holds as much of a thing as it may."""
 
-    code: ClassVar[str] = "space.full"
-    words: ClassVar[str] = (
+    code = "space.full"
+    words = (
         "space {space!r} holds {limit:,} {what}, which is its limit; "
         "take some out, or make the space with a higher one"
     )
@@ -59,12 +57,11 @@ class SpaceFull(Unavailable):
     limit: int
 
 
-@dataclass(eq=False, kw_only=True)
 class IdTaken(CallerError):
     """A ticket or a reaction's id is in use."""
 
-    code: ClassVar[str] = "space.name-taken"
-    words: ClassVar[str] = "{what} is in use in space {space!r}; give each its own"
+    code = "space.name-taken"
+    words = "{what} is in use in space {space!r}; give each its own"
     space: str
     what: str
 

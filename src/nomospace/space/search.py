@@ -11,9 +11,8 @@ last is what it would find if it were made as a whole in its last step.
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass
 from sys import maxsize
-from typing import ClassVar, Final
+from typing import Final
 
 from nomospace.errors import LimitReached
 from nomospace.space.asking import Gathering, SetQuestion
@@ -34,30 +33,27 @@ MISSED_MAX: Final = 1_000
 """Tuples that may show up behind a search; past it the search begins anew."""
 
 
-@dataclass(eq=False, kw_only=True)
 class SearchTooLong(LimitReached):
     """A search has looked at more than it may without an end."""
 
-    code: ClassVar[str] = "limits.search"
+    code = "limits.search"
     what: str = "this search, in units,"
     limit: int = SEARCH_UNITS_MAX
     advice: str = "ask for less: give a field that tells its tuples from others a value"
 
 
-@dataclass(eq=False, kw_only=True)
 class TooManyFound(LimitReached):
     """More tuples match than one call may read or take at once."""
 
-    code: ClassVar[str] = "limits.bulk"
+    code = "limits.bulk"
     what: str = "the number of tuples that one call finds"
     advice: str = "ask for some of them at a time: give a field a value, or a range"
 
 
-@dataclass(eq=False, kw_only=True)
 class CorrelationTooDear(LimitReached):
     """To tell which tuples answer a question together would cost too much."""
 
-    code: ClassVar[str] = "limits.correlation"
+    code = "limits.correlation"
     what: str = "looking for tuples that answer together, in units,"
     limit: int = SETS_UNITS_MAX
     advice: str = "name an object by its id, give a key, or ask for fewer classes at once"

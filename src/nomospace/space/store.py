@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from heapq import merge
 from itertools import islice
 from operator import attrgetter
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from nomospace.errors import CallerError
 from nomospace.space.composites import Composite
@@ -21,12 +20,11 @@ if TYPE_CHECKING:
     from nomospace.space.correlating import Correlating
 
 
-@dataclass(eq=False, kw_only=True)
 class TupleTwice(CallerError):
     """A tuple was put into a space that holds it."""
 
-    code: ClassVar[str] = "space.tuple-twice"
-    words: ClassVar[str] = (
+    code = "space.tuple-twice"
+    words = (
         "tuple {count} of {writer!r} is in space {space!r} already; "
         "an id names one tuple for good, so remove the old one first"
     )
@@ -35,12 +33,11 @@ class TupleTwice(CallerError):
     space: str
 
 
-@dataclass(eq=False, kw_only=True)
 class NotInSpace(CallerError):
     """A record, a waiter or a reaction was named that is not in the space."""
 
-    code: ClassVar[str] = "space.not-in-space"
-    words: ClassVar[str] = "{what} is not in space {space!r}; look it up first"
+    code = "space.not-in-space"
+    words = "{what} is not in space {space!r}; look it up first"
     space: str
     what: str
 

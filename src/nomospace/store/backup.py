@@ -21,10 +21,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import IO, ClassVar, Final
+from typing import IO, Final
 
 import msgspec
 
@@ -57,12 +56,11 @@ class _End(msgspec.Struct, frozen=True, array_like=True):
     digest: bytes
 
 
-@dataclass(eq=False, kw_only=True)
 class BadBackup(Unavailable):
     """A file is no backup, is not whole, or is of a later version."""
 
-    code: ClassVar[str] = "store.bad-backup"
-    words: ClassVar[str] = "{path} cannot be restored: {why}; take another backup"
+    code = "store.bad-backup"
+    words = "{path} cannot be restored: {why}; take another backup"
     path: str
     why: str
 

@@ -13,8 +13,7 @@ twice, also when the connection broke before the database could say what became 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Final, Protocol
+from typing import Final, Protocol
 
 import msgspec
 
@@ -180,12 +179,11 @@ class Store(Protocol):
         """Let go of the store; twice is harmless."""
 
 
-@dataclass(eq=False, kw_only=True)
 class StoreFull(Unavailable):
     """There is no room on the disk; nothing of the commit was kept."""
 
-    code: ClassVar[str] = "store.full"
-    words: ClassVar[str] = (
+    code = "store.full"
+    words = (
         "the store {where} is full ({why}); nothing is acknowledged until there is "
         "room: free some, and the host goes on by itself"
     )
@@ -193,12 +191,11 @@ class StoreFull(Unavailable):
     why: str
 
 
-@dataclass(eq=False, kw_only=True)
 class StoreUnavailable(Unavailable):
     """The store does not answer just now."""
 
-    code: ClassVar[str] = "store.unavailable"
-    words: ClassVar[str] = (
+    code = "store.unavailable"
+    words = (
         "the store {where} cannot be reached ({why}); nothing is acknowledged until "
         "it answers: look at its server or disk, and the host goes on by itself"
     )
@@ -206,11 +203,10 @@ class StoreUnavailable(Unavailable):
     why: str
 
 
-@dataclass(eq=False, kw_only=True)
 class StoreDamaged(Unavailable):
     """A store holds something that cannot be read; nothing of it is dropped."""
 
-    code: ClassVar[str] = "store.damaged"
+    code = "store.damaged"
     where: str
     table: str
     key: str
@@ -224,12 +220,11 @@ class StoreDamaged(Unavailable):
         )
 
 
-@dataclass(eq=False, kw_only=True)
 class StoreTooNew(CallerError):
     """A store was written by a later nomospace than this one."""
 
-    code: ClassVar[str] = "store.too-new"
-    words: ClassVar[str] = (
+    code = "store.too-new"
+    words = (
         "the store {where} has version {version}, and this nomospace knows versions "
         "up to {known}; upgrade nomospace, then open it again"
     )
@@ -238,12 +233,11 @@ class StoreTooNew(CallerError):
     known: int
 
 
-@dataclass(eq=False, kw_only=True)
 class StoreInUse(CallerError):
     """Another host has the store open, or has taken it over."""
 
-    code: ClassVar[str] = "store.in-use"
-    words: ClassVar[str] = (
+    code = "store.in-use"
+    words = (
         "the store {where} is in use by {holder}; stop that host, or give this one "
         "a store of its own"
     )
@@ -251,24 +245,22 @@ class StoreInUse(CallerError):
     holder: str
 
 
-@dataclass(eq=False, kw_only=True)
 class StoreNotEmpty(CallerError):
     """A store that was to be filled from a backup has something in it."""
 
-    code: ClassVar[str] = "store.not-empty"
-    words: ClassVar[str] = (
+    code = "store.not-empty"
+    words = (
         "the store {where} is not empty, and a backup is restored into an empty one; "
         "name a new store"
     )
     where: str
 
 
-@dataclass(eq=False, kw_only=True)
 class BadStoreUrl(CallerError):
     """A store was named in a way that none has."""
 
-    code: ClassVar[str] = "store.bad-url"
-    words: ClassVar[str] = (
+    code = "store.bad-url"
+    words = (
         "{url!r} names no store: {why}; give memory, sqlite:PATH, a path, or "
         "postgresql://USER@HOST:PORT/DATABASE?schema=NAME"
     )

@@ -19,8 +19,7 @@ another law would have done is a matter of running it on the same events.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import ClassVar, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -262,12 +261,11 @@ class Scribe:
             told.append(encode_record(record))
 
 
-@dataclass(eq=False, kw_only=True)
 class JournalGap(Unavailable):
     """Records are missing in a journal."""
 
-    code: ClassVar[str] = "store.journal-gap"
-    words: ClassVar[str] = (
+    code = "store.journal-gap"
+    words = (
         "the journal has {found} after {after} of {what}, and what is between "
         "is missing; look for segments that were moved away"
     )

@@ -23,9 +23,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from hashlib import blake2b
-from typing import ClassVar, Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 import msgspec
 
@@ -42,11 +41,10 @@ WAIT_S: Final = 5.0
 questions."""
 
 
-@dataclass(eq=False, kw_only=True)
 class KeptUnusable(Unavailable):
     """Tables cannot be kept, or those that are kept cannot be used just now."""
 
-    code: ClassVar[str] = "match.kept-unusable"
+    code = "match.kept-unusable"
     where: str
     why: str
 
@@ -57,11 +55,10 @@ class KeptUnusable(Unavailable):
         )
 
 
-@dataclass(eq=False, kw_only=True)
 class KeptDamaged(DatabaseFailed):
     """A set of kept tables is not what nomospace has left there; it has to be made anew."""
 
-    code: ClassVar[str] = "match.kept-damaged"
+    code = "match.kept-damaged"
     where: str
 
     def __str__(self) -> str:

@@ -31,11 +31,10 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, ClassVar, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import msgspec
 import pyarrow as pa
@@ -80,14 +79,11 @@ class SegmentLimits(msgspec.Struct, frozen=True):
     seconds: float = SECONDS
 
 
-@dataclass(eq=False, kw_only=True)
 class SealingAlready(CallerError):
     """Two processes would seal into one folder."""
 
-    code: ClassVar[str] = "store.sealing-already"
-    words: ClassVar[str] = (
-        "another process seals into {folder} just now; give each host a folder of its own"
-    )
+    code = "store.sealing-already"
+    words = "another process seals into {folder} just now; give each host a folder of its own"
     folder: str
 
 

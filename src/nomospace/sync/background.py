@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, ClassVar, Final, Self, TypeVar
+from typing import Any, Final, Self, TypeVar
 
 from nomospace import client
 from nomospace.client.listening import late
@@ -16,12 +15,11 @@ from nomospace.errors import CallerError
 T = TypeVar("T")
 
 
-@dataclass(eq=False, kw_only=True)
 class WouldBlock(CallerError):
     """A blocking operation was used where it would block the hosts themselves."""
 
-    code: ClassVar[str] = "sync.would-block"
-    words: ClassVar[str] = (
+    code = "sync.would-block"
+    words = (
         "this runs in the hosts' own thread, which a blocking operation would stop; in a "
         "strong listener use handle.space, in `async` programs use nomospace.Host"
     )

@@ -8,8 +8,7 @@ is told so (`TestTooDear`). Who tests many tuples can count what each has cost (
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Final
 
 from nomospace.errors import LimitReached
 from nomospace.terms.values import Compound, Term
@@ -25,12 +24,11 @@ COMPARED_FREE: Final = 2_048
 """Characters that are compared within one unit."""
 
 
-@dataclass(eq=False, kw_only=True)
 class TestTooDear(LimitReached):
     """To tell whether one tuple fits a template would cost too much."""
 
     __test__ = False  # it is no test of pytest's, whatever its name
-    code: ClassVar[str] = "limits.test"
+    code = "limits.test"
     what: str = "the test of one tuple by this template, in units,"
     limit: int = TEST_UNITS_MAX
     advice: str = (

@@ -14,9 +14,8 @@ error wherever it comes from. So no tuple can hold one, and no tuple can pass fo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from nomospace.errors import CallerError
 from nomospace.terms.dicts import dict_items
@@ -47,12 +46,11 @@ _INTERNED: Final[dict[str, Compound]] = {
 }
 
 
-@dataclass(eq=False, kw_only=True)
 class BadFormal(CallerError):
     """A formal has a form that means nothing."""
 
-    code: ClassVar[str] = "template.bad-formal"
-    words: ClassVar[str] = "{formal} is no formal: {why}"
+    code = "template.bad-formal"
+    words = "{formal} is no formal: {why}"
     formal: str
     why: str
 

@@ -13,8 +13,7 @@ Only `Object` insists on that form. Whoever merely looks into a term, as a predi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Final
 
 import msgspec
 
@@ -39,12 +38,11 @@ MISSING: Final = _Missing()
 """Stands for what a term does not have. `None` cannot: it is a value."""
 
 
-@dataclass(eq=False, kw_only=True)
 class NotAnObject(CallerError):
     """A term was read as an object, or an object was to be made, and the form is not right."""
 
-    code: ClassVar[str] = "object.malformed"
-    words: ClassVar[str] = "{value} is no object: {why}; write object(Class, Id, [property(V), …])"
+    code = "object.malformed"
+    words = "{value} is no object: {why}; write object(Class, Id, [property(V), …])"
     value: str
     why: str
 

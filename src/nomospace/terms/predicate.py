@@ -30,9 +30,8 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar, Final, NamedTuple, Protocol, TypeAlias
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from nomospace.errors import CallerError
 from nomospace.terms.budget import COMPARED_FREE, Budget, TestTooDear, same_within
@@ -111,11 +110,10 @@ ITSELF: Final = Path(())
 """What a field predicate speaks of."""
 
 
-@dataclass(eq=False, kw_only=True)
 class FaultyPredicate(CallerError):
     """A predicate's text cannot be read."""
 
-    code: ClassVar[str] = "predicate.faulty"
+    code = "predicate.faulty"
     source: Source
     diagnostic: Diagnostic
 

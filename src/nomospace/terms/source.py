@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from nomospace.errors import LawError
 
@@ -91,11 +91,10 @@ class Diagnostic:
         return "\n".join(parts)
 
 
-@dataclass(eq=False, kw_only=True)
 class Faulty(LawError):
     """A text has errors; all that were found are here, in the order of the text."""
 
-    code: ClassVar[str] = "law.faulty"
+    code = "law.faulty"
     source: Source
     diagnostics: tuple[Diagnostic, ...]
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from nomospace.errors import CallerError
 from nomospace.terms.dicts import dict_items
@@ -48,11 +47,10 @@ _WORDS: Final = ("is", "mod", "rem", "not")
 _SHORT: Final = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0", "\\": "\\\\", "'": "\\'"}
 
 
-@dataclass(eq=False, kw_only=True)
 class NotGround(CallerError):
     """A text was read as a value, and it holds a variable."""
 
-    code: ClassVar[str] = "term.not-ground"
+    code = "term.not-ground"
     text: str
     variable: str
 

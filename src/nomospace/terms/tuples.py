@@ -6,9 +6,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import isfinite
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from nomospace.errors import CallerError, LimitReached
 from nomospace.terms.features import Fields
@@ -37,11 +36,10 @@ _HEAVY: Final = 10**9
 _SMALL_INT: Final = 2**63
 
 
-@dataclass(eq=False, kw_only=True)
 class BadWidth(CallerError):
     """A tuple or a template has no field, or too many."""
 
-    code: ClassVar[str] = "tuple.width"
+    code = "tuple.width"
     what: str
     width: int
 
@@ -52,12 +50,11 @@ class BadWidth(CallerError):
         )
 
 
-@dataclass(eq=False, kw_only=True)
 class FormalInTuple(CallerError):
     """A formal was to be written into a space."""
 
-    code: ClassVar[str] = "tuple.formal"
-    words: ClassVar[str] = (
+    code = "tuple.formal"
+    words = (
         "field {position} holds {formal}: formals stand in templates only, and "
         "`formal` is their name alone; give a value, or rename the compound"
     )
@@ -65,21 +62,19 @@ class FormalInTuple(CallerError):
     formal: str
 
 
-@dataclass(eq=False, kw_only=True)
 class NotAPattern(CallerError):
     """A template or a tuple was given in a form that is none."""
 
-    code: ClassVar[str] = "template.not-a-pattern"
-    words: ClassVar[str] = "{value}: {why}"
+    code = "template.not-a-pattern"
+    words = "{value}: {why}"
     value: str
     why: str
 
 
-@dataclass(eq=False, kw_only=True)
 class TemplateTooDear(LimitReached):
     """A template is so large that reading it would cost too much."""
 
-    code: ClassVar[str] = "limits.template"
+    code = "limits.template"
     advice: str = "ask for less, and look at the rest yourself"
 
 

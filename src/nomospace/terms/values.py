@@ -14,8 +14,7 @@ ground: `freeze` sees to it at the edge, and to the limits of size and depth.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
 
@@ -270,21 +269,19 @@ def _hash_deep(term: Compound) -> int:
     return known[id(term)]
 
 
-@dataclass(eq=False, kw_only=True)
 class NotATerm(CallerError):
     """A Python value was given where a term is needed."""
 
-    code: ClassVar[str] = "term.not-a-term"
-    words: ClassVar[str] = "{value} is no term: {why}"
+    code = "term.not-a-term"
+    words = "{value} is no term: {why}"
     value: str
     why: str
 
 
-@dataclass(eq=False, kw_only=True)
 class TooLarge(CallerError):
     """A term goes past the limits of size or depth."""
 
-    code: ClassVar[str] = "term.too-large"
-    words: ClassVar[str] = "the term is too large: {what} is over the limit of {limit:,}; split it"
+    code = "term.too-large"
+    words = "the term is too large: {what} is over the limit of {limit:,}; split it"
     what: str
     limit: int

@@ -11,9 +11,8 @@ authority. All have exactly the form that `certificates` reads.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from ipaddress import ip_address
-from typing import ClassVar, Final
+from typing import Final
 
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
@@ -48,23 +47,19 @@ ADDRESSES_MAX: Final = 100
 _DNS_CHARS_MAX: Final = 253
 
 
-@dataclass(eq=False, kw_only=True)
 class NotYourKey(CallerError):
     """An authority's certificate and a key that do not belong together."""
 
-    code: ClassVar[str] = "trust.not-your-key"
-    words: ClassVar[str] = (
-        "this is no authority: {why}; give the two files that `trust init` has made"
-    )
+    code = "trust.not-your-key"
+    words = "this is no authority: {why}; give the two files that `trust init` has made"
     why: str
 
 
-@dataclass(eq=False, kw_only=True)
 class CannotIssue(CallerError):
     """A certificate that no authority of ours makes."""
 
-    code: ClassVar[str] = "trust.cannot-issue"
-    words: ClassVar[str] = "no certificate can be issued about {what}: {why}"
+    code = "trust.cannot-issue"
+    words = "no certificate can be issued about {what}: {why}"
     what: str
     why: str
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import ClassVar, Final
+from typing import Final
 
 import msgspec
 from cryptography.exceptions import InvalidSignature
@@ -29,20 +29,18 @@ KEY_BYTES: Final = 32
 HEADING: Final = b"nomospace bundle 1\n"
 
 
-@dataclass(eq=False, kw_only=True)
 class NotABundle(PeerError):
     """Bytes that are no bundle."""
 
-    code: ClassVar[str] = "trust.not-a-bundle"
-    words: ClassVar[str] = "this is no bundle of code: {why}; make one with make_bundle"
+    code = "trust.not-a-bundle"
+    words = "this is no bundle of code: {why}; make one with make_bundle"
     why: str
 
 
-@dataclass(eq=False, kw_only=True)
 class BundleTooLarge(CallerError):
     """A bundle above the limit."""
 
-    code: ClassVar[str] = "trust.bundle-too-large"
+    code = "trust.bundle-too-large"
     bytes: int
 
     def __str__(self) -> str:
@@ -52,35 +50,30 @@ class BundleTooLarge(CallerError):
         )
 
 
-@dataclass(eq=False, kw_only=True)
 class UnknownPublisher(PeerError):
     """A bundle of a publisher that is not trusted here."""
 
-    code: ClassVar[str] = "trust.unknown-publisher"
-    words: ClassVar[str] = (
+    code = "trust.unknown-publisher"
+    words = (
         "publisher {publisher!r} is not trusted here; the host's operator may add its "
         "key to trusted_publishers"
     )
     publisher: str
 
 
-@dataclass(eq=False, kw_only=True)
 class BundleAltered(PeerError):
     """The source in a bundle is not the one that was put in."""
 
-    code: ClassVar[str] = "trust.bundle-altered"
-    words: ClassVar[str] = (
-        "the source of program {name!r} was changed after it was bundled; get it again"
-    )
+    code = "trust.bundle-altered"
+    words = "the source of program {name!r} was changed after it was bundled; get it again"
     name: str
 
 
-@dataclass(eq=False, kw_only=True)
 class BadSignature(PeerError):
     """A bundle that its publisher's key did not sign."""
 
-    code: ClassVar[str] = "trust.bad-signature"
-    words: ClassVar[str] = (
+    code = "trust.bad-signature"
+    words = (
         "the key known for publisher {publisher!r} did not sign this bundle of "
         "{name!r}; get the bundle again, or the publisher's new key"
     )
@@ -88,21 +81,19 @@ class BadSignature(PeerError):
     name: str
 
 
-@dataclass(eq=False, kw_only=True)
 class WrongName(PeerError):
     """A bundle of another program than the one that was asked for."""
 
-    code: ClassVar[str] = "trust.wrong-name"
-    words: ClassVar[str] = "the bundle is of program {name!r}, not {wanted!r}; bring the right one"
+    code = "trust.wrong-name"
+    words = "the bundle is of program {name!r}, not {wanted!r}; bring the right one"
     name: str
     wanted: str
 
 
-@dataclass(eq=False, kw_only=True)
 class NotAKey(CallerError):
     """Bytes that are no key."""
 
-    code: ClassVar[str] = "trust.bad-key"
+    code = "trust.bad-key"
     bytes: int
 
     def __str__(self) -> str:

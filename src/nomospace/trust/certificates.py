@@ -53,30 +53,25 @@ _SCHEME: Final = "nomos:"
 _UTF8_STRING: Final = 0x0C
 
 
-@dataclass(eq=False, kw_only=True)
 class BadCertificate(PeerError):
     """A certificate that is not believed; the kinds below say why."""
 
-    code: ClassVar[str] = "trust.bad-certificate"
+    code = "trust.bad-certificate"
 
 
-@dataclass(eq=False, kw_only=True)
 class NotACertificate(BadCertificate):
     """Bytes that are no certificate of ours."""
 
-    code: ClassVar[str] = "trust.not-a-certificate"
-    words: ClassVar[str] = (
-        "this is no certificate to go by: {why}; `nomospace trust issue` makes them"
-    )
+    code = "trust.not-a-certificate"
+    words = "this is no certificate to go by: {why}; `nomospace trust issue` makes them"
     why: str
 
 
-@dataclass(eq=False, kw_only=True)
 class UntrustedIssuer(BadCertificate):
     """A certificate that the authority in question did not sign."""
 
-    code: ClassVar[str] = "trust.untrusted-issuer"
-    words: ClassVar[str] = (
+    code = "trust.untrusted-issuer"
+    words = (
         "the {about} says it is by {issuer!r}, but was not signed by "
         "{authority}; have it issued by that authority"
     )
@@ -85,21 +80,19 @@ class UntrustedIssuer(BadCertificate):
     authority: str
 
 
-@dataclass(eq=False, kw_only=True)
 class WrongPurpose(BadCertificate):
     """A certificate of one kind where another is needed."""
 
-    code: ClassVar[str] = "trust.wrong-purpose"
-    words: ClassVar[str] = "the {about} is none of kind {wanted!r}; present one that is"
+    code = "trust.wrong-purpose"
+    words = "the {about} is none of kind {wanted!r}; present one that is"
     about: str
     wanted: str
 
 
-@dataclass(eq=False, kw_only=True)
 class CertificateExpired(BadCertificate):
     """A certificate after its last day."""
 
-    code: ClassVar[str] = "trust.certificate-expired"
+    code = "trust.certificate-expired"
     about: str
     not_after: int
 
@@ -110,11 +103,10 @@ class CertificateExpired(BadCertificate):
         )
 
 
-@dataclass(eq=False, kw_only=True)
 class CertificateNotYetValid(BadCertificate):
     """A certificate before its first day."""
 
-    code: ClassVar[str] = "trust.certificate-not-yet-valid"
+    code = "trust.certificate-not-yet-valid"
     about: str
     not_before: int
 
@@ -125,24 +117,22 @@ class CertificateNotYetValid(BadCertificate):
         )
 
 
-@dataclass(eq=False, kw_only=True)
 class CertificateRevoked(BadCertificate):
     """A certificate that its authority has taken back."""
 
-    code: ClassVar[str] = "trust.certificate-revoked"
-    words: ClassVar[str] = "the {about} (serial {serial}) was revoked; have a new one issued"
+    code = "trust.certificate-revoked"
+    words = "the {about} (serial {serial}) was revoked; have a new one issued"
     about: str
     serial: str
     """In hexadecimal digits, as `nomospace trust show` has it: it is too long for a number of the
     wire."""
 
 
-@dataclass(eq=False, kw_only=True)
 class WrongSubject(BadCertificate):
     """A certificate about somebody else."""
 
-    code: ClassVar[str] = "trust.wrong-subject"
-    words: ClassVar[str] = "the {about} is not about {wanted!r}; present one that is"
+    code = "trust.wrong-subject"
+    words = "the {about} is not about {wanted!r}; present one that is"
     about: str
     wanted: str
 

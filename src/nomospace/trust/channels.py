@@ -9,9 +9,8 @@ for a short message; the number of a message is its nonce, so a number is used o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from hashlib import sha256
-from typing import ClassVar, Final
+from typing import Final
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
@@ -28,12 +27,11 @@ TAG_BYTES: Final = 16
 """How much longer what is sealed is."""
 
 
-@dataclass(eq=False, kw_only=True)
 class NotForUs(PeerError):
     """Bytes that the other side of a channel did not seal, or not under this number."""
 
-    code: ClassVar[str] = "trust.not-for-us"
-    words: ClassVar[str] = "this was not sealed with the key of this channel; it is dropped"
+    code = "trust.not-for-us"
+    words = "this was not sealed with the key of this channel; it is dropped"
 
 
 class Channel:

@@ -14,7 +14,7 @@ from base64 import b64decode
 from binascii import Error as NotBase64
 from dataclasses import dataclass, field
 from hashlib import sha1, sha256
-from typing import ClassVar, Final
+from typing import Final
 
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -33,11 +33,10 @@ KEY_PEM_BYTES_MAX: Final = 4_096
 """The largest file that is read as a secret key, in bytes."""
 
 
-@dataclass(eq=False, kw_only=True)
 class NotAPublicKey(CallerError):
     """A text that stands where a public key should, and is none."""
 
-    code: ClassVar[str] = "trust.not-a-public-key"
+    code = "trust.not-a-public-key"
     text: str
 
     def __str__(self) -> str:
@@ -47,14 +46,11 @@ class NotAPublicKey(CallerError):
         )
 
 
-@dataclass(eq=False, kw_only=True)
 class NotASecretKey(CallerError):
     """Bytes that stand where a secret key should, and are none that can be used."""
 
-    code: ClassVar[str] = "trust.not-a-secret-key"
-    words: ClassVar[str] = (
-        "this is no Ed25519 secret key: {why}; give a PEM file that `trust` has made"
-    )
+    code = "trust.not-a-secret-key"
+    words = "this is no Ed25519 secret key: {why}; give a PEM file that `trust` has made"
     why: str
 
 

@@ -13,10 +13,9 @@ A certificate may be about another agent than the one that shows it: laws tell t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from heapq import heappop, heappush
-from typing import ClassVar, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -46,11 +45,10 @@ Authorities: TypeAlias = Mapping[str, str]
 """The authorities of a law: their names, and their keys as the law's text has them."""
 
 
-@dataclass(eq=False, kw_only=True)
 class TooManyCertificates(CallerError):
     """A member shows more certificates than are kept for it."""
 
-    code: ClassVar[str] = "trust.too-many-certificates"
+    code = "trust.too-many-certificates"
     agent: str
 
     def __str__(self) -> str:
@@ -60,12 +58,11 @@ class TooManyCertificates(CallerError):
         )
 
 
-@dataclass(eq=False, kw_only=True)
 class SerialReused(BadCertificate):
     """Two certificates of one authority with the same serial."""
 
-    code: ClassVar[str] = "trust.serial-reused"
-    words: ClassVar[str] = (
+    code = "trust.serial-reused"
+    words = (
         "the {about} has serial {serial}, which another certificate of its "
         "authority has; neither could be revoked alone, so have it issued anew"
     )

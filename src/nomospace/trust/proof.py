@@ -9,9 +9,8 @@ somebody has relayed from another connection does not fit. A nonce serves for on
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from hashlib import sha256
-from typing import ClassVar, Final
+from typing import Final
 
 from nomospace.errors import PeerError
 from nomospace.trust.certificates import AgentCertificate, check_certificate
@@ -23,12 +22,11 @@ NONCE_BYTES: Final = 32
 _HEADING: Final = b"nomospace proof 1\n"
 
 
-@dataclass(eq=False, kw_only=True)
 class NotProven(PeerError):
     """An answer to a challenge that the agent's key did not give."""
 
-    code: ClassVar[str] = "trust.not-proven"
-    words: ClassVar[str] = (
+    code = "trust.not-proven"
+    words = (
         "the answer was not signed with the key of {agent!r} for this connection; use "
         "the agent.key that belongs to the agent.pem, and connect to the host directly"
     )

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Final
 
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
@@ -31,22 +31,18 @@ AUTHORITIES_MAX: Final = 1_000
 """How many authorities a host keeps lists of."""
 
 
-@dataclass(eq=False, kw_only=True)
 class NotARevocationList(PeerError):
     """Bytes that are no revocation list of the authority in question."""
 
-    code: ClassVar[str] = "trust.not-a-revocation-list"
-    words: ClassVar[str] = (
-        "this is no revocation list to go by: {why}; get it from the authority again"
-    )
+    code = "trust.not-a-revocation-list"
+    words = "this is no revocation list to go by: {why}; get it from the authority again"
     why: str
 
 
-@dataclass(eq=False, kw_only=True)
 class RevocationsRolledBack(PeerError):
     """A revocation list that forgets what an earlier one has said."""
 
-    code: ClassVar[str] = "trust.revocations-rolled-back"
+    code = "trust.revocations-rolled-back"
     number: int
     known: int
 
@@ -62,11 +58,10 @@ class RevocationsRolledBack(PeerError):
         )
 
 
-@dataclass(eq=False, kw_only=True)
 class TooManyRevoked(CallerError):
     """A revocation list would grow past its limit."""
 
-    code: ClassVar[str] = "trust.too-many-revoked"
+    code = "trust.too-many-revoked"
     count: int
 
     def __str__(self) -> str:

@@ -17,9 +17,8 @@ are hashed under headings of their own: none can be shown as another.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from hashlib import sha256
-from typing import ClassVar, Final, TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -53,7 +52,6 @@ _LEAF: Final = b"\x00"
 _NODE: Final = b"\x01"
 
 
-@dataclass(eq=False, kw_only=True)
 class NotAuthentic(PeerError):
     """A message that no controller of the law's authority answers for.
 
@@ -61,18 +59,17 @@ class NotAuthentic(PeerError):
     `trust.no-seal`, `trust.bad-seal`, `trust.wrong-signature`; of a host, `trust.no-papers`.
     """
 
-    code: ClassVar[str] = "trust.not-authentic"
-    words: ClassVar[str] = "the message is not authentic: {why}; it was dropped"
+    code = "trust.not-authentic"
+    words = "the message is not authentic: {why}; it was dropped"
     reason: str
     why: str
 
 
-@dataclass(eq=False, kw_only=True)
 class CannotSeal(CallerError):
     """A key and a certificate that cannot seal messages together."""
 
-    code: ClassVar[str] = "trust.cannot-seal"
-    words: ClassVar[str] = (
+    code = "trust.cannot-seal"
+    words = (
         "these files cannot seal messages: {why}; give the controller.pem and the "
         "controller.key that `nomospace trust issue controller` has made"
     )

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
 from hmac import compare_digest
-from typing import ClassVar, Final, TypeGuard
+from typing import Final, TypeGuard
 
 from nomospace.errors import CallerError, PeerError
 from nomospace.trust.moments import DAY, microseconds, moment, shown
@@ -47,22 +47,20 @@ _HASH: Final = "sha256:"
 _HEAD: Final = "# Tokens of scripts: hashes only. `nomospace trust issue token` adds one.\n"
 
 
-@dataclass(eq=False, kw_only=True)
 class BadToken(PeerError):
     """A token that nobody here has issued, or that was taken back."""
 
-    code: ClassVar[str] = "trust.bad-token"
-    words: ClassVar[str] = (
+    code = "trust.bad-token"
+    words = (
         "this token is not known here; look whether it is whole (ns1.<id>.<secret>), "
         "or have one issued with `nomospace trust issue token`"
     )
 
 
-@dataclass(eq=False, kw_only=True)
 class TokenExpired(PeerError):
     """A token after its last day."""
 
-    code: ClassVar[str] = "trust.token-expired"
+    code = "trust.token-expired"
     id: str
     not_after: int
 
@@ -73,32 +71,27 @@ class TokenExpired(PeerError):
         )
 
 
-@dataclass(eq=False, kw_only=True)
 class TokenRevoked(PeerError):
     """A token that was taken back while its bearer was connected."""
 
-    code: ClassVar[str] = "trust.token-revoked"
-    words: ClassVar[str] = (
-        "token {id} was taken back; have one issued with `nomospace trust issue token`"
-    )
+    code = "trust.token-revoked"
+    words = "token {id} was taken back; have one issued with `nomospace trust issue token`"
     id: str
 
 
-@dataclass(eq=False, kw_only=True)
 class BadTokensFile(CallerError):
     """A file of tokens that cannot be read."""
 
-    code: ClassVar[str] = "trust.bad-tokens-file"
-    words: ClassVar[str] = "the file of tokens cannot be used: {why}"
+    code = "trust.bad-tokens-file"
+    words = "the file of tokens cannot be used: {why}"
     why: str
 
 
-@dataclass(eq=False, kw_only=True)
 class CannotMakeToken(CallerError):
     """A token that would be of no use, or of too much."""
 
-    code: ClassVar[str] = "trust.cannot-make-token"
-    words: ClassVar[str] = "no such token can be made: {why}"
+    code = "trust.cannot-make-token"
+    words = "no such token can be made: {why}"
     why: str
 
 

@@ -17,8 +17,7 @@ and compiled for one call serves the next.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, get_args
 
 import msgspec
 
@@ -73,34 +72,31 @@ TEMPLATE_BYTES_MAX: Final = 512
 _set: Final = msgspec.structs.force_setattr
 
 
-@dataclass(eq=False, kw_only=True)
 class StaysAtHome(CallerError):
     """A strong reaction was to be registered at a host in another process."""
 
-    code: ClassVar[str] = "wire.stays-at-home"
-    words: ClassVar[str] = (
+    code = "wire.stays-at-home"
+    words = (
         "a strong reaction on {space!r} runs its listener inside the host's step, and a "
         "function does not travel; make the reaction weak, or run the agent as a program there"
     )
     space: str
 
 
-@dataclass(eq=False, kw_only=True)
 class LawUnknown(CallerError):
     """A law was named by its hash, and the host does not have it."""
 
-    code: ClassVar[str] = "wire.law-unknown"
+    code = "wire.law-unknown"
     hash: str
 
     def __str__(self) -> str:
         return f"law {self.hash[:12]} is not known to this host; send its text"
 
 
-@dataclass(eq=False, kw_only=True)
 class LawAltered(CallerError):
     """The text of a law is that of another one than its hash says."""
 
-    code: ClassVar[str] = "wire.law-altered"
+    code = "wire.law-altered"
     hash: str
     found: str
 
@@ -111,21 +107,19 @@ class LawAltered(CallerError):
         )
 
 
-@dataclass(eq=False, kw_only=True)
 class BadCall(CallerError):
     """A request holds something that it cannot."""
 
-    code: ClassVar[str] = "wire.bad-call"
-    words: ClassVar[str] = "{what} cannot be asked for so: {why}"
+    code = "wire.bad-call"
+    words = "{what} cannot be asked for so: {why}"
     what: str
     why: str
 
 
-@dataclass(eq=False, kw_only=True)
 class CallTooWide(LimitReached):
     """A call holds more parts than a host reads in one."""
 
-    code: ClassVar[str] = "limits.call-parts"
+    code = "limits.call-parts"
 
 
 def check_parts(data: bytes, most: int = CALL_PARTS_MAX) -> None:

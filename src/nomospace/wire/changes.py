@@ -7,8 +7,7 @@ What cannot be read raises `BadRecord`; a store that finds one names it and drop
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import msgspec
 
@@ -29,12 +28,11 @@ _VERSION: Final = bytes([RECORD_VERSION])
 _read_row: Final = reader_of(Row)
 
 
-@dataclass(eq=False, kw_only=True)
 class BadRecord(Unavailable):
     """A stored record is damaged, or is none."""
 
-    code: ClassVar[str] = "wire.bad-record"
-    words: ClassVar[str] = (
+    code = "wire.bad-record"
+    words = (
         "a stored {what} cannot be read: {why}; look at the store with "
         "`nomospace doctor`, or restore a backup"
     )
@@ -42,12 +40,11 @@ class BadRecord(Unavailable):
     why: str
 
 
-@dataclass(eq=False, kw_only=True)
 class NewerRecord(BadRecord):
     """A store was written by a later version than this one."""
 
-    code: ClassVar[str] = "wire.newer-record"
-    words: ClassVar[str] = (
+    code = "wire.newer-record"
+    words = (
         "a stored {what} is of version {version}, and this nomospace knows version "
         "{known} at most; upgrade nomospace, then open the store again"
     )

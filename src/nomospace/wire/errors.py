@@ -10,8 +10,8 @@ names codes, never classes or modules: nothing is imported or run for it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Final, TypeAlias, get_type_hints
+from dataclasses import fields
+from typing import Any, Final, TypeAlias, get_type_hints
 
 import msgspec
 
@@ -44,7 +44,6 @@ class Fault(msgspec.Struct, frozen=True, gc=False, array_like=True):
     fields: dict[str, Any] = {}
 
 
-@dataclass(eq=False, kw_only=True)
 class RemoteError(NomospaceError):
     """Something went wrong at a host, in a way that has no class here.
 
@@ -52,8 +51,8 @@ class RemoteError(NomospaceError):
     newer host is still one to try again.
     """
 
-    code: ClassVar[str] = "wire.remote"
-    words: ClassVar[str] = "{text}"
+    code = "wire.remote"
+    words = "{text}"
     remote_code: str
     text: str
 
@@ -65,11 +64,10 @@ class RemoteCallerError(RemoteError, CallerError):
     """The caller gave something that a host cannot take."""
 
 
-@dataclass(eq=False, kw_only=True)
 class RemoteLimit(RemoteError, LimitReached):
     """A limit of a host is reached, one that has no class here."""
 
-    words: ClassVar[str] = "{text}"
+    words = "{text}"
 
 
 class RemotePeerError(RemoteError, PeerError):

@@ -11,8 +11,7 @@ that is stays where it is, and is told why.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from nomospace.wire.blobs import Newer, seal, unseal
 from nomospace.wire.framing import FRAME_BYTES_MAX, BadFrame, FrameTooLarge
@@ -27,12 +26,11 @@ FRAME_VERSION: Final = 2
 _VERSION: Final = bytes([FRAME_VERSION])
 
 
-@dataclass(eq=False, kw_only=True)
 class NewerFrame(BadFrame):
     """A peer speaks a later version than this host."""
 
-    code: ClassVar[str] = "wire.newer-frame"
-    words: ClassVar[str] = (
+    code = "wire.newer-frame"
+    words = (
         "a frame of version {version} came, and this host knows version {known} at "
         "most; upgrade nomospace here"
     )

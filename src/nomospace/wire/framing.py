@@ -11,8 +11,7 @@ and widens the limit when it knows who that is.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Final
 
 from nomospace.errors import CallerError, PeerError
 
@@ -25,20 +24,18 @@ STRANGER_BYTES_MAX: Final = 65_536
 _length: Final = struct.Struct(">I")
 
 
-@dataclass(eq=False, kw_only=True)
 class BadFrame(PeerError):
     """A peer sent bytes that are no frame."""
 
-    code: ClassVar[str] = "wire.bad-frame"
-    words: ClassVar[str] = "a frame cannot be read: {why}; it is dropped"
+    code = "wire.bad-frame"
+    words = "a frame cannot be read: {why}; it is dropped"
     why: str
 
 
-@dataclass(eq=False, kw_only=True)
 class FrameTooLarge(CallerError):
     """Something is too large to be sent as one frame."""
 
-    code: ClassVar[str] = "wire.frame-too-large"
+    code = "wire.frame-too-large"
     what: str
     size: int
     limit: int

@@ -10,8 +10,7 @@ reader has a table from these words to its own types.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Final
 
 import msgspec
 
@@ -94,12 +93,11 @@ class Manifest(msgspec.Struct, frozen=True):
         return self.segments[-1].last if self.segments else 0
 
 
-@dataclass(eq=False, kw_only=True)
 class BadManifest(Unavailable):
     """A journal folder's manifest cannot be read, or is of a later version."""
 
-    code: ClassVar[str] = "store.bad-manifest"
-    words: ClassVar[str] = (
+    code = "store.bad-manifest"
+    words = (
         "the manifest of journal {folder} cannot be used: {why}; bring it back from "
         "a copy, or seal into a new folder"
     )
@@ -107,20 +105,18 @@ class BadManifest(Unavailable):
     why: str
 
 
-@dataclass(eq=False, kw_only=True)
 class NewerManifest(BadManifest):
     """A journal folder was written by a later version than this one."""
 
-    code: ClassVar[str] = "store.newer-manifest"
+    code = "store.newer-manifest"
     version: int
 
 
-@dataclass(eq=False, kw_only=True)
 class OtherJournal(CallerError):
     """A journal folder has segments that were not sealed from this store."""
 
-    code: ClassVar[str] = "store.other-journal"
-    words: ClassVar[str] = (
+    code = "store.other-journal"
+    words = (
         "the segments in {folder} are not of this store: {why}; give each host a "
         "folder of its own, and a store that was brought back a new one"
     )

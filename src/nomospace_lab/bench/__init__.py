@@ -21,7 +21,7 @@ import pkgutil
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import ClassVar, TypeAlias
+from typing import TypeAlias
 
 from nomospace.errors import Bug, CallerError
 from nomospace_lab.bench.machine import describe
@@ -60,11 +60,10 @@ class Bench:
         return BenchReport(self.name, machine, tuple(self.measure(run)), tuple(run.notes))
 
 
-@dataclass(eq=False, kw_only=True)
 class UnknownBench(CallerError):
     """A bench was asked for that does not exist."""
 
-    code: ClassVar[str] = "bench.unknown"
+    code = "bench.unknown"
     name: str
     known: tuple[str, ...]
 

@@ -8,9 +8,8 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import msgspec
 
@@ -20,12 +19,11 @@ END_S: Final = 10.0
 """How long a process has to say why it failed."""
 
 
-@dataclass(eq=False, kw_only=True)
 class PartFailed(Unavailable):
     """A process of a bench ended before its time."""
 
-    code: ClassVar[str] = "bench.part-failed"
-    words: ClassVar[str] = "the {part} of the bench failed; it said:\n{said}"
+    code = "bench.part-failed"
+    words = "the {part} of the bench failed; it said:\n{said}"
     part: str
     said: str
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, TypeVar
+from typing import TypeVar
 
 from nomospace.errors import CallerError
 from nomospace_lab.bench.measure import Sample, interleave
@@ -17,11 +17,10 @@ SCALE_MIN = 0.01
 P = TypeVar("P", bound=PeerPackage)
 
 
-@dataclass(eq=False, kw_only=True)
 class UnknownPeer(CallerError):
     """A peer was asked for that this bench does not have."""
 
-    code: ClassVar[str] = "bench.unknown-peer"
+    code = "bench.unknown-peer"
     names: tuple[str, ...]
     known: tuple[str, ...]
 
@@ -30,22 +29,20 @@ class UnknownPeer(CallerError):
         return f"no peer is called {asked}; choose all, none, or some of: {', '.join(self.known)}"
 
 
-@dataclass(eq=False, kw_only=True)
 class BadRounds(CallerError):
     """A number of rounds was asked for that cannot be run."""
 
-    code: ClassVar[str] = "bench.rounds"
+    code = "bench.rounds"
     rounds: int
 
     def __str__(self) -> str:
         return f"{self.rounds} rounds cannot be run; give a number from 1 to {ROUNDS_MAX:,}"
 
 
-@dataclass(eq=False, kw_only=True)
 class BadScale(CallerError):
     """A share of an experiment's time was asked for that cannot be run."""
 
-    code: ClassVar[str] = "bench.scale"
+    code = "bench.scale"
     scale: float
 
     def __str__(self) -> str:

@@ -16,11 +16,10 @@ import socket
 import sys
 from collections.abc import Iterator
 from contextlib import AsyncExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -49,12 +48,11 @@ KEPT: Final = ("*.db", "*.db-wal", "*.db-shm", "*.db.lock", "authority.*")
 """What hosts keep in their folder, and `--fresh` removes."""
 
 
-@dataclass(eq=False, kw_only=True)
 class AlreadyUp(CallerError):
     """The data is that of a demonstration which runs."""
 
-    code: ClassVar[str] = "up.already"
-    words: ClassVar[str] = (
+    code = "up.already"
+    words = (
         "{holder} shows what lies in {folder} already; look at it there, stop it, "
         "or name another folder with --data"
     )
@@ -62,43 +60,37 @@ class AlreadyUp(CallerError):
     holder: str
 
 
-@dataclass(eq=False, kw_only=True)
 class PortTaken(CallerError):
     """The port that was asked for is not free."""
 
-    code: ClassVar[str] = "up.port-taken"
-    words: ClassVar[str] = (
-        "port {port} is taken; name another with --port, or leave it out for a free one"
-    )
+    code = "up.port-taken"
+    words = "port {port} is taken; name another with --port, or leave it out for a free one"
     port: int
 
 
-@dataclass(eq=False, kw_only=True)
 class ForTextOnly(CallerError):
     """An option of the simulated hospital was given to the real one."""
 
-    code: ClassVar[str] = "up.for-text-only"
-    words: ClassVar[str] = "{option} is for the simulated hospital; give it together with --text"
+    code = "up.for-text-only"
+    words = "{option} is for the simulated hospital; give it together with --text"
     option: str
 
 
-@dataclass(eq=False, kw_only=True)
 class NoSuchDemo(CallerError):
     """A demonstration was named that there is none of."""
 
-    code: ClassVar[str] = "up.no-such-demo"
+    code = "up.no-such-demo"
     demo: str
 
     def __str__(self) -> str:
         return f"there is no demonstration {self.demo[:60]!r}; choose one of {', '.join(DEMOS)}"
 
 
-@dataclass(eq=False, kw_only=True)
 class NoDataFolder(CallerError):
     """The folder for the data cannot be used."""
 
-    code: ClassVar[str] = "up.no-data-folder"
-    words: ClassVar[str] = "{folder} cannot hold the data: {why}; name another with --data"
+    code = "up.no-data-folder"
+    words = "{folder} cannot hold the data: {why}; name another with --data"
     folder: str
     why: str
 

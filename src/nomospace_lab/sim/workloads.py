@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from nomospace.errors import CallerError
 from nomospace_lab.sim.checkers import Checker
@@ -42,11 +42,10 @@ EVERYWHERE: Final[tuple[Checker, ...]] = (
 """What must hold in every world of agents behind controllers, whatever its law."""
 
 
-@dataclass(eq=False, kw_only=True)
 class UnknownWorkload(CallerError):
     """No workload has this name."""
 
-    code: ClassVar[str] = "sim.unknown-workload"
+    code = "sim.unknown-workload"
     name: str
     known: tuple[str, ...]
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from nomospace.control import (
     TICK,
@@ -63,12 +63,11 @@ ACTS_MAX: Final = 100_000
 """The most acts of a world's clock in one run; a world that needs more is not going to be quiet."""
 
 
-@dataclass(eq=False, kw_only=True)
 class AgentNeverJoined(CallerError):
     """A world was asked for an agent that never joined."""
 
-    code: ClassVar[str] = "sim.no-such-agent"
-    words: ClassVar[str] = "no agent {agent!r} in this world; join it before it acts"
+    code = "sim.no-such-agent"
+    words = "no agent {agent!r} in this world; join it before it acts"
     agent: str
 
 

@@ -19,8 +19,7 @@ import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Executor
 from contextvars import Context
-from dataclasses import dataclass
-from typing import Any, ClassVar, Final, TypeVar, TypeVarTuple
+from typing import Any, Final, TypeVar, TypeVarTuple
 
 from nomospace.errors import CallerError
 
@@ -33,11 +32,10 @@ WAITING_SHOWN_MAX: Final = 8
 """How many waiting tasks `Stuck` names."""
 
 
-@dataclass(eq=False, kw_only=True)
 class Stuck(CallerError):
     """Nothing can happen any more, or nothing came of it in all the time there was."""
 
-    code: ClassVar[str] = "testing.stuck"
+    code = "testing.stuck"
     at_s: float
     waiting: tuple[str, ...]
     limit_s: float | None = None
@@ -53,14 +51,11 @@ class Stuck(CallerError):
         )
 
 
-@dataclass(eq=False, kw_only=True)
 class NotVirtual(CallerError):
     """A program in virtual time asked for something that lives in real time."""
 
-    code: ClassVar[str] = "testing.not-virtual"
-    words: ClassVar[str] = (
-        "{what} live in real time; run this part of the program on asyncio's own loop"
-    )
+    code = "testing.not-virtual"
+    words = "{what} live in real time; run this part of the program on asyncio's own loop"
     what: str
 
 

@@ -16,10 +16,9 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar, Final, Self, TypeVar
+from typing import Any, Final, Self, TypeVar
 
 import msgspec
 
@@ -49,12 +48,11 @@ News = Callable[[str], Awaitable[None]]
 """Told the address of a page that has something new."""
 
 
-@dataclass(eq=False, kw_only=True)
 class NoAnswer(Unavailable):
     """The host did not answer in time: it is away, or the law holds the operation back."""
 
-    code: ClassVar[str] = "mcp.no-answer"
-    words: ClassVar[str] = (
+    code = "mcp.no-answer"
+    words = (
         "{what}: no answer within {after_s:g} s. The host is out of reach, or "
         "the law holds this back. It may have been done or not: look before you try again"
     )
@@ -62,33 +60,30 @@ class NoAnswer(Unavailable):
     after_s: float
 
 
-@dataclass(eq=False, kw_only=True)
 class NoLaw(CallerError):
     """Something that only members of a community can do."""
 
-    code: ClassVar[str] = "mcp.no-law"
-    words: ClassVar[str] = (
+    code = "mcp.no-law"
+    words = (
         "{what} needs a law, and this agent has adopted none; use tuples instead "
         "(write, read, take), or have the server started with --law"
     )
     what: str
 
 
-@dataclass(eq=False, kw_only=True)
 class NoSuchRuling(CallerError):
     """A ruling was asked of that is not, or no longer, remembered."""
 
-    code: ClassVar[str] = "mcp.no-such-ruling"
-    words: ClassVar[str] = "there is no ruling {number} here; {known}"
+    code = "mcp.no-such-ruling"
+    words = "there is no ruling {number} here; {known}"
     number: int
     known: str
 
 
-@dataclass(eq=False, kw_only=True)
 class NoSuchReaction(CallerError):
     """A reaction was to be ended that is not there."""
 
-    code: ClassVar[str] = "mcp.no-such-reaction"
+    code = "mcp.no-such-reaction"
     name: str
     known: str
 
@@ -96,12 +91,11 @@ class NoSuchReaction(CallerError):
         return f"there is no reaction {self.name[:40]!r}; there are: {self.known or 'none'}"
 
 
-@dataclass(eq=False, kw_only=True)
 class TooMany(CallerError):
     """More of something than one model may have."""
 
-    code: ClassVar[str] = "mcp.too-many"
-    words: ClassVar[str] = "{limit:,} {what} are the most there may be; {next}"
+    code = "mcp.too-many"
+    words = "{limit:,} {what} are the most there may be; {next}"
     what: str
     limit: int
     next: str

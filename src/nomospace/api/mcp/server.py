@@ -14,8 +14,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from nomospace.api.mcp import pages, tools
 from nomospace.api.mcp.member import ModelMember, TooMany
@@ -56,22 +55,20 @@ The law rules on everything you do. A refusal says why, and what would pass: rea
 you ask, and do not repeat it as it was. Read nomospace://law before you begin."""
 
 
-@dataclass(eq=False, kw_only=True)
 class NoPipe(CallerError):
     """Standard input is nothing that a client could speak through."""
 
-    code: ClassVar[str] = "mcp.no-pipe"
-    words: ClassVar[str] = (
+    code = "mcp.no-pipe"
+    words = (
         "standard input is a file, and a client speaks through a pipe; let an MCP client start "
         "this command, or serve with --http 127.0.0.1:PORT"
     )
 
 
-@dataclass(eq=False, kw_only=True)
 class WeakSecret(CallerError):
     """The secret that HTTP clients are to show can be guessed."""
 
-    code: ClassVar[str] = "mcp.weak-secret"
+    code = "mcp.weak-secret"
     length: int
 
     def __str__(self) -> str:

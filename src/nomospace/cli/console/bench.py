@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -30,11 +29,10 @@ NAMES: Final = {"law": "draft.law", "python": "draft.law.py"}
 CHILD: Final = "nomospace.cli.console"
 
 
-@dataclass(eq=False, kw_only=True)
 class NoSuchServer(CallerError):
     """A host was named that this process does not run."""
 
-    code: ClassVar[str] = "console.no-such-host"
+    code = "console.no-such-host"
     host: str
     known: tuple[str, ...]
 
@@ -42,11 +40,10 @@ class NoSuchServer(CallerError):
         return f"host {self.host[:100]!r} does not run here; choose {' or '.join(self.known)}"
 
 
-@dataclass(eq=False, kw_only=True)
 class BenchBusy(Unavailable):
     """More trials are under way than there may be."""
 
-    code: ClassVar[str] = "console.bench-busy"
+    code = "console.bench-busy"
 
     def __str__(self) -> str:
         return f"{TRIALS_MAX} trials are under way already; try again in a moment"

@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Final
 
 from nomospace.errors import CallerError, Unavailable
 
@@ -29,21 +29,19 @@ POLITE_S: Final = 5.0
 """How long it may take to end when it is asked to."""
 
 
-@dataclass(eq=False, kw_only=True)
 class ChildFailed(CallerError):
     """A child ended without an answer; its own last words say why."""
 
-    code: ClassVar[str] = "console.child-failed"
-    words: ClassVar[str] = "{said}"
+    code = "console.child-failed"
+    words = "{said}"
     said: str
 
 
-@dataclass(eq=False, kw_only=True)
 class ChildTooLong(Unavailable):
     """A child took longer than it may."""
 
-    code: ClassVar[str] = "console.child-too-long"
-    words: ClassVar[str] = "{what} took longer than {seconds:g} s and was ended; give it less to do"
+    code = "console.child-too-long"
+    words = "{what} took longer than {seconds:g} s and was ended; give it less to do"
     what: str
     seconds: float
 

@@ -13,9 +13,8 @@ import shutil
 import tempfile
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -44,12 +43,11 @@ LOCAL: Final = {"audit": ("duckdb",), "replay": ("process", "duckdb"), "match": 
 SPARK_SETUP: Final = "nomospace pipeline setup"
 
 
-@dataclass(eq=False, kw_only=True)
 class NotAJob(CallerError):
     """What was asked for is no job, or lacks something."""
 
-    code: ClassVar[str] = "console.not-a-job"
-    words: ClassVar[str] = "{why}"
+    code = "console.not-a-job"
+    words = "{why}"
     why: str
 
 

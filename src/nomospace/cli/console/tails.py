@@ -11,9 +11,8 @@ from __future__ import annotations
 import asyncio
 import struct
 from collections.abc import AsyncIterator, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 from urllib.parse import quote
 
 from nomospace.errors import CallerError
@@ -42,12 +41,11 @@ SEGMENT_ROWS: Final = 100_000
 _HEAD: Final = struct.Struct(">QI")
 
 
-@dataclass(eq=False, kw_only=True)
 class NothingRecorded(CallerError):
     """A host has no records to look at."""
 
-    code: ClassVar[str] = "console.nothing-recorded"
-    words: ClassVar[str] = (
+    code = "console.nothing-recorded"
+    words = (
         "the journal of {host} has no records; let something happen there, or start the "
         "host with its journal on"
     )

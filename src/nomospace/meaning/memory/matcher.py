@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import combinations, islice
 from sys import maxsize
-from typing import Any, ClassVar, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from nomospace.errors import LimitReached
 from nomospace.meaning.answers import Answers, MeaningAnswer, in_order
@@ -39,11 +38,10 @@ _FEW: Final = 64
 """Where a network has a node with fewer tuples than this, `first` starts there."""
 
 
-@dataclass(eq=False, kw_only=True)
 class MatchTooDear(LimitReached):
     """To find all answers among some tuples would cost too much at once."""
 
-    code: ClassVar[str] = "limits.match"
+    code = "limits.match"
     what: str = "looking for all answers, in units,"
     advice: str = "give fewer tuples, name objects by their ids, or ask for fewer classes"
 

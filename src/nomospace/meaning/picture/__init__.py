@@ -9,10 +9,9 @@ or dark as the reader's screen is.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
-from typing import ClassVar, Final
+from typing import Final
 
 from nomospace.errors import CallerError
 from nomospace.meaning.ontology import Dependence, Ontology
@@ -82,11 +81,10 @@ _DARK_RULES: Final = f"@media (prefers-color-scheme: dark) {{\n{_colours(_DARK)}
 _STYLE: Final = f"{_SHAPES}\n{_colours(_LIGHT)}\n{_DARK_RULES}"
 
 
-@dataclass(eq=False, kw_only=True)
 class PictureTooLarge(CallerError):
     """More classes were to be drawn than a picture can show."""
 
-    code: ClassVar[str] = "ontology.picture-too-large"
+    code = "ontology.picture-too-large"
     classes: int
 
     def __str__(self) -> str:

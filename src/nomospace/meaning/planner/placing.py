@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from nomospace.errors import LimitReached
 from nomospace.meaning.facts import Shape
@@ -15,11 +14,10 @@ PLACEMENTS_MAX: Final = 4_000
 """Ways to place needs in one tuple that are looked at, those that are none among them."""
 
 
-@dataclass(eq=False, kw_only=True)
 class PlanTooDear(LimitReached):
     """A question can be served in too many ways by one tuple for a plan to be made."""
 
-    code: ClassVar[str] = "limits.plan"
+    code = "limits.plan"
     what: str = "the number of ways in which one tuple may serve a question"
     limit: int = PLACEMENTS_MAX
     advice: str = "ask for fewer objects of one class, or write tuples with fewer of them"

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import ClassVar, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from nomospace.errors import CallerError
 from nomospace.meaning.reading.drafts import SourcePlace
@@ -39,11 +38,10 @@ class OntologyFault(NamedTuple):
         return f"{words}\n      help: {self.help}" if self.help else words
 
 
-@dataclass(eq=False, kw_only=True)
 class FaultyOntology(CallerError):
     """An ontology, or a mapping of two, cannot be used; all that was found wrong is here."""
 
-    code: ClassVar[str] = "ontology.faulty"
+    code = "ontology.faulty"
     faults: tuple[OntologyFault, ...]
     more: int = 0
 

@@ -25,8 +25,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from nomospace.errors import CallerError
 from nomospace.meaning.facts import Plain, Shape
@@ -60,11 +59,10 @@ BYTES: Final = "varbinary"
 Row = tuple[Any, ...]
 
 
-@dataclass(eq=False, kw_only=True)
 class PathTooLong(CallerError):
     """A predicate or a function looks further into an object than databases do."""
 
-    code: ClassVar[str] = "match.path-too-long"
+    code = "match.path-too-long"
     path: str
 
     def __str__(self) -> str:

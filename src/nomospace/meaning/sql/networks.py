@@ -20,9 +20,8 @@ row, and Python keeps what is one.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations
-from typing import ClassVar, Final
+from typing import Final
 
 from sqlglot import exp
 
@@ -43,11 +42,10 @@ ATOMS_MAX: Final = 60
 """The most fields that one network may join: SQLite joins 64 tables."""
 
 
-@dataclass(eq=False, kw_only=True)
 class TooManyFields(CallerError):
     """A question would join more fields than a database can."""
 
-    code: ClassVar[str] = "match.too-many-fields"
+    code = "match.too-many-fields"
 
     def __str__(self) -> str:
         return (

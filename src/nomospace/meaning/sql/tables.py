@@ -13,10 +13,9 @@ reading of the tuples, never the tuples themselves; so a database that ends take
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import Any, ClassVar, Final, Protocol, cast
+from typing import Any, Final, Protocol, cast
 
 from sqlglot import exp
 
@@ -62,11 +61,10 @@ TUPLES_MAX: Final = 100_000
 """The tuples of answers that are kept as Python has them."""
 
 
-@dataclass(eq=False, kw_only=True)
 class DatabaseFailed(Unavailable):
     """The database that was to answer a question did not."""
 
-    code: ClassVar[str] = "match.database-failed"
+    code = "match.database-failed"
     engine: str
     why: str
 

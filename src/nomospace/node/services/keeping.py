@@ -23,10 +23,9 @@ import fcntl
 import os
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import IO, ClassVar, Final, Generic, Self, TypeVar
+from typing import IO, Final, Generic, Self, TypeVar
 from zlib import crc32
 
 import msgspec
@@ -40,12 +39,11 @@ LOG_BYTES_MAX: Final = 1 << 30
 T = TypeVar("T")
 
 
-@dataclass(eq=False, kw_only=True)
 class LogDamaged(CallerError):
     """A file of changes holds a line that nobody wrote."""
 
-    code: ClassVar[str] = "services.log-damaged"
-    words: ClassVar[str] = (
+    code = "services.log-damaged"
+    words = (
         "{path}, line {line}: {why}; bring the file back from a backup, "
         "or take the line out if what it said may be lost"
     )
@@ -54,21 +52,19 @@ class LogDamaged(CallerError):
     why: str
 
 
-@dataclass(eq=False, kw_only=True)
 class LogInUse(Unavailable):
     """Another process has the file of changes."""
 
-    code: ClassVar[str] = "services.log-in-use"
-    words: ClassVar[str] = "{path} is in use by another process; end that one, or use another file"
+    code = "services.log-in-use"
+    words = "{path} is in use by another process; end that one, or use another file"
     path: str
 
 
-@dataclass(eq=False, kw_only=True)
 class LogUnwritable(Unavailable):
     """A change could not be written down, and so does not count."""
 
-    code: ClassVar[str] = "services.log-unwritable"
-    words: ClassVar[str] = "nothing can be written to {path}: {why}; make room, then try again"
+    code = "services.log-unwritable"
+    words = "nothing can be written to {path}: {why}; make room, then try again"
     path: str
     why: str
 

@@ -44,10 +44,9 @@ import re
 import secrets
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from hashlib import sha256
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import msgspec
 
@@ -94,21 +93,19 @@ _log = logging.getLogger("nomospace.mediator")
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
-@dataclass(eq=False, kw_only=True)
 class NatsAway(Unavailable):
     """A NATS server cannot be reached."""
 
-    code: ClassVar[str] = "mediator.nats-away"
-    words: ClassVar[str] = "NATS at {url} does not answer: {why}; start it, then try again"
+    code = "mediator.nats-away"
+    words = "NATS at {url} does not answer: {why}; start it, then try again"
     url: str
     why: str
 
 
-@dataclass(eq=False, kw_only=True)
 class WeakKey(CallerError):
     """The key that mediators of one NATS server share is too short."""
 
-    code: ClassVar[str] = "mediator.weak-key"
+    code = "mediator.weak-key"
     bytes: int
 
     def __str__(self) -> str:

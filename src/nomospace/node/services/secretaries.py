@@ -24,9 +24,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import quote
 
 import msgspec
@@ -62,22 +61,20 @@ ASKED_MAX: Final = 10_000
 T = TypeVar("T")
 
 
-@dataclass(eq=False, kw_only=True)
 class NoSuchCommunity(CallerError):
     """A community that this service does not keep."""
 
-    code: ClassVar[str] = "secretary.no-such-community"
+    code = "secretary.no-such-community"
     law: str
 
     def __str__(self) -> str:
         return f"no community of law {self.law[:70]!r} is kept here; look at the list"
 
 
-@dataclass(eq=False, kw_only=True)
 class NotAdmitted(CallerError):
     """A secretary does not let an agent adopt its law; `reason` is the code, `why` its words."""
 
-    code: ClassVar[str] = "secretary.not-admitted"
+    code = "secretary.not-admitted"
     agent: str
     law: str
     reason: str
@@ -87,11 +84,10 @@ class NotAdmitted(CallerError):
         return f"{self.agent} may not adopt law {self.law[:12]}: {self.why}"
 
 
-@dataclass(eq=False, kw_only=True)
 class NotAsked(Unavailable):
     """An agent adopts a law whose secretary was not asked about it."""
 
-    code: ClassVar[str] = "secretary.not-asked"
+    code = "secretary.not-asked"
     agent: str
     law: str
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 import asyncio
 import hmac
 from collections.abc import Awaitable, Callable, Collection, Mapping, MutableMapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from nomospace.errors import CallerError, LawError, NomospaceError, PeerError, Unavailable
 from nomospace.extras import need
@@ -41,62 +41,54 @@ Allows = Callable[[str], str | None]
 """Who a token stands for; `None` for a token that counts for nothing here."""
 
 
-@dataclass(eq=False, kw_only=True)
 class NoToken(CallerError):
     """A request that changes something came without a token that may."""
 
-    code: ClassVar[str] = "services.no-token"
-    words: ClassVar[str] = "{what} needs a token that allows it; send 'Authorization: Bearer TOKEN'"
+    code = "services.no-token"
+    words = "{what} needs a token that allows it; send 'Authorization: Bearer TOKEN'"
     what: str
 
 
-@dataclass(eq=False, kw_only=True)
 class BodyTooLarge(CallerError):
     """A request with a body above the limit."""
 
-    code: ClassVar[str] = "services.body-too-large"
-    words: ClassVar[str] = "a body of more than {limit:,} bytes is not taken; send less"
+    code = "services.body-too-large"
+    words = "a body of more than {limit:,} bytes is not taken; send less"
     limit: int
 
 
-@dataclass(eq=False, kw_only=True)
 class BodyTooSlow(CallerError):
     """A request whose body did not come."""
 
-    code: ClassVar[str] = "services.body-too-slow"
-    words: ClassVar[str] = "the body did not come within {limit_s:g} s; send it again"
+    code = "services.body-too-slow"
+    words = "the body did not come within {limit_s:g} s; send it again"
     limit_s: float
 
 
-@dataclass(eq=False, kw_only=True)
 class BadRequest(CallerError):
     """A request that cannot be read."""
 
-    code: ClassVar[str] = "services.bad-request"
-    words: ClassVar[str] = "{why}"
+    code = "services.bad-request"
+    words = "{why}"
     why: str
 
 
-@dataclass(eq=False, kw_only=True)
 class PlainAddress(CallerError):
     """A server would listen to the world without TLS."""
 
-    code: ClassVar[str] = "services.plain-address"
-    words: ClassVar[str] = (
+    code = "services.plain-address"
+    words = (
         "without TLS a service listens on the loopback only, not on {host!r}: "
         "give it a certificate and its key, or listen on 127.0.0.1"
     )
     host: str
 
 
-@dataclass(eq=False, kw_only=True)
 class CannotListen(Unavailable):
     """A server could not take its port."""
 
-    code: ClassVar[str] = "services.cannot-listen"
-    words: ClassVar[str] = (
-        "cannot listen on {host}:{port}; choose another port (0 finds a free one)"
-    )
+    code = "services.cannot-listen"
+    words = "cannot listen on {host}:{port}; choose another port (0 finds a free one)"
     host: str
     port: int
 

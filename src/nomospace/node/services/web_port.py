@@ -17,10 +17,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, MutableMapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from uvicorn import Config, Server
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -74,24 +73,22 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
-@dataclass(eq=False, kw_only=True)
 class OtherHost(CallerError):
     """A request names a host that this service is not."""
 
-    code: ClassVar[str] = "services.other-host"
-    words: ClassVar[str] = (
+    code = "services.other-host"
+    words = (
         "this service is not {host!r}; ask it by the address that it listens at, by a "
         "name in its certificate, or by one that its host is told to advertise"
     )
     host: str
 
 
-@dataclass(eq=False, kw_only=True)
 class OtherSite(CallerError):
     """A page of another site asks."""
 
-    code: ClassVar[str] = "services.other-site"
-    words: ClassVar[str] = (
+    code = "services.other-site"
+    words = (
         "this comes from a page of {origin!r}, and pages of other sites get no answer; "
         "programs send no Origin"
     )

@@ -19,11 +19,10 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from nomospace.errors import CallerError, Unavailable
 from nomospace.pipeline.java import Java, cache_folder, find_java
@@ -50,35 +49,32 @@ ARCHIVE_S: Final = 180.0
 Say = Callable[[str], None]
 
 
-@dataclass(eq=False, kw_only=True)
 class NoSpark(Unavailable):
     """PySpark is not installed."""
 
-    code: ClassVar[str] = "pipeline.no-spark"
-    words: ClassVar[str] = (
+    code = "pipeline.no-spark"
+    words = (
         "this needs PySpark, which is not installed here; in a checkout `./nomospace pipeline "
         "setup` brings it, elsewhere pip install 'nomospace[spark]'"
     )
 
 
-@dataclass(eq=False, kw_only=True)
 class BadMaster(CallerError):
     """No Spark master can be named like this."""
 
-    code: ClassVar[str] = "pipeline.bad-master"
-    words: ClassVar[str] = (
+    code = "pipeline.bad-master"
+    words = (
         "{master!r} names no Spark master; give local[2], spark://machine:7077, yarn or "
         "k8s://https://machine:6443"
     )
     master: str
 
 
-@dataclass(eq=False, kw_only=True)
 class MasterSilent(CallerError):
     """A Spark master does not answer, or its workers take no work."""
 
-    code: ClassVar[str] = "pipeline.master-silent"
-    words: ClassVar[str] = "{master} does not answer: {why}; see that it runs, or name another"
+    code = "pipeline.master-silent"
+    words = "{master} does not answer: {why}; see that it runs, or name another"
     master: str
     why: str
 

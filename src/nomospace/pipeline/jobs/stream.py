@@ -25,11 +25,10 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from signal import SIGINT, SIGTERM
 from time import monotonic, sleep
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 import msgspec
@@ -61,12 +60,11 @@ _BEFORE: Final = (".lock", "stream.part")
 """What may be in a checkpoint whose first run has hardly begun."""
 
 
-@dataclass(eq=False, kw_only=True)
 class TooManyAnswers(CallerError):
     """A batch has more answers than may be written."""
 
-    code: ClassVar[str] = "pipeline.too-many-answers"
-    words: ClassVar[str] = (
+    code = "pipeline.too-many-answers"
+    words = (
         "batch {batch} may have more answers than were found ({why}), and none was "
         "written; raise --limit, or ask for less in a new checkpoint"
     )
@@ -74,12 +72,11 @@ class TooManyAnswers(CallerError):
     why: str
 
 
-@dataclass(eq=False, kw_only=True)
 class StreamFailed(Unavailable):
     """Spark has ended a stream."""
 
-    code: ClassVar[str] = "pipeline.stream-failed"
-    words: ClassVar[str] = "the stream has ended: {why}; start it again with the same checkpoint"
+    code = "pipeline.stream-failed"
+    words = "the stream has ended: {why}; start it again with the same checkpoint"
     why: str
 
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import ClassVar, Final, TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -30,12 +29,11 @@ RECONNECT_S: Final = 5.0
 _PAUSE_S: Final = 0.5
 
 
-@dataclass(eq=False, kw_only=True)
 class HostSilent(CallerError):
     """The host of a stream does not answer."""
 
-    code: ClassVar[str] = "pipeline.host-silent"
-    words: ClassVar[str] = "{url} does not answer: {why}; see that the host runs, or name another"
+    code = "pipeline.host-silent"
+    words = "{url} does not answer: {why}; see that the host runs, or name another"
     url: str
     why: str
 

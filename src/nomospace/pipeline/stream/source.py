@@ -34,7 +34,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pyspark import TaskContext
 from pyspark.sql.datasource import (
@@ -98,12 +98,11 @@ _PLAIN: Final = (
 )
 
 
-@dataclass(eq=False, kw_only=True)
 class BadOption(CallerError):
     """The data source was given an option, or rows, that it cannot use."""
 
-    code: ClassVar[str] = "pipeline.bad-option"
-    words: ClassVar[str] = "data source nomospace, {what}: {why}"
+    code = "pipeline.bad-option"
+    words = "data source nomospace, {what}: {why}"
     what: str
     why: str
 

@@ -22,9 +22,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, ClassVar, Final, NamedTuple
+from typing import IO, Any, Final, NamedTuple
 from uuid import uuid4
 
 import msgspec
@@ -54,21 +53,19 @@ Id = tuple[str, int]
 """A tuple: its writer, and the how manieth it is of that writer's."""
 
 
-@dataclass(eq=False, kw_only=True)
 class BadCheckpoint(CallerError):
     """A checkpoint cannot be used for a stream."""
 
-    code: ClassVar[str] = "pipeline.bad-checkpoint"
-    words: ClassVar[str] = "the checkpoint {folder} cannot be used: {why}"
+    code = "pipeline.bad-checkpoint"
+    words = "the checkpoint {folder} cannot be used: {why}"
     folder: str
     why: str
 
 
-@dataclass(eq=False, kw_only=True)
 class StateTooLarge(CallerError):
     """A stream has seen more tuples than it can keep."""
 
-    code: ClassVar[str] = "pipeline.state-too-large"
+    code = "pipeline.state-too-large"
     rows: int
 
     def __str__(self) -> str:

@@ -13,9 +13,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import Final
 
 import msgspec
 import pyarrow as pa
@@ -37,12 +36,11 @@ _BEYOND: Final = 1 << 62
 """A number that no record has: asked for those after it, a host tells only how far it is."""
 
 
-@dataclass(eq=False, kw_only=True)
 class RecordsGone(CallerError):
     """Records of a journal are neither with their host nor in segments that were named."""
 
-    code: ClassVar[str] = "pipeline.records-gone"
-    words: ClassVar[str] = (
+    code = "pipeline.records-gone"
+    words = (
         "records {first:,} to {last:,} of {host} are not with it any more; "
         "name the folder of its segments with --journal, or begin anew with another checkpoint"
     )
@@ -51,12 +49,11 @@ class RecordsGone(CallerError):
     last: int
 
 
-@dataclass(eq=False, kw_only=True)
 class OtherTail(CallerError):
     """The host at an address does not have the journal that a checkpoint is about."""
 
-    code: ClassVar[str] = "pipeline.other-tail"
-    words: ClassVar[str] = (
+    code = "pipeline.other-tail"
+    words = (
         "the checkpoint is not of the journal at {url}: {why}; name the host it was "
         "begun with, or another checkpoint"
     )

@@ -22,9 +22,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from hashlib import blake2b
-from typing import ClassVar, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -51,21 +50,19 @@ _ABREAST: Final = 200
 """How many rows are under way at a time."""
 
 
-@dataclass(eq=False, kw_only=True)
 class TooManyToWrite(CallerError):
     """A batch has more rows than are written back in one."""
 
-    code: ClassVar[str] = "pipeline.too-many-rows"
-    words: ClassVar[str] = "a batch has more than {limit:,} rows to write; make batches smaller"
+    code = "pipeline.too-many-rows"
+    words = "a batch has more than {limit:,} rows to write; make batches smaller"
     limit: int
 
 
-@dataclass(eq=False, kw_only=True)
 class TooManyRefused(CallerError):
     """A law refuses more rows of a batch than somebody will ever look at."""
 
-    code: ClassVar[str] = "pipeline.too-many-refused"
-    words: ClassVar[str] = (
+    code = "pipeline.too-many-refused"
+    words = (
         "more than {limit:,} rows of a batch were refused in {space}, the last one: "
         "{why}; mend the law or the rows, then go on from the same checkpoint"
     )
@@ -74,11 +71,10 @@ class TooManyRefused(CallerError):
     why: str
 
 
-@dataclass(eq=False, kw_only=True)
 class RowHeld(Unavailable):
     """A law has neither let a row through nor refused it in time."""
 
-    code: ClassVar[str] = "pipeline.row-held"
+    code = "pipeline.row-held"
     space: str
     fields: str
 

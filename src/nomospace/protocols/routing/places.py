@@ -8,8 +8,7 @@ primary just now is learnt, under a term that only grows.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+from typing import TypeAlias
 
 from nomospace.errors import CallerError
 
@@ -17,12 +16,11 @@ Servers: TypeAlias = Mapping[str, tuple[str, ...]]
 """For every domain the sites that run its server: the primary, then perhaps a standby."""
 
 
-@dataclass(eq=False, kw_only=True)
 class NoServer(CallerError):
     """A domain was given no site that runs its server."""
 
-    code: ClassVar[str] = "routing.no-server"
-    words: ClassVar[str] = "domain {domain!r} has no server; name at least one site for it"
+    code = "routing.no-server"
+    words = "domain {domain!r} has no server; name at least one site for it"
     domain: str
 
 

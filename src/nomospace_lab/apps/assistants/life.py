@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from random import Random
-from typing import ClassVar, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from nomospace.errors import CallerError
 
@@ -19,12 +19,11 @@ BUSY_SHARE: Final = 10
 SITE_KINDS: Final = ("office", "lab", "meeting")
 
 
-@dataclass(eq=False, kw_only=True)
 class ImpossibleLife(CallerError):
     """The assumptions contradict each other."""
 
-    code: ClassVar[str] = "assistants.impossible-life"
-    words: ClassVar[str] = "{what}; give other assumptions"
+    code = "assistants.impossible-life"
+    words = "{what}; give other assumptions"
     what: str
 
 

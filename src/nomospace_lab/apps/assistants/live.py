@@ -17,7 +17,7 @@ from collections import deque
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -77,34 +77,31 @@ R9. arrived(_, done(_, _), _) :- do(deliver).
 """
 
 
-@dataclass(eq=False, kw_only=True)
 class NoSuchPerson(CallerError):
     """Somebody was named who has no assistant here."""
 
-    code: ClassVar[str] = "assistants.no-such-person"
+    code = "assistants.no-such-person"
     person: str
 
     def __str__(self) -> str:
         return f"{self.person[:40]!r} has no assistant here; there are {', '.join(PEOPLE)}"
 
 
-@dataclass(eq=False, kw_only=True)
 class NoSuchSite(CallerError):
     """A site was named that is not there."""
 
-    code: ClassVar[str] = "assistants.no-such-site"
+    code = "assistants.no-such-site"
     site: str
 
     def __str__(self) -> str:
         return f"there is no site {self.site[:40]!r}; there are {', '.join(SITES)}"
 
 
-@dataclass(eq=False, kw_only=True)
 class StillAway(Unavailable):
     """An assistant did not come within the time."""
 
-    code: ClassVar[str] = "assistants.still-away"
-    words: ClassVar[str] = "{person}'s assistant is not at {site} yet; look again in a moment"
+    code = "assistants.still-away"
+    words = "{person}'s assistant is not at {site} yet; look again in a moment"
     person: str
     site: str
 

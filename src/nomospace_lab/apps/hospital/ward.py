@@ -21,10 +21,9 @@ import asyncio
 import logging
 from collections import deque
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass
 from heapq import heappop, heappush
 from random import Random
-from typing import ClassVar, Final
+from typing import Final
 
 from nomospace import laws
 from nomospace.client import Closed, Membership
@@ -84,23 +83,21 @@ PLACES_MAX: Final = 16
 _log = logging.getLogger("nomospace.hospital")
 
 
-@dataclass(eq=False, kw_only=True)
 class NoSuchWard(CallerError):
     """The assistant was to be sent to a ward that is none."""
 
-    code: ClassVar[str] = "hospital.no-such-ward"
+    code = "hospital.no-such-ward"
     ward: str
 
     def __str__(self) -> str:
         return f"there is no ward {self.ward[:100]!r}; choose one of {', '.join(WARDS)}"
 
 
-@dataclass(eq=False, kw_only=True)
 class StillComing(Unavailable):
     """Somebody of the hospital is not where it should be yet."""
 
-    code: ClassVar[str] = "hospital.still-coming"
-    words: ClassVar[str] = "{who} is not there after {waited_s:g} s; try again in a moment"
+    code = "hospital.still-coming"
+    words = "{who} is not there after {waited_s:g} s; try again in a moment"
     who: str
     waited_s: float
 

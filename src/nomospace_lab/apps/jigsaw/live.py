@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import asdict, dataclass
 from random import Random
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from nomospace.errors import CallerError, Unavailable
 from nomospace_lab.apps.jigsaw.player import Player
@@ -29,20 +29,18 @@ TOGETHER_S: Final = 10.0
 """How long somebody who leaves is waited for, to hand back its pieces."""
 
 
-@dataclass(eq=False, kw_only=True)
 class TableFull(Unavailable):
     """Nobody can sit down any more."""
 
-    code: ClassVar[str] = "jigsaw.table-full"
-    words: ClassVar[str] = "all {seats} seats are taken; wait until somebody leaves"
+    code = "jigsaw.table-full"
+    words = "all {seats} seats are taken; wait until somebody leaves"
     seats: int
 
 
-@dataclass(eq=False, kw_only=True)
 class SeatTaken(CallerError):
     """Somebody of this name plays already."""
 
-    code: ClassVar[str] = "jigsaw.seat-taken"
+    code = "jigsaw.seat-taken"
     name: str
 
     def __str__(self) -> str:

@@ -14,7 +14,7 @@ import asyncio
 from dataclasses import asdict, dataclass
 from math import dist, isfinite
 from random import Random
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from nomospace.errors import CallerError
 from nomospace_lab.apps.redrover.display import Display
@@ -36,11 +36,10 @@ POLICY: Final = Position(
 STEP_S: Final = 0.25
 
 
-@dataclass(eq=False, kw_only=True)
 class NoSuchPlayer(CallerError):
     """A player that is not on the field was asked for."""
 
-    code: ClassVar[str] = "redrover.no-such-player"
+    code = "redrover.no-such-player"
     name: str
     players: tuple[str, ...]
 

@@ -16,7 +16,6 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
 
 from nomospace.errors import Unavailable
 
@@ -44,11 +43,10 @@ class PeerPackage:
         return (f"{self.name}=={self.version}", *self.besides)
 
 
-@dataclass(eq=False, kw_only=True)
 class PeerMissing(Unavailable):
     """A peer cannot be measured on this machine."""
 
-    code: ClassVar[str] = "bench.peer-missing"
+    code = "bench.peer-missing"
     peer: str
     why: str
     remedy: str

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from nomospace.console.stage import LawDraft
 from nomospace.errors import CallerError
@@ -16,11 +15,10 @@ OFFERED_MAX: Final = 200
 FILE_CHARS_MAX: Final = 1_000_000
 
 
-@dataclass(eq=False, kw_only=True)
 class NoSuchFile(CallerError):
     """A law's file was chosen that is not there any more."""
 
-    code: ClassVar[str] = "console.no-such-file"
+    code = "console.no-such-file"
     name: str
 
     def __str__(self) -> str:
