@@ -13,7 +13,8 @@ from typing import Any, Self, cast
 
 from nomospace.host.effects import Effect
 from nomospace.node import Host
-from nomospace.node.clients import ClientLink, Clients
+from nomospace.node.client_link import ClientLink
+from nomospace.node.clients import Clients
 from nomospace.node.principals import Door, OpenDoor, Standings
 from nomospace.node.turns import Turns
 from nomospace.sessions.host_session import Gate, Outgoing
@@ -120,7 +121,9 @@ class _Preface(asyncio.Protocol):
 async def serve(host: ServedHost, port: int = 0) -> AsyncIterator[str]:
     """A port of a host for clients; gives its address."""
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: _Preface(host.clients.receive), "127.0.0.1", port)
+    server = await loop.create_server(
+        lambda: _Preface(lambda: ClientLink(host.clients)), "127.0.0.1", port
+    )
     at = server.sockets[0].getsockname()[1]
     try:
         yield f"nomos+plain://127.0.0.1:{at}"

@@ -59,7 +59,7 @@ LIMITS = {
     "lines of one answer to an operator": TAIL_MAX,
 }
 RAISED_IN = """
-    client.dialling host.posting node.clients node.config node.journaling node.listen
+    client.dialling host.posting node.client_link node.config node.journaling node.listen
     node.principals store.backup store.interface wire.segments
 """.split()
 

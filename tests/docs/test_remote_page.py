@@ -40,7 +40,7 @@ RAISING = (
     "client.dialling",
     "client.session_driver",
     "client.watching",
-    "node.clients",
+    "node.client_link",
     "node.entrance",
     "node.principals",
     "sessions.client_session",

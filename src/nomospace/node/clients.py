@@ -1,34 +1,25 @@
-"""The connections of clients to a host: who may come in, and frames in and out.
+"""All connections of clients to a host: how many, how long idle, what each may use, how it stands.
 
-A connection begins with a proof of who it is (`entrance`). From then on it speaks for one agent,
-the one it proved to be, and all that it says goes to the agent's session (`sessions`). One without
-an agent may ask an operator's questions only.
+`client_link` is one of them.
 
 Whoever was let in is judged again when anything about its proof changes or ends (`Standings`). One
 that no longer stands is told why, its connection is cut and its session ends, also if nobody is
 connected just then: what it waits for is called off and its reactions go; mail and tuples stay.
 
-Limits: more than `STRANGER_BYTES_MAX` before a proof, a frame past `CALL_BYTES_MAX`, garbage, or
-more calls than the window cost the connection and nothing else; so does silence of `SILENT_S`, as
-clients give a sign of life every few seconds. What one read brings is told a few calls at a time,
-and answered in as many writes; what is more than a turn's work, or comes after a text that is still
-being read, waits in a queue (see `turns`). When a client does not take what it is sent, its session
-keeps it, and calls it no longer begins (see `sessions`); the transport holds little.
+Silence of `SILENT_S` costs a connection: clients give a sign of life every few seconds.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from functools import partial
-from typing import Any, Final, cast
+from typing import Any, Final, Protocol
 
-from nomospace.errors import CallerError, LawError, NomospaceError, PeerError, Unavailable
 from nomospace.host.calls import LawText, OntologyText
 from nomospace.host.shares import USUAL_SHARES, Shares
-from nomospace.node.entrance import Entrance, IncomingConnection, TooManyClients
+from nomospace.node.entrance import TooManyClients
 from nomospace.node.principals import (
-    NotAnOperator,
     NotLetIn,
     Principal,
     Standings,
@@ -36,50 +27,14 @@ from nomospace.node.principals import (
 )
 from nomospace.node.turns import (
     LITTLE_S,
-    QUANTUM_BYTES,
-    QUANTUM_FRAMES,
-    TURN_S,
     Account,
-    Queue,
     Rate,
     Turns,
 )
-from nomospace.sessions.host_session import SOME, HostSession
+from nomospace.sessions.host_session import HostSession
 from nomospace.sessions.host_sessions import HostSessions
-from nomospace.wire.admin import Question, pack_answer
-from nomospace.wire.calls import Laws, Unready
-from nomospace.wire.framing import STRANGER_BYTES_MAX, BadFrame, Framer, join
-from nomospace.wire.talk import (
-    ALIVE_FRAME,
-    ASK,
-    BYE,
-    BYE_FRAME,
-    CALL_BYTES_MAX,
-    CALL_PARTS_MAX,
-    OUT,
-    QUESTION,
-    SEEK_PLAIN,
-    SEEN,
-    VERSIONS,
-    WINDOW,
-    CallTooWide,
-    Challenge,
-    Frame,
-    HostWelcome,
-    Open,
-    Request,
-    call_number,
-    check_call,
-    is_batch,
-    pack_failure,
-    pack_frame,
-    pack_refusal,
-    pack_told,
-    read_asked,
-    read_batch,
-    read_call,
-    unpack_frame,
-)
+from nomospace.wire.admin import Question
+from nomospace.wire.calls import Laws
 
 CLIENTS_MAX: Final = 10_000
 """How many connections of clients a host has."""
@@ -87,24 +42,8 @@ SILENT_S: Final = 30.0
 """A connection that nothing came from for so long is dead."""
 SWEEP_S: Final = 1.0
 """How often connections and sessions are looked after."""
-WRITE_HIGH: Final = 1 << 20
-"""From this many unsent bytes on, a connection is clogged."""
-QUESTIONS_MAX: Final = 16
-"""How many questions of one operator may wait for their answers."""
-COUNTED_LOT: Final = 64
-"""Calls are counted in lots: of so many at most, and of a thousandth of what a second allows."""
 ACCOUNT_S: Final = 60.0
 """How long an agent's account is kept when it has gone: one that comes back is known."""
-CUT_S: Final = 1.0
-"""How long a connection that is cut has to take its last frame."""
-
-
-class TooManyQuestions(Unavailable):
-    """An operator asks more at once than a host answers."""
-
-    code = "node.too-many-questions"
-    words = "this host answers {limit} questions of a client at once; ask again later"
-    limit: int
 
 
 Note = Callable[[str, dict[str, Any]], None]
@@ -121,6 +60,21 @@ def check_nothing(text: OntologyText) -> None:
 async def unread(text: LawText | OntologyText, agent: str) -> None:
     """Where laws are compiled as they come, nothing is left to be read."""
     raise AssertionError(f"a text of {agent} was not ready: {text.hash}")
+
+
+class LinkedClient(Protocol):
+    """One connection of a client, as it is looked after."""
+
+    loop: asyncio.AbstractEventLoop
+    heard_at: float
+    whose: str
+    """The agent it speaks for, or the principal where there is none; empty for a stranger."""
+
+    @property
+    def is_idle(self) -> bool: ...
+    def drop(self) -> None: ...
+    def refuse(self, what: str, why: str) -> None: ...
+    def judged(self, session: HostSession | None, now: Principal | NotLetIn) -> None: ...
 
 
 class Clients:
@@ -173,9 +127,9 @@ class Clients:
         self.domain = domain or host
         self.silent_s = silent_s
         self._max = clients_max
-        self._links: dict[ClientLink, None] = {}
+        self._links: dict[LinkedClient, None] = {}
         self._standings = standings
-        self._standing: dict[HostSession | ClientLink, WatchedPrincipal] = {}
+        self._standing: dict[HostSession | LinkedClient, WatchedPrincipal] = {}
         """How sessions stand, connected or not, and connections without one."""
         self._sweeper: asyncio.TimerHandle | None = None
         self._stopped = False
@@ -215,10 +169,6 @@ class Clients:
         else:
             self._left[whose] = now
 
-    def receive(self, arrival: IncomingConnection | None = None) -> ClientLink:
-        """The protocol of a connection that came in."""
-        return ClientLink(self, asyncio.get_running_loop(), arrival)
-
     def stop(self) -> None:
         """End all connections, with the host; the sessions stay."""
         self._stopped = True
@@ -229,7 +179,7 @@ class Clients:
         for link in list(self._links):
             link.drop()
 
-    def add(self, link: ClientLink) -> None:
+    def add(self, link: LinkedClient) -> None:
         """A connection is there; raises `TooManyClients`."""
         if self._stopped or len(self._links) >= self._max:
             raise TooManyClients(limit=self._max)
@@ -237,21 +187,21 @@ class Clients:
         if self._sweeper is None:
             self._sweeper = link.loop.call_later(SWEEP_S, self._sweep, link.loop)
 
-    def remove(self, link: ClientLink) -> None:
+    def remove(self, link: LinkedClient) -> None:
         """A connection is gone."""
         self._links.pop(link, None)
         whose, link.whose = link.whose, ""
         if whose:
             self._unlink(whose, link.loop.time())
 
-    def stand(self, link: ClientLink, session: HostSession | None, principal: Principal) -> None:
+    def stand(self, link: LinkedClient, session: HostSession | None, principal: Principal) -> None:
         """From now on a session, or a connection without one, stands by this principal."""
         whose = link if session is None else session
         self.stand_no_more(whose)
         told = partial(link.judged, session)
         self._standing[whose] = self._standings.watch(principal, told)
 
-    def stand_no_more(self, whose: HostSession | ClientLink) -> None:
+    def stand_no_more(self, whose: HostSession | LinkedClient) -> None:
         """A session is over, or a connection without one."""
         standing = self._standing.pop(whose, None)
         if standing is not None:
@@ -283,436 +233,3 @@ class Clients:
 def micros(seconds: float) -> int:
     """The loop's time as sessions have it."""
     return round(seconds * 1e6)
-
-
-class ClientLink(asyncio.Protocol):
-    """One connection of a client."""
-
-    __slots__ = (
-        "_arrival",
-        "_asked",
-        "_busy",
-        "_clients",
-        "_clogged",
-        "_entrance",
-        "_flushing",
-        "_framer",
-        "_lot",
-        "_open",
-        "_out",
-        "_principal",
-        "_questions",
-        "_queue",
-        "_rates",
-        "_session",
-        "_sessions",
-        "_transport",
-        "_uncounted",
-        "heard_at",
-        "loop",
-        "whose",
-    )
-
-    _transport: asyncio.Transport
-
-    def __init__(
-        self, clients: Clients, loop: asyncio.AbstractEventLoop, arrival: IncomingConnection | None
-    ) -> None:
-        self.loop = loop
-        self.heard_at = loop.time()
-        self.whose = ""
-        """The agent it speaks for, or the principal where there is none; empty for a stranger."""
-        self._clients = clients
-        self._sessions = clients.sessions
-        self._arrival = arrival
-        self._framer = Framer(STRANGER_BYTES_MAX)
-        self._queue = Queue(clients.turns, self._turn, clients.strangers)
-        self._rates: tuple[Rate, ...] = ()
-        self._lot = COUNTED_LOT
-        self._uncounted = 0
-        self._out: list[bytes] = []
-        self._busy = False  # in the middle of a read: what is sent waits for its end
-        self._flushing = False
-        self._clogged = False
-        self._open = False
-        shown = None if arrival is None else arrival.certificate
-        self._entrance = Entrance(clients.door, clients.host, shown)
-        self._principal: Principal | None = None
-        self._session: HostSession | None = None
-        self._questions: dict[asyncio.Task[None], None] = {}
-
-    # -- what sessions do with it (`host_session.SessionLink`) ----------------------------------
-
-    def send(self, body: bytes) -> bool:
-        """Send a frame, with others of this turn; false when the connection is clogged."""
-        if self._clogged or not self._open:
-            return False
-        self._out.append(body)
-        if len(self._out) >= SOME:  # the client has work, while the next are made
-            self._flush()
-        elif not self._busy and not self._flushing:
-            self._flushing = True
-            self._clients.turns.send_soon(self._flush)
-        return True
-
-    @property
-    def is_idle(self) -> bool:
-        """Whether all that came is done: nothing of it waits here."""
-        return self._queue.idle
-
-    @property
-    def ready(self) -> bool:
-        """Whether the connection takes what is sent."""
-        return self._open and not self._clogged
-
-    def send_now(self, bodies: list[bytes]) -> None:
-        """Send frames at once, after all that were sent before; only while it is ready."""
-        self._out += bodies
-        self._flush()
-
-    def drop(self) -> None:
-        """End the connection when what was sent has gone out."""
-        if self._open:
-            self._flush()
-            self._open = False
-            self._transport.close()
-
-    def refuse(self, what: str, why: str) -> None:
-        """End the connection at once, and note why."""
-        if not self._open:
-            return
-        session = self._session
-        self._note(what, "" if session is None else session.agent, why=why)
-        self._open = False
-        self._transport.abort()
-
-    def _note(self, what: str, agent: str, **facts: str) -> None:
-        ip = "" if self._arrival is None else self._arrival.ip
-        self._clients.note(what, {"ip": ip, "agent": agent, **facts})
-
-    def judged(self, session: HostSession | None, now: Principal | NotLetIn) -> None:
-        """Its principal was judged again: it is another now, or none, and then this is the end.
-
-        The session may have no connection any more: it ends all the same.
-        """
-        before, agent = self._principal, "" if session is None else session.agent
-        assert before is not None, "it was let in"
-        if isinstance(now, Principal):
-            if now.may_be(agent) if agent else now.operator:
-                self._principal = now
-                return
-            what = f"speaks for {agent} no longer" if agent else "is no operator any longer"
-            now = NotLetIn(why=f"{now.name} {what}")
-        self._note("client-cut", agent, who=before.name, code=now.code, why=str(now))
-        self._clients.stand_no_more(self if session is None else session)
-        if self._open:
-            self._out.append(pack_refusal(now))  # past all that is clogged: it is the last
-            self.loop.call_later(CUT_S, self._transport.abort)
-        if session is not None:
-            self._sessions.end(session)
-        self.drop()
-
-    def _flush(self) -> None:
-        self._flushing = False
-        out = self._out
-        if out and self._open:
-            self._out = []
-            self._transport.write(join(out))
-
-    # -- what the transport tells ---------------------------------------------------------------
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        # Not every loop derives its transports from the class of that name.
-        self._transport = cast("asyncio.Transport", transport)
-        self._transport.set_write_buffer_limits(high=WRITE_HIGH)
-        self._queue.transport = self._transport
-        self._open = True
-        try:
-            self._clients.add(self)
-        except TooManyClients as error:
-            self.send(pack_refusal(error))
-            self.drop()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._open = False
-        self._clients.remove(self)
-        last = self._queue.close()
-        self._count_calls()
-        for task in list(self._questions):
-            task.cancel()
-        if self._session is None:
-            self._clients.stand_no_more(self)
-        else:
-            if last == BYE_FRAME:  # it has not had its turn
-                self._sessions.end(self._session)
-            self._sessions.lost(self._session, self, now=micros(self.loop.time()))
-            self._session = None
-        if self._arrival is not None:
-            self._arrival.ended()
-
-    def pause_writing(self) -> None:
-        self._clogged = True
-
-    def resume_writing(self) -> None:
-        self._clogged = False
-        if self._session is not None:
-            self._sessions.go_on(self._session)
-
-    def data_received(self, data: bytes) -> None:
-        is_open = self._open
-        if not is_open:
-            return  # TLS hands on what it has read, also of a connection that is being closed
-        self.heard_at = self.loop.time()
-        queue, turns = self._queue, self._clients.turns
-        account, now = queue.account, turns.clock()
-        since = turns.used() if account.watched else 0.0
-        try:
-            if self._principal is None:
-                self._hear_stranger(data)
-                data = b""
-                turns.spent(account, now, since)
-                account, now = queue.account, turns.clock()
-                since = turns.used()
-            frames = [] if self._principal is None else self._framer.feed(data)
-        except PeerError as error:
-            self.refuse("bad-frame", str(error))
-            return
-        if (
-            queue.idle
-            and len(data) <= QUANTUM_BYTES
-            and len(frames) <= QUANTUM_FRAMES
-            and turns.admits(account, now)
-        ):
-            self._handle(frames, now + TURN_S)
-            turns.spent(account, now, since, cut=queue.has_work)
-        else:
-            queue.put(frames)
-
-    def _turn(self, frames: list[bytes], until: float) -> None:
-        self.heard_at = self.loop.time()
-        self._handle(frames, until)
-
-    def _handle(self, frames: list[bytes], until: float) -> None:
-        """Do what some frames ask for, as long as there is time; the rest goes to the queue."""
-        self._busy = True
-        queue, clock = self._queue, self._clients.turns.clock
-        at, end = 0, len(frames)
-        try:
-            while at < end and self._open:
-                session = self._session
-                if session is not None:
-                    at += self._heard(session, frames, at, until)
-                else:
-                    self._asks(unpack_frame(frames[at]))
-                    at += 1
-                if at < end and (queue.held or clock() >= until):
-                    queue.put_back(frames[at:])  # a batch is read, and what follows it waits
-                    break
-        except PeerError as error:
-            self._flush()  # what those before it have been answered
-            self.refuse("bad-frame", str(error))
-        except Unready as early:
-            queue.hold(frames[at:])
-            self._read(early.text)
-        finally:
-            self._busy = False
-        if self._out:
-            self._flush()
-        self._uncounted += at
-        if self._uncounted >= self._lot:
-            self._count_calls()
-
-    def _count_calls(self) -> None:
-        """Take the calls that were made off what the agent and its principal may make."""
-        made, self._uncounted = self._uncounted, 0
-        queue = self._queue
-        for rate in self._rates:
-            late_s = rate.spend(made, self.heard_at)
-            if late_s and self._open and not queue.held:
-                queue.hold([])
-                self.loop.call_later(late_s, queue.go_on)
-
-    def _read(self, text: LawText | OntologyText) -> None:
-        """Have a text read that a call holds; this call and those after it wait."""
-        session = self._session
-        assert session is not None, "only calls hold texts"
-        task = self.loop.create_task(self._clients.read(text, session.agent))
-        self._questions[task] = None
-        task.add_done_callback(self._was_read)
-
-    def _was_read(self, task: asyncio.Task[None]) -> None:
-        self._questions.pop(task, None)
-        if self._open:
-            self._queue.go_on()
-
-    # -- coming in -----------------------------------------------------------------------------
-
-    def _hear_stranger(self, data: bytes) -> None:
-        """Frames one by one, until it is known who sends them."""
-        entrance = self._entrance
-        try:
-            while self._principal is None and self._open:
-                heard = entrance.hear(self._framer, data)
-                data = b""
-                if heard is None:
-                    return
-                if isinstance(heard, Challenge):
-                    self.send(pack_frame(heard))
-                else:
-                    self._let_in(heard)
-        except NomospaceError as error:
-            if isinstance(error, BadFrame):
-                raise
-            agent = "" if entrance.hello is None else entrance.hello.agent
-            self._note("client-refused", agent, code=error.code, why=str(error))
-            self.send(pack_refusal(error))
-            self.drop()
-
-    def _let_in(self, principal: Principal) -> None:
-        clients, hello = self._clients, self._entrance.hello
-        assert hello is not None, "it has said hello"
-        agent = self._entrance.agent_for(principal, clients.domain)
-        session, known = None, False
-        if agent:
-            session, known = self._sessions.open(
-                f"{agent} {hello.session}",  # nobody can name the session of another agent
-                agent,
-                self,
-                seen=hello.seen,
-                alongside=hello.alongside,
-                now=micros(self.loop.time()),
-            )
-        self._principal = principal
-        self._session = session
-        self._rates = clients.rates(agent, principal.name)
-        self._lot = min(COUNTED_LOT, *[1 + int(rate.rate / 1_000) for rate in self._rates])
-        self.whose = agent or principal.name
-        self._queue.account = clients.link(self.whose)
-        clients.stand(self, session, principal)
-        self._framer.widen(CALL_BYTES_MAX)
-        if self._arrival is not None:
-            self._arrival.proven()
-        grace_s = self._sessions.grace_us / 1e6
-        laws = tuple(clients.laws_of(agent)) if agent else ()
-        version = VERSIONS.common(hello.versions)
-        welcome = HostWelcome(
-            version, clients.host, clients.life, agent, known, grace_s, WINDOW, laws
-        )
-        self.send(pack_frame(welcome))
-        if session is not None:
-            self._sessions.resend(session)
-
-    # -- frames --------------------------------------------------------------------------------
-
-    def _heard(self, session: HostSession, frames: list[bytes], at: int, until: float) -> int:
-        """Do what a frame asks for, and those after it that can be told at once; how many."""
-        data = frames[at]
-        if len(data) > CALL_PARTS_MAX and not self._bears(session, data):
-            return 1
-        frame = unpack_frame(data)
-        kind = frame[0]
-        if not SEEK_PLAIN <= kind <= ASK:
-            self._asks(frame)
-            return 1
-        try:
-            call = read_call(frame, self._clients.laws)
-            if kind == ASK and isinstance(call[2], Open) and call[2].ontology is not None:
-                self._clients.ready(call[2].ontology)
-        except (CallerError, LawError) as error:
-            self._sessions.refuse(session, frame[1], error)
-            return 1
-        if kind == ASK:
-            self._ask(session, *call)
-            return 1
-        asked = [call]
-        if at + 1 < len(frames):
-            self._read_more(frames, at + 1, asked)
-        ask_many, clock = self._sessions.ask_many, self._clients.turns.clock
-        done = ask_many(session, asked)
-        while done < len(asked) and clock() < until and self._open and not session.ended:
-            done += ask_many(session, asked[done:])
-        return done
-
-    def _read_more(
-        self, frames: list[bytes], at: int, asked: list[tuple[int, int, Request]]
-    ) -> None:
-        """Read the calls after a place that write, read or take, a few; the first other ends it."""
-        for data in frames[at : at + SOME - 1]:
-            if len(data) > CALL_PARTS_MAX:
-                return
-            try:
-                frame = unpack_frame(data)
-                if not SEEK_PLAIN <= frame[0] <= OUT:
-                    return
-                asked.append(read_call(frame, self._clients.laws))
-            except NomospaceError:  # it is told when it is the first
-                return
-
-    def _bears(self, session: HostSession, data: bytes) -> bool:
-        """Whether a large frame can be read at once; a batch is read in slices instead."""
-        try:
-            check_call(data)
-        except CallTooWide as error:
-            self._sessions.refuse(session, call_number(data), error)
-            return False
-        if not is_batch(data):
-            return True
-        self._queue.go_through(self._batch(session, unpack_frame(data)))
-        return False
-
-    def _batch(self, session: HostSession, frame: Frame) -> Iterator[None]:
-        try:
-            for call in read_batch(frame, self._clients.laws):
-                yield
-                if call is not None and not session.ended:
-                    self._ask(session, *call)
-        except (CallerError, LawError) as error:
-            self._sessions.refuse(session, frame[1], error)
-        except PeerError as error:
-            self.refuse("bad-frame", str(error))
-
-    def _ask(self, session: HostSession, seq: int, seen: int, request: Request) -> None:
-        outbox = session.outbox
-        if outbox and outbox[0][0] <= seen:
-            self._sessions.seen(session, seen)
-        self._sessions.ask(session, seq, request)
-
-    def _asks(self, frame: Frame) -> None:
-        kind, session = frame[0], self._session
-        if kind == SEEN and len(frame) == 2 and frame[1].__class__ is int:
-            if session is not None:
-                self._sessions.seen(session, frame[1])
-            self.send(ALIVE_FRAME)
-        elif kind == QUESTION:
-            self._question(*read_asked(frame))
-        elif kind == BYE:
-            if session is not None:
-                self._sessions.end(session)
-            self.drop()
-        else:
-            raise BadFrame(why=f"{kind} is no kind of frame that a client sends now")
-
-    def _question(self, seq: int, question: Question) -> None:
-        principal, answers = self._principal, self._clients.answers
-        assert principal is not None
-        if not principal.operator:
-            error = NotAnOperator(proved=principal.name)
-            facts = {"who": principal.name, "question": type(question).__name__, "code": error.code}
-            self._clients.note("client-refused", facts)
-            self.send(pack_failure(0, seq, error))
-        elif answers is None or len(self._questions) >= QUESTIONS_MAX:
-            limit = 0 if answers is None else QUESTIONS_MAX
-            self.send(pack_failure(0, seq, TooManyQuestions(limit=limit)))
-        else:
-            task = self.loop.create_task(self._answer(seq, answers, question))
-            self._questions[task] = None
-            task.add_done_callback(lambda task: self._questions.pop(task, None))
-
-    async def _answer(self, seq: int, answers: Answers, question: Question) -> None:
-        try:
-            answer = answers(question)
-            if isinstance(answer, Awaitable):
-                answer = await answer
-            self.send(pack_told(seq, pack_answer(answer)))
-        except NomospaceError as error:
-            self.send(pack_failure(0, seq, error))

@@ -13,8 +13,9 @@ From then on no message costs an operation with a public key.
 
 An envelope says who sends it, which session it belongs to (the keys of one agreement), and its
 number in that session, and is opened if it was sealed for that session under that number. Numbers
-may arrive out of order within `WINDOW`; each counts once. An envelope of a session that is not
-known is dropped, and its sender asked who it is; all that speaks over links sends again.
+may arrive out of order within a window (`peer_sessions`); each counts once. An envelope of a
+session that is not known is dropped, and its sender asked who it is; all that speaks over links
+sends again.
 
 What is for all is sealed for each host that is known, one by one. In the open, for all who listen,
 a host only says that it is there (`Here`): its name and its life, for those who do not know it yet.
@@ -38,6 +39,7 @@ import msgspec
 
 from nomospace.client.agent import NAME_MAX
 from nomospace.errors import NomospaceError, PeerError
+from nomospace.node.peer_sessions import KnownHost, PeerSession
 from nomospace.node.peering import LINK_VERSIONS
 from nomospace.trust.certificates import CERTIFICATE_BYTES_MAX, HostCertificate
 from nomospace.trust.channels import (
@@ -54,8 +56,6 @@ from nomospace.wire import FRAME_BYTES_MAX
 from nomospace.wire.framing import LENGTH_BYTES, join, split
 from nomospace.wire.versions import Versions
 
-WINDOW: Final = 1_024
-"""How far behind the highest counter an envelope may come."""
 SENDERS_MAX: Final = 1_000
 """How many hosts are known at once, and how many are asked at once."""
 ASK_S: Final = 1.0
@@ -153,63 +153,6 @@ _encode: Final = msgspec.msgpack.Encoder().encode
 
 Opened: TypeAlias = tuple[str, list[bytes], list[tuple[str, bytes]]]
 """The sender, its frames, and what is to be sent back to whom."""
-
-
-class PeerSession:
-    """What two hosts have agreed on once, and where its numbers stand."""
-
-    __slots__ = (
-        "certificate", "channel", "confirmed", "high", "life", "next_part", "number", "parts",
-        "seen",
-    )  # fmt: skip
-
-    def __init__(
-        self, channel: Channel | InTheOpen, life: int, certificate: HostCertificate | None
-    ) -> None:
-        self.channel = channel
-        self.life = life
-        self.certificate = certificate
-        self.confirmed = False
-        """Whether the other side is known to have it too."""
-        self.number = 0
-        """The last number of this side."""
-        self.high = 0
-        """The highest number of the other side, """
-        self.seen = (1 << WINDOW) - 1
-        """and one bit for each from there down: whether it was seen."""
-        self.parts: list[bytes] = []
-        self.next_part = (0, 0)
-        """The number and the part that go on with the frame under way."""
-
-    def is_new(self, number: int) -> bool:
-        """Whether a number of the other side is new; it is not any more."""
-        ahead = number - self.high
-        if ahead > 0:
-            self.seen = ((self.seen << min(ahead, WINDOW)) | 1) & ((1 << WINDOW) - 1)
-            self.high = number
-            return True
-        bit = 1 << -ahead if -ahead < WINDOW else 0
-        if not bit or self.seen & bit:
-            return False
-        self.seen |= bit
-        return True
-
-    def held(self) -> int:
-        """How many bytes of a frame under way are kept."""
-        return sum(map(len, self.parts))
-
-
-class KnownHost:
-    """A host that is known, and the sessions with it, the oldest first."""
-
-    __slots__ = ("heard_at", "life", "sessions", "using")
-
-    def __init__(self, now: float) -> None:
-        self.life = 0
-        self.heard_at = now
-        self.sessions: dict[bytes, PeerSession] = {}
-        self.using: PeerSession | None = None
-        """The session that the other side has shown last that it has."""
 
 
 class Mailroom:

@@ -26,6 +26,7 @@ from nomospace.host.calls import LawText, OntologyText
 from nomospace.host.speaking import is_told
 from nomospace.law import CompiledLaw
 from nomospace.node.addresses import Address
+from nomospace.node.client_link import ClientLink
 from nomospace.node.clients import Clients
 from nomospace.node.clock import Clock
 from nomospace.node.config import Config
@@ -213,7 +214,7 @@ class Server:
             settings.listen,
             identity=self.identity,
             on_host=self._accept_host,
-            on_client=self.clients.receive,
+            on_client=partial(ClientLink, self.clients),
             on_note=self.note,
         )
         parts.callback(self.own.close)

@@ -248,7 +248,7 @@ class Server:
                 self.sessions.lost(wire.session, wire, now=self.clock.now)
 
     def hear(self, wire: Wire, session: HostSession, frames: list[bytes]) -> None:
-        """Frames came from a client, as `node.clients` hears them."""
+        """Frames came from a client, as `node.client_link` hears them."""
         at = 0
         while at < len(frames) and self.sessions is not None and session.link is wire:
             at = self._hear_plain(session, frames, at)

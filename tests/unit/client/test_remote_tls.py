@@ -12,6 +12,7 @@ import pytest
 
 from nomospace.client.dialling import AgentIdentity, BadIdentity, NotItsHost, NoTrust, Unreachable
 from nomospace.client.remote import connect
+from nomospace.node.client_link import ClientLink
 from nomospace.node.door import TrustDoor
 from nomospace.node.identity import Identity
 from nomospace.node.listen import Listener
@@ -37,7 +38,7 @@ async def serving(trust: TrustFolder) -> AsyncIterator[tuple[ServedHost, str]]:
             "127.0.0.1:0",
             identity=identity,
             on_host=lambda _: Nobody(),
-            on_client=host.clients.receive,
+            on_client=lambda arrival: ClientLink(host.clients, arrival),
             on_note=lambda what, /, **facts: host.notes.append((what, facts)),
         )
         await port.start()

@@ -18,13 +18,13 @@ from nomospace.node.envelopes import (
     LATELY_S,
     SENDERS_MAX,
     SESSIONS_MAX,
-    WINDOW,
     BadEnvelope,
     Here,
     Mailroom,
     Who,
 )
 from nomospace.node.identity import Identity
+from nomospace.node.peer_sessions import WINDOW
 from nomospace.node.peering import LINK_VERSIONS
 from tests.trust_folder import TrustFolder
 

@@ -12,7 +12,7 @@ import pytest
 
 from nomospace.host.calls import Open, OutMany, Request, Share
 from nomospace.host.plain import PlainCalls
-from nomospace.node.clients import ClientLink
+from nomospace.node.client_link import ClientLink
 from nomospace.node.turns import QUANTUM_FRAMES
 from nomospace.sessions.host_session import SOME
 from nomospace.store import SqliteStore
@@ -56,7 +56,7 @@ class Line:
 
     def __init__(self, host: ServedHost, agent: str = "ann", *, durable: str = "kept") -> None:
         self.pipe = Pipe()
-        self.link: ClientLink = host.clients.receive()
+        self.link = ClientLink(host.clients)
         self.link.connection_made(cast("asyncio.Transport", self.pipe))
         self.seq = 0
         self.say(talk.pack_frame(talk.ClientHello(talk.VERSION, "k" * 32, agent)))

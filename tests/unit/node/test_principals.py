@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nomospace.node.clients import CUT_S
+from nomospace.node.client_link import CUT_S
 from nomospace.node.door import TOKENS, TrustDoor
 from nomospace.node.identity import Identity
 from nomospace.node.principals import NotLetIn, OpenDoor, Principal, Standings

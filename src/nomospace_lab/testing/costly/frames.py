@@ -178,7 +178,7 @@ class FrameCase(NamedTuple):
 
 
 def _read_client(data: bytes) -> Iterator[None]:
-    """As `node.clients` reads a call, batches slice by slice."""
+    """As `node.client_link` reads a call, batches slice by slice."""
     if len(data) > CALL_PARTS_MAX:
         check_call(data)
         if is_batch(data):
