@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 
 from nomospace.errors import NomospaceError
-from nomospace.pipeline import asking, history, laying, replay
+from nomospace.pipeline import asking, history, laying, replay, verdicts
 from nomospace.pipeline.audit import found
 from nomospace.pipeline.audit.words import OUTCOMES
 from nomospace.pipeline.jobs import hello, session
@@ -55,7 +55,7 @@ def test_limits(what: str) -> None:
 
 
 def test_verdicts_engines_and_tables() -> None:
-    assert told("Replay") == [f"`{kind}`" for kind in get_args(history.Kind)]
+    assert told("Replay") == [f"`{kind}`" for kind in get_args(verdicts.Kind)]
     assert told("Audit") == [f"`{outcome}`" for outcome in OUTCOMES]
     assert told("Engines and clusters")[1:] == [f"`{engine}`" for engine in Engine]
     assert sorted(told("The journal")) == sorted(f"`{table}`" for table in TABLES)

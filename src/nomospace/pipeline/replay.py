@@ -20,9 +20,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nomospace.errors import CallerError
-from nomospace.pipeline.history import MemberHistory, Replay, ReplayVerdict
+from nomospace.pipeline.history import Replay
 from nomospace.pipeline.laws import LawSource, compiled
 from nomospace.pipeline.segments import BATCH_ROWS, JournalFiles, read_batches
+from nomospace.pipeline.verdicts import MemberHistory, ReplayVerdict
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 from nomospace_lab.sim.clock import SECOND_US
-from nomospace_lab.sim.federation import Site
 from nomospace_lab.sim.network import Link
 from nomospace_lab.sim.simulation import START_US, Simulation
+from nomospace_lab.sim.site import Site
 from nomospace_lab.testing.hosts import AgentWorld, SimHost, play
 
 

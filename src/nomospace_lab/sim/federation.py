@@ -27,7 +27,6 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from nomospace.control import Ruling
-from nomospace.host import Durable, Host
 from nomospace.host.calls import (
     READ_ALL,
     STRONG,
@@ -64,10 +63,9 @@ from nomospace.host.effects import (
     Ruled,
     Transmit,
 )
-from nomospace.host.holding import DEAD
 from nomospace.host.system import SYSTEM
 from nomospace.law import CompiledLaw
-from nomospace.protocols.births import BEFORE, ERA_US, ERAS_FROM, era_of
+from nomospace.protocols.births import BEFORE
 from nomospace.protocols.policy import Policy
 from nomospace.protocols.routing.limits import DEFAULT_LIMITS, RoutingLimits
 from nomospace.terms import Term
@@ -75,7 +73,8 @@ from nomospace.terms.templates import ANY, Template
 from nomospace.wire import decode_change, decode_frame, encode_change, encode_frame
 from nomospace_lab.sim.clock import SECOND_US
 from nomospace_lab.sim.faults import Crash
-from nomospace_lab.sim.history import CRASHED, DELIVERED, RESTARTED, RULED
+from nomospace_lab.sim.firings import Inside, StrongFirings
+from nomospace_lab.sim.history import CRASHED, RESTARTED, RULED
 from nomospace_lab.sim.network import Link
 from nomospace_lab.sim.observed import (
     ANSWERED,
@@ -87,18 +86,16 @@ from nomospace_lab.sim.observed import (
     FROZE,
     LEFT,
     LINKED,
-    NOTED,
     THAWED,
     UNLINKED,
     UNTOLD,
     VIEW,
     Answered,
     ObservedCall,
-    ObservedFiring,
-    TupleKey,
-    Viewed,
+    seen,
 )
 from nomospace_lab.sim.simulation import Simulation
+from nomospace_lab.sim.site import Admits, Site
 from nomospace_lab.sim.topology import Place, Topology
 
 ACTS_MAX: Final = 5_000_000
@@ -108,74 +105,10 @@ TRAP_US: Final = 3 * SECOND_US
 KNOCK_US: Final = SECOND_US
 """How often a traveller tries a host that is down."""
 GLIMPSE: Final = -1
-AGENTS: Final = Template.of(("agent", ANY, ANY, ANY))
-SHARES: Final = Template.of(("space", ANY, ANY, ANY, ANY))
 LOOK: Final = Seek(SYSTEM, READ_ALL, Template.of(("host", ANY, ANY)))
 TICK: Final = Tick()
 
 Then: TypeAlias = Callable[[Answer], None]
-Admits: TypeAlias = Callable[[str, str, Any], str]
-Listener: TypeAlias = Callable[["Inside"], None]
-
-
-class Site:
-    """A host of the world: its clock, its disk and, while it is up, its core."""
-
-    __slots__ = (
-        "admits", "birth", "coming", "core", "disk", "domain", "down_us", "forgets", "frozen",
-        "life", "name", "policy", "skew_us", "steps_left", "up", "wake_at",
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        name: str,
-        skew_us: int,
-        policy: Policy | None,
-        domain: str | None,
-        admits: Admits | None,
-        birth: int = BEFORE,
-        *,
-        forgets: bool = False,
-    ) -> None:
-        self.birth = birth
-        self.forgets = forgets
-        self.name = name
-        self.skew_us = skew_us
-        self.policy = policy
-        self.domain = domain
-        self.admits = admits
-        self.disk = Durable()
-        self.life = 0
-        self.up = False
-        self.core: Host | None = None
-        self.frozen = False  # as the history has it
-        self.steps_left: int | None = None  # until a crash in the middle of work
-        self.down_us = 0
-        self.wake_at: int | None = None
-        self.coming: dict[str, Bundle | None] = {}  # told to come here, not on disk yet
-
-
-class Inside:
-    """What a strong reaction's listener may do in its step; the world writes down what it does."""
-
-    __slots__ = ("_firing", "took", "tuple", "wrote")
-
-    def __init__(self, firing: Any) -> None:
-        self._firing = firing
-        self.tuple = firing.tuple
-        self.wrote: list[TupleKey] = []
-        self.took: list[TupleKey] = []
-
-    def out(self, space: str, fields: tuple[Any, ...]) -> None:
-        """Write a tuple in the same step."""
-        self._firing.out(fields, space=space)
-        self.wrote.append((space, fields))
-
-    def take_nowait(self, space: str, template: Template) -> None:
-        """Take a tuple of the own host in the same step, if there is one."""
-        found = self._firing.take_nowait(template, space=space)
-        if found is not None:
-            self.took.append((space, found.fields))
 
 
 class Sites(Simulation):
@@ -233,8 +166,7 @@ class Sites(Simulation):
         # agent), and what the script does with the answer.
         self._asked: dict[int, tuple[str, str | None, Then | None]] = {}
         self._leaving: dict[str, tuple[str, int]] = {}
-        # Strong firings of the step that is under way: facts once the step is on disk.
-        self._unseen: list[tuple[str, str, Inside]] = []
+        self._firings = StrongFirings()
 
     @property
     def messages(self) -> int:
@@ -305,12 +237,22 @@ class Sites(Simulation):
 
     def move(self, agent: str, to: str, *, travel_us: int = 0) -> bool:
         """Send an agent to another host; false when it cannot leave now."""
-        home = self.where.get(agent)
-        if home is None or agent in self._leaving or not self.sites[home].up:
+        site = self._home(agent)
+        if site is None:
             return False
         self._leaving[agent] = (to, travel_us)
-        self._tell(self.sites[home], Depart(agent))
+        self._tell(site, Depart(agent))
         return True
+
+    def _home(self, agent: str) -> Site | None:
+        """Where an agent is that can act now: its host is up, and it is not about to leave."""
+        host = self.where.get(agent)
+        if host is None or agent in self._leaving or not self.sites[host].up:
+            return None
+        return self.sites[host]
+
+    def _here(self, site: Site) -> list[str]:
+        return [agent for agent, host in self.where.items() if host == site.name]
 
     def _packed(self, bundle: Bundle) -> None:
         agent = bundle.agent
@@ -352,11 +294,11 @@ class Sites(Simulation):
 
         False when the agent's host cannot be told now.
         """
-        host = self.where.get(agent)
-        if host is None or not self.sites[host].up or agent in self._leaving:
+        site = self._home(agent)
+        if site is None:
             return False
         kind = Certified if held else Revoked
-        self._tell(self.sites[host], kind(agent, law.hash, issuer, attributes))
+        self._tell(site, kind(agent, law.hash, issuer, attributes))
         return True
 
     # -- calls -----------------------------------------------------------------------------
@@ -368,20 +310,20 @@ class Sites(Simulation):
 
         Gives the number of the call, or `None` when the agent cannot act now.
         """
-        host = self.where.get(agent)
-        if host is None or not self.sites[host].up or agent in self._leaving:
+        site = self._home(agent)
+        if site is None:
             return None
         self._ops += 1
         op = self._ops
-        self._asked[op] = (agent, host, then)
+        self._asked[op] = (agent, site.name, then)
         known = request
         if isinstance(request, React) and request.listener is not None:
             # A history must not hold on to the world: happenings are not known to the collector.
             known = msgspec.structs.replace(request, listener=None)
-        self.history.add(self.clock.now, ASKED, agent, ObservedCall(op, host, known, round))
+        self.history.add(self.clock.now, ASKED, agent, ObservedCall(op, site.name, known, round))
         if isinstance(request, React) and request.strength == STRONG:
-            request = self._watched(agent, request)
-        self._tell(self.sites[host], Call(op, agent, request))
+            request = self._firings.watched(agent, request, self._act)
+        self._tell(site, Call(op, agent, request))
         return op
 
     def ask(self, agent: str, request: Request, *, within_s: float = 10) -> Answer:
@@ -396,39 +338,13 @@ class Sites(Simulation):
             self.clock.step()
         return found[0]
 
-    def waiting(self) -> list[int]:
-        """The calls that have no answer yet and may still get one."""
-        return list(self._asked)
+    def waiting(self) -> dict[int, str]:
+        """The calls that have no answer yet and may still get one, and who made each."""
+        return {op: agent for op, (agent, _, _) in self._asked.items()}
 
-    def asker(self, op: int) -> str:
-        """Who made a call that has no answer yet."""
-        return self._asked[op][0]
-
-    def census(self, round: int, spaces: Mapping[str, Sequence[str]], width: int) -> None:
-        """Ask every agent what it holds, dead letters included, and every host who is there."""
-        whole = Template.of((ANY,) * width)
-        for agent, names in spaces.items():
-            for name in names:
-                for one in (name, name + DEAD):
-                    self.call(agent, Seek(one, READ_ALL, whole, at=agent), round=round)
-        asked: dict[str, None] = {}
-        for agent, host in self.where.items():
-            if host is not None and host not in asked:
-                asked[host] = None
-                for template in (AGENTS, SHARES):
-                    self.call(agent, Seek(SYSTEM, READ_ALL, template), round=round)
-
-    def _watched(self, agent: str, request: React) -> React:
-        """A strong reaction whose firings the history will know once they are on disk."""
-        act: Listener | None = request.listener
-
-        def listener(firing: Any) -> None:
-            inside = Inside(firing)
-            if act is not None:
-                act(inside)
-            self._unseen.append((agent, firing.reaction, inside))
-
-        return msgspec.structs.replace(request, listener=listener)
+    def _act(self, listener: Callable[[Any], None], _: Any, inside: Inside, space: str) -> None:
+        """Let the listener of a strong reaction act in its step."""
+        listener(inside)
 
     # -- running ---------------------------------------------------------------------------
 
@@ -487,13 +403,13 @@ class Sites(Simulation):
                 last = place
             elif effect.__class__ is Packed:
                 return self._pack(site, effects)
-        if last < 0 and self._unseen:
+        if last < 0:
             self._show(site)
         for place, effect in enumerate(effects):
             if site.steps_left is not None and self._trapped(site, effects, place):
                 return None
             self._do(site, effect)
-            if place == last and self._unseen:
+            if place == last:
                 self._show(site)
         return None
 
@@ -527,42 +443,33 @@ class Sites(Simulation):
         """Orders that somebody outside can see."""
         now = self.clock.now
         if isinstance(effect, Answer):
-            agent, _, then = self._asked.pop(effect.op, ("", site.name, None))
-            answered = Answered(effect.op, site.name, effect.value, effect.error)
-            self.history.add(now, ANSWERED, agent, answered)
+            then = self._answered(site, effect, ANSWERED)
             if then is not None:
                 self.clock.after(0, self._then, site, site.life, then, effect)
-        elif isinstance(effect, Fire):
-            fired = ObservedFiring(site.name, effect.reaction, effect.tuple, "weak")
-            self.history.add(now, FIRED, effect.agent, fired)
-        elif isinstance(effect, Note):
-            if effect.what == "view":
-                viewed = Viewed(effect.facts["id"], tuple(effect.facts["members"]))
-                self.history.add(now, VIEW, site.name, viewed)
-                if self.observe:
-                    self.clock.after(0, self._look, site)
-            else:
-                facts = [
-                    (name, repr(fact) if isinstance(fact, Exception) else fact)
-                    for name, fact in effect.facts.items()
-                ]
-                self.history.add(now, NOTED, site.name, (effect.what, *facts))
         elif isinstance(effect, Packed):
             self._packed(effect.bundle)
-        elif isinstance(effect, Mail):
-            self.history.add(now, DELIVERED, effect.agent, effect)
+        elif isinstance(effect, Fire | Note | Mail):
+            kind, who, what = seen(effect, site.name)
+            self.history.add(now, kind, who, what)
+            if kind == VIEW and self.observe:
+                self.clock.after(0, self._look, site)
         elif isinstance(effect, Ruled):  # the ruling itself the disk has told already
             if effect.ruling.event.kind == "arrived":
                 self.hops[effect.hops] = self.hops.get(effect.hops, 0) + 1
         else:
             assert isinstance(effect, Left | Came | Halted), effect  # told by the disk, too
 
+    def _answered(self, site: Site, answer: Answer, kind: str) -> Then | None:
+        """A call has its answer; what the script does with it."""
+        agent, _, then = self._asked.pop(answer.op, ("", site.name, None))
+        answered = Answered(answer.op, site.name, answer.value, answer.error)
+        self.history.add(self.clock.now, kind, agent, answered)
+        return then
+
     def _moved(self, agent: str, host: str | None) -> None:
         """A disk says that an agent left by itself, or came; what it waits for goes with it."""
-        if host is None:
-            self.history.add(self.clock.now, LEFT, agent, self.where[agent])
-        else:
-            self.history.add(self.clock.now, CAME, agent, host)
+        kind, where = (LEFT, self.where[agent]) if host is None else (CAME, host)
+        self.history.add(self.clock.now, kind, agent, where)
         self.where[agent] = host
         for op, (who, _, then) in self._asked.items():
             if who == agent:
@@ -579,15 +486,12 @@ class Sites(Simulation):
 
     def _show(self, site: Site) -> None:
         """Strong firings are facts now."""
-        for agent, reaction, inside in self._unseen:
-            did = (tuple(inside.wrote), tuple(inside.took))
-            fired = ObservedFiring(site.name, reaction, inside.tuple, STRONG, *did)
+        for agent, fired in self._firings.drain(site.name):
             self.history.add(self.clock.now, FIRED, agent, fired)
-        self._unseen.clear()
 
     def _look(self, site: Site) -> None:
         """The agents of a host look at the group, and at what they hold, as a view is installed."""
-        here = [agent for agent, host in self.where.items() if host == site.name]
+        here = self._here(site)
         if here:
             self.call(here[0], LOOK, round=GLIMPSE)
         for agent in here:
@@ -642,9 +546,7 @@ class Sites(Simulation):
             if isinstance(effect, Persist):
                 break
             if isinstance(effect, Answer):
-                agent, _, _ = self._asked.pop(effect.op, ("", site.name, None))
-                untold = Answered(effect.op, site.name, effect.value, effect.error)
-                self.history.add(self.clock.now, UNTOLD, agent, untold)
+                self._answered(site, effect, UNTOLD)
         self._crash(site)
         return True
 
@@ -655,19 +557,14 @@ class Sites(Simulation):
     def _crash(self, site: Site) -> None:
         self._settle_in(site)  # who came in this very step, and is on disk, is here
         self.history.add(self.clock.now, CRASHED, site.name)
-        site.up = False
-        site.core = None
-        site.frozen = False
-        site.steps_left = None
-        site.wake_at = None
-        self._unseen.clear()
+        site.stop()
+        self._firings.drain(site.name)
         for op in [op for op, (_, host, _) in self._asked.items() if host == site.name]:
             del self._asked[op]
         for agent in [a for a in self._leaving if self.where[a] == site.name]:
             del self._leaving[agent]
         if site.forgets:
-            here = [agent for agent, host in self.where.items() if host == site.name]
-            for agent in (*here, *site.coming):
+            for agent in (*self._here(site), *site.coming):
                 del self.where[agent]
         else:
             for agent, bundle in site.coming.items():
@@ -681,32 +578,10 @@ class Sites(Simulation):
         self.history.add(self.clock.now, RESTARTED, site.name)
         self._start(site)
         if self.on_restart is not None:
-            here = [agent for agent, host in self.where.items() if host == site.name]
-            self.on_restart(site.name, here)
+            self.on_restart(site.name, self._here(site))
 
     def _start(self, site: Site) -> None:
-        site.life += 1
-        site.up = True
-        now = self.clock.now + site.skew_us
-        era = 0
-        if site.forgets:
-            site.disk = Durable()
-            site.birth = max(ERAS_FROM + now, site.birth + ERA_US)
-            era = era_of(site.birth)
-        site.core = Host(
-            site.name,
-            life=era + site.life,
-            birth=site.birth,
-            era=era,
-            now=now,
-            policy=site.policy,
-            durable=site.disk,
-            laws=self.laws,
-            domain=site.domain,
-            servers=self.servers,
-            admits=site.admits,
-            limits=self.limits,
-        )
+        site.start(self.clock.now, self.laws, self.servers, self.limits)
         self._tell(site, TICK)
 
     def bring_back(self) -> None:

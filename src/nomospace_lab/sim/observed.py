@@ -14,9 +14,9 @@ import msgspec
 
 from nomospace.errors import NomospaceError
 from nomospace.host.calls import Open, Out, OutMany, PutBack, React, Request, Seek, Settle, Share
-from nomospace.host.effects import Found
+from nomospace.host.effects import Fire, Found, Mail, Note
 from nomospace.terms import Term, show
-from nomospace_lab.sim.history import Happening, tell_as
+from nomospace_lab.sim.history import DELIVERED, Happening, tell_as
 
 ASKED: Final = "asked"  # a call; who: the agent
 ANSWERED: Final = "answered"  # a call is answered; who: the agent
@@ -75,6 +75,22 @@ class Viewed(msgspec.Struct, frozen=True, gc=False):
 
     id: tuple[int, str]
     members: tuple[str, ...]
+
+
+def seen(effect: Fire | Note | Mail, host: str) -> tuple[str, str, Any]:
+    """What a host's order shows to who is outside: the kind of happening, who, and what."""
+    if isinstance(effect, Fire):
+        fired = ObservedFiring(host, effect.reaction, effect.tuple, "weak")
+        return FIRED, effect.agent, fired
+    if isinstance(effect, Mail):
+        return DELIVERED, effect.agent, effect
+    if effect.what == "view":
+        return VIEW, host, Viewed(effect.facts["id"], tuple(effect.facts["members"]))
+    facts = [
+        (name, repr(fact) if isinstance(fact, Exception) else fact)
+        for name, fact in effect.facts.items()
+    ]
+    return NOTED, host, (effect.what, *facts)
 
 
 def _fields(fields: tuple[Term, ...]) -> str:

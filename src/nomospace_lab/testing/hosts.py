@@ -19,12 +19,10 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from copy import copy
 from typing import Any, Final, TypeVar
 
-import msgspec
-
 from nomospace import client
 from nomospace.client import Agent, Closed, Report, check_name
 from nomospace.client.reactions import LISTENER_TIMEOUT_S
-from nomospace.host.calls import Call, Cancel, Event, React
+from nomospace.host.calls import Call, Cancel, Event
 from nomospace.host.changes import ProgramKept
 from nomospace.host.effects import Answer, Came, Effect, Fire, Left, Mail, Note
 from nomospace.host.problems import AgentLeft
@@ -36,9 +34,11 @@ from nomospace.protocols.messages import View
 from nomospace.protocols.policy import Policy
 from nomospace_lab.sim.clock import SECOND_US
 from nomospace_lab.sim.faults import Crash
-from nomospace_lab.sim.federation import Inside, Site, Sites
+from nomospace_lab.sim.federation import Sites
+from nomospace_lab.sim.firings import Inside
 from nomospace_lab.sim.network import Link
 from nomospace_lab.sim.simulation import START_US
+from nomospace_lab.sim.site import Site
 from nomospace_lab.testing.clock import LoopClock
 from nomospace_lab.testing.loop import SECONDS_MAX, run
 from nomospace_lab.testing.noted import NotedFiring
@@ -221,20 +221,14 @@ class AgentWorld(Sites):
         super()._settle_in(site)
         self._stir()
 
-    def _watched(self, agent: str, request: React) -> React:
-        act = request.listener
-
-        def listener(firing: Any) -> None:
-            inside = Inside(firing)
-            self._stepping = True
-            try:
-                if act is not None:
-                    act(NotedFiring(firing, inside, request.space))
-            finally:
-                self._stepping = False
-            self._unseen.append((agent, firing.reaction, inside))
-
-        return msgspec.structs.replace(request, listener=listener)
+    def _act(
+        self, listener: Callable[[Any], None], firing: Any, inside: Inside, space: str
+    ) -> None:
+        self._stepping = True
+        try:
+            listener(NotedFiring(firing, inside, space))
+        finally:
+            self._stepping = False
 
     # -- crashes -----------------------------------------------------------------------------
 

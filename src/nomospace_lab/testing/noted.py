@@ -7,7 +7,7 @@ from typing import Any
 from nomospace.client import Found
 from nomospace.terms import Term
 from nomospace.terms.templates import Template
-from nomospace_lab.sim.federation import Inside
+from nomospace_lab.sim.firings import Inside
 
 
 class NotedFiring:

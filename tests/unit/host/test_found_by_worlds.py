@@ -17,7 +17,8 @@ from nomospace.host.calls import (
 from nomospace.host.effects import Answer
 from nomospace.terms.templates import ANY, Template
 from nomospace_lab.sim.clock import SECOND_US
-from nomospace_lab.sim.federation import Inside, Sites
+from nomospace_lab.sim.federation import Sites
+from nomospace_lab.sim.firings import Inside
 from nomospace_lab.sim.network import Link
 
 JOB = Template.of(("job", ANY))

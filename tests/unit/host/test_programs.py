@@ -29,9 +29,10 @@ from nomospace.law import load
 from nomospace.terms import t
 from nomospace.terms.templates import ANY, Template
 from nomospace_lab.sim.faults import Crash
-from nomospace_lab.sim.federation import Site, Sites
+from nomospace_lab.sim.federation import Sites
 from nomospace_lab.sim.network import Link
 from nomospace_lab.sim.observed import NOTED
+from nomospace_lab.sim.site import Site
 
 LAW = load(
     "law(post). R1. sent(_, _, _) :- do(forward). R2. arrived(_, _, _) :- do(deliver). "

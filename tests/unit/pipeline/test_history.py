@@ -12,7 +12,8 @@ import pytest
 from nomospace import laws
 from nomospace.control import TICK, Event, Membership, RecordRuling, Ruling, adopt, sent
 from nomospace.law import CompiledLaw, load
-from nomospace.pipeline.history import GAPS_MAX, ReplayVerdict, replay_history
+from nomospace.pipeline.history import GAPS_MAX, replay_history
+from nomospace.pipeline.verdicts import ReplayVerdict
 from nomospace.terms import Compound, Faulty, t
 from nomospace.wire.changes import decode_ruling, encode_ruling, encode_snapshot
 from nomospace_lab.apps.traffic import Traffic, make_traffic

@@ -22,7 +22,8 @@ from nomospace.protocols.policy import Announced
 from nomospace.terms.templates import ANY, Template
 from nomospace_lab.sim.clock import SECOND_US
 from nomospace_lab.sim.faults import Crash, Cut
-from nomospace_lab.sim.federation import LOOK, Inside, Sites
+from nomospace_lab.sim.federation import LOOK, Sites
+from nomospace_lab.sim.firings import Inside
 from nomospace_lab.sim.history import CRASHED, RESTARTED
 from nomospace_lab.sim.network import Link
 from nomospace_lab.sim.observed import ANSWERED, CAME, FIRED, LEFT, UNTOLD, VIEW

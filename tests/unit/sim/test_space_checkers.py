@@ -25,6 +25,7 @@ from nomospace.host.calls import (
 from nomospace.host.effects import Found
 from nomospace.host.system import SYSTEM
 from nomospace.terms.templates import ANY, Template
+from nomospace_lab.sim.census import AGENTS, SHARES
 from nomospace_lab.sim.checkers import Checker, yes
 from nomospace_lab.sim.checkers.engaging import (
     hosts_stand_still,
@@ -50,7 +51,7 @@ from nomospace_lab.sim.checkers.views import (
     was_hard,
 )
 from nomospace_lab.sim.clock import SECOND_US
-from nomospace_lab.sim.federation import AGENTS, LOOK, SHARES, Sites
+from nomospace_lab.sim.federation import LOOK, Sites
 from nomospace_lab.sim.history import CRASHED, RESTARTED
 from nomospace_lab.sim.observed import (
     ANSWERED,

@@ -75,7 +75,7 @@ class CongestionClients:
         self.world.call(client, Seek(SPACE, how, template, at))
         if rng.random() < 0.3:
             self.world.call(client, React(SPACE, template, strength=WEAK))
-        waiting = [op for op in self.world.waiting() if self.world.asker(op) == client]
+        waiting = [op for op, asker in self.world.waiting().items() if asker == client]
         if waiting and rng.random() < 0.2:
             self.world.call(client, Cancel(rng.choice(waiting)))
 

@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from nomospace.terms.templates import ANY, Template, between
 from nomospace_lab.sim.clock import SECOND_US
-from nomospace_lab.sim.federation import LOOK, Inside, Sites
+from nomospace_lab.sim.federation import LOOK, Sites
+from nomospace_lab.sim.firings import Inside
 from nomospace_lab.sim.requests import (
     ONCE,
     ONCE_PER_TUPLE,
@@ -233,8 +234,8 @@ class FederationClients:
         """Call a waiting operation off."""
         waiting = self.world.waiting()
         if waiting:
-            op = self.rng.choice(waiting)
-            self.world.call(self.world.asker(op), Cancel(op))
+            op = self.rng.choice(list(waiting))
+            self.world.call(waiting[op], Cancel(op))
 
     def look(self, agent: str, _space: str) -> None:
         """Look who is there."""

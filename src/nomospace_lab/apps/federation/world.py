@@ -10,6 +10,7 @@ from random import Random
 from typing import Final
 
 from nomospace_lab.apps.federation.clients import WIDTH, FederationClients
+from nomospace_lab.sim.census import count_world
 from nomospace_lab.sim.checkers.engaging import (
     hosts_stand_still,
     system_lists_everything,
@@ -211,9 +212,9 @@ def build(seed: int) -> Sites:
     world.plan(_faults(world.rng("faults"), hosts), heal_at_us=_us(HEAL_S))
     world.at(_us(HEAL_S), wander.heal)
 
-    world.at(_us(COUNT_S), world.census, 1, clients.spaces, WIDTH)
+    world.at(_us(COUNT_S), count_world, world, 1, clients.spaces, WIDTH)
     world.at(_us(COUNT_S + 1), world.power_cycle)
-    world.at(_us(COUNT_S + 1.5), world.census, 2, clients.spaces, WIDTH)
+    world.at(_us(COUNT_S + 1.5), count_world, world, 2, clients.spaces, WIDTH)
     world.end_us = _us(END_S)
     return world
 

@@ -25,6 +25,7 @@ from nomospace_lab.apps.jigsaw.properties import (
 )
 from nomospace_lab.apps.jigsaw.puzzle import PIECE, Puzzle
 from nomospace_lab.apps.playing import Game, us
+from nomospace_lab.sim.census import count_world
 from nomospace_lab.sim.checkers.progress import reactions_fire_once
 from nomospace_lab.sim.checkers.spaces import (
     answered_once,
@@ -94,7 +95,8 @@ class Table(Game):
         self.turn.clear()
         await asyncio.sleep(REST_S)
         self.look("end")
-        world.census(1, {player.id: [SPACE] for player in self.players.values()}, len(PIECE))
+        spaces = {player.id: [SPACE] for player in self.players.values()}
+        count_world(world, 1, spaces, len(PIECE))
         await asyncio.sleep(1)
 
     @property

@@ -197,7 +197,7 @@ class Thief:
     def _ends_of_others(self) -> list[Request]:
         """Calls, reactions and leases of others, as if their names had been guessed."""
         world = self.world
-        found: list[Request] = [Cancel(op) for op in world.waiting()[-3:]]
+        found: list[Request] = [Cancel(op) for op in list(world.waiting())[-3:]]
         for h in list(world.history)[-400:]:
             if h.kind == ANSWERED and isinstance(h.what.value, Found) and h.what.value.lease:
                 found += [Settle(POST, h.what.value.lease, done) for done in (True, False)]

@@ -9,218 +9,42 @@ bound.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from random import Random
 from typing import Final, TypeAlias
 
-from nomospace.law.tree import UNITS
-from nomospace.terms import quote, show
+from nomospace.terms import show
 from nomospace_lab.testing.generate.library import Helper
+from nomospace_lab.testing.generate.operations import OperationWriter
 from nomospace_lab.testing.generate.shapes import (
-    AGENT,
-    AGENTS_LIST,
     ANY,
     ANY_LIST,
     ATOM,
     ATOMS_LIST,
     LARGE,
     NUMBER,
-    NUMBERS,
     NUMBERS_LIST,
     TermSort,
-    draw,
     random_shape,
 )
+from nomospace_lab.testing.generate.terms import ClauseScope, Vocabulary, listing, struct, weighted
 
-ODDITY: Final = 0.01
-"""How often a part that should have one shape is written with another."""
 COMPARISONS: Final = ("<", ">", "=<", ">=", "=:=", "=\\=")
-
-
-@dataclass(slots=True)
-class Vocabulary:
-    """The terms that a law is about. `counter` names facts with one number in them."""
-
-    messages: tuple[TermSort, ...]
-    facts: tuple[TermSort, ...]
-    obligations: tuple[TermSort, ...]
-    counter: TermSort
-
-
-@dataclass(slots=True)
-class ClauseScope:
-    """The variables of a clause at one point of it."""
-
-    message: bool
-    bound: dict[str, TermSort] = field(default_factory=dict)
-    open: list[str] = field(default_factory=list)  # without a value, or perhaps without
-    names: list[int] = field(default_factory=lambda: [0])
-    owed: list[str] = field(default_factory=list)  # goals that give an operation its values
-    acts: bool = True  # whether operations may stand here
-
-    def branch(self, *, acts: bool = True) -> ClauseScope:
-        """The same variables, to learn others on a way that may not be taken."""
-        return ClauseScope(
-            self.message, dict(self.bound), list(self.open), self.names, [], self.acts and acts
-        )
-
-    def of(self, shape: TermSort) -> list[str]:
-        """The variables that have values of a shape."""
-        if shape is ANY:
-            return list(self.bound)
-        return [name for name, known in self.bound.items() if known == shape]
-
-
 Producer: TypeAlias = "Callable[[GoalWriter, ClauseScope], str]"
 
 
-class GoalWriter:
+class GoalWriter(OperationWriter):
     """Writes goals from a vocabulary and the helpers that may be called."""
 
     def __init__(self, rng: Random, words: Vocabulary, *, large: bool = False) -> None:
-        self.rng = rng
-        self.words = words
+        super().__init__(rng, words)
         self.simple = {**SIMPLE, GoalWriter.large: 2} if large else SIMPLE
         self.helpers: list[Helper] = []
-
-    def chance(self, probability: float) -> bool:
-        return self.rng.random() < probability
-
-    def pick(self, *choices: str) -> str:
-        return self.rng.choice(choices)
-
-    # -- variables and terms -----------------------------------------------------------------
-
-    def new(self, scope: ClauseScope) -> str:
-        """A variable that the clause has not used."""
-        scope.names[0] += 1
-        return f"{self.rng.choice('ABKLNPQTVXZ')}{scope.names[0]}" + ("'" * self.chance(0.05))
-
-    def bind(self, scope: ClauseScope, shape: TermSort) -> str:
-        """A new variable that has a value from here on."""
-        name = self.new(scope)
-        scope.bound[name] = shape
-        return name
-
-    def loose(self, scope: ClauseScope) -> str:
-        """A variable without a value, new or, seldom, one from a way not surely taken."""
-        if scope.open and self.chance(0.5):
-            return self.rng.choice(scope.open)
-        name = self.new(scope)
-        scope.open.append(name)
-        return name
-
-    def constant(self, shape: TermSort) -> str:
-        return show(draw(self.rng, shape, ODDITY))
-
-    def pattern(self, scope: ClauseScope, shape: TermSort, *, constants: float = 0.15) -> str:
-        """A pattern of a shape; its new variables have values once it has matched."""
-        roll = self.rng.random()
-        if roll < 0.08:
-            return "_"
-        if roll < 0.08 + constants and shape is not ANY:
-            return self.constant(shape)
-        known = scope.of(shape)
-        if known and roll > 0.93:
-            return self.rng.choice(known)
-        if shape.sort == "word":
-            return shape.name
-        if shape.sort in ("struct", "row") and self.chance(0.9):
-            parts = [self.pattern(scope, part, constants=constants) for part in shape.parts]
-            return _struct(shape, parts)
-        if shape.sort == "list" and self.chance(0.5):
-            return self.list_pattern(scope, shape, constants)
-        return self.bind(scope, shape)
-
-    def list_pattern(self, scope: ClauseScope, shape: TermSort, constants: float) -> str:
-        count = self.rng.choice((0, 1, 1, 2))
-        items = [self.pattern(scope, shape.parts[0], constants=constants) for _ in range(count)]
-        if not items or self.chance(0.35):
-            return _listing(items)
-        tail = "_" if self.chance(0.2) else self.bind(scope, shape)
-        return f"[{','.join(items)}|{tail}]"
-
-    def expression(self, scope: ClauseScope, shape: TermSort, depth: int = 2) -> str:
-        """A term of a shape that has a value here."""
-        if self.chance(ODDITY):
-            shape = random_shape(self.rng)
-        known = scope.of(shape)
-        if known and self.chance(0.6):
-            return self.rng.choice(known)
-        if shape is AGENT and self.chance(0.3):
-            return "Self"
-        if shape is ANY:
-            return self.expression(scope, random_shape(self.rng, depth), depth)
-        if depth and shape.sort in ("struct", "row"):
-            parts = [self.expression(scope, part, depth - 1) for part in shape.parts]
-            return _struct(shape, parts)
-        if depth and shape.sort == "list":
-            count = self.rng.choice((0, 1, 2, 3))
-            items = [self.expression(scope, shape.parts[0], depth - 1) for _ in range(count)]
-            if items and known and self.chance(0.3):
-                return f"[{','.join(items)}|{self.rng.choice(known)}]"
-            return _listing(items)
-        return self.constant(shape)
-
-    def arithmetic(self, scope: ClauseScope, depth: int = 2) -> str:
-        """An expression that is a number here, nearly always."""
-        if depth == 0 or self.chance(0.35):
-            known = scope.of(NUMBER)
-            if known and self.chance(0.7):
-                return self.rng.choice(known)
-            return show(self.rng.choice(NUMBERS))
-        left = self.arithmetic(scope, depth - 1)
-        right = self.arithmetic(scope, depth - 1)
-        some = self.pick("1", "2", "3", "-2", "2.0")
-        return self.pick(
-            f"({left}+{right})",
-            f"({left}+{right})",
-            f"({left}-{right})",
-            f"({left}*{right})",
-            f"({left}/{some})",
-            f"(truncate({left})//{self.pick('2', '-3', '1')})",
-            f"(truncate({left}) mod {self.pick('2', '-3', '3')})",
-            f"(truncate({left}) rem {self.pick('2', '-3', '3')})",
-            f"min({left},{right})",
-            f"max({left},{right})",
-            f"(truncate({left})**{self.pick('2', '3', '0')})",
-            f"(2^{self.pick('3', '10', '0')})",
-            f"(-({left}))",
-            f"+({left})",
-            f"abs({left})",
-            f"sign({left})",
-            f"floor({left})",
-            f"ceiling({left}/2)",
-            f"round({left}*1.5)",
-            f"truncate({left})",
-        )
-
-    def some_list(self, scope: ClauseScope, *shapes: TermSort) -> tuple[str, TermSort]:
-        """A list that has a value here, and its shape."""
-        known = [name for name, shape in scope.bound.items() if shape.sort == "list"]
-        if known and not shapes and self.chance(0.6):
-            name = self.rng.choice(known)
-            return name, scope.bound[name]
-        shape = self.rng.choice(shapes or (NUMBERS_LIST, ATOMS_LIST, AGENTS_LIST))
-        known = scope.of(shape)
-        if known and self.chance(0.6):
-            return self.rng.choice(known), shape
-        count = self.rng.choice((1, 2, 3, 3, 4))
-        return _listing([self.expression(scope, shape.parts[0]) for _ in range(count)]), shape
-
-    def result(self, scope: ClauseScope, shape: TermSort, bound: float = 0.12) -> str:
-        """What stands where a goal gives a value: mostly a new variable."""
-        if self.chance(bound):
-            return self.pick("_", self.expression(scope, shape))
-        return self.bind(scope, shape)
-
-    # -- goals -------------------------------------------------------------------------------
 
     def goal(self, scope: ClauseScope, depth: int) -> str:
         """One goal, or a few that belong together."""
         if depth and self.chance(0.28):
-            return _weighted(self.rng, COMPOSITE)(self, scope, depth)
-        return _weighted(self.rng, self.simple)(self, scope)
+            return weighted(self.rng, COMPOSITE)(self, scope, depth)
+        return weighted(self.rng, self.simple)(self, scope)
 
     def goals(self, scope: ClauseScope, depth: int, count: int) -> list[str]:
         return [self.goal(scope, depth) for _ in range(count)]
@@ -256,7 +80,7 @@ class GoalWriter:
         again = self.rng.choice(fact.parts)
         name = self.bind(scope, again)
         parts = [name if part == again else self.pattern(scope, part) for part in fact.parts]
-        return f"{_struct(fact, parts)}@CS"
+        return f"{struct(fact, parts)}@CS"
 
     def sense_through(self, scope: ClauseScope, shape: TermSort, form: str) -> str:
         """`O = job(A,B), O@CS`: what is sensed is a variable that holds a partial term."""
@@ -513,7 +337,7 @@ class GoalWriter:
                 return f"{name} is {self.arithmetic(outer)}"
             if self.chance(0.2):
                 items = [self.expression(outer, shape) for _ in range(2)]
-                return f"member({name},{_listing(items)})"
+                return f"member({name},{listing(items)})"
             return f"{name} = {self.expression(outer, shape)}"
 
         return name, binding
@@ -576,149 +400,6 @@ class GoalWriter:
             result = self.bind(scope, shape if template == name else ANY)
         return f"findall({template},({inner}),{result})"
 
-    # -- operations --------------------------------------------------------------------------
-
-    def operation(self, scope: ClauseScope) -> str:
-        """A `do`, perhaps with what its variable needs before or after it."""
-        roll = self.rng.random()
-        if roll > 0.92:
-            return self.about_sensed(scope)
-        if roll > 0.905:
-            return self.perhaps(scope)
-        text = _weighted(self.rng, OPERATION_TEXTS)(self, scope)
-        if roll < 0.06:
-            name = self.new(scope)
-            return f"{name} = ({text}), do({name})"
-        if roll < 0.08:
-            name = self.new(scope)
-            odd = self.pick("job", "[]", "7", "forward", "quit", f"+{self.expression(scope, ANY)}")
-            return f"{name} = ({odd}), do({name})"
-        return f"do({text})"
-
-    def about_sensed(self, scope: ClauseScope) -> str:
-        """Sense a term, then change that very term: `quota(N)@CS, do(dcr(quota(N),1))`."""
-        counts = self.chance(0.6)
-        fact = self.words.counter if counts else self.rng.choice(self.words.facts)
-        if fact.sort != "struct":
-            return f"{fact.name}@CS, do(-{fact.name})"
-        term = _struct(fact, [self.bind(scope, part) for part in fact.parts])
-        test = ""
-        if fact is self.words.counter and self.chance(0.3):
-            test = f", {term[term.index('(') + 1 : -1]} {self.pick('>', '<', '=<')} 2"
-        if counts and self.chance(0.8):
-            change = f"{self.pick('incr', 'dcr')}({term},{self.pick('1', '1', '2', '0.5')})"
-        elif self.chance(0.5):
-            change = f"-{term}"
-        else:
-            change = f"{term} <- {self.value(scope, fact)}"
-        passed = ", do(forward)" if scope.message and self.chance(0.5) else ""
-        return f"{term}@CS{test}, do({change}){passed}"
-
-    def perhaps(self, scope: ClauseScope) -> str:
-        """Use a variable that only one branch has bound, so that the evaluation may stop."""
-        test = self.pick("flag@CS", f"{self.words.counter.name}(2)@CS", "obligation(refill)@CS")
-        name = self.new(scope)
-        branch = f"( {test} -> {name} = {self.expression(scope, NUMBERS_LIST)} ; true )"
-        use = self.pick("do(signal({}))", "do(+kept({}))", "length({},_)", "sum_list({},_)")
-        return f"{branch}, {use.format(name)}"
-
-    def value(self, scope: ClauseScope, shape: TermSort) -> str:
-        """A value for an operation; it may be one that comes later in the rule."""
-        roll = self.rng.random()
-        if roll < 0.06 and shape is not ANY:
-            name = self.new(scope)
-            scope.owed.append(f"{name} = {self.expression(scope, shape)}")
-            return name
-        if roll < 0.08 and scope.open:
-            return self.rng.choice(scope.open)
-        return self.expression(scope, shape)
-
-    def message(self, scope: ClauseScope) -> str:
-        if scope.message and self.chance(0.2):
-            return "Msg"
-        return self.value(scope, self.rng.choice(self.words.messages))
-
-    def address(self, scope: ClauseScope) -> str:
-        if scope.message and self.chance(0.15):
-            return "Peer"
-        return self.value(scope, self.rng.choice((AGENT, AGENT, AGENTS_LIST)))
-
-    def forward(self, scope: ClauseScope) -> str:
-        if scope.message and self.chance(0.4):
-            return "forward"
-        return f"forward({self.value(scope, AGENT)},{self.message(scope)},{self.address(scope)})"
-
-    def deliver(self, scope: ClauseScope) -> str:
-        if scope.message and self.chance(0.3):
-            return "deliver"
-        agents = scope.of(AGENT)
-        to = self.rng.choice(agents) if agents and self.chance(0.2) else "Self"
-        return f"deliver({self.value(scope, AGENT)},{self.message(scope)},{to})"
-
-    def multicast(self, scope: ClauseScope) -> str:
-        return f"multicast(Self,{self.message(scope)},{self.value(scope, AGENTS_LIST)})"
-
-    def release(self, scope: ClauseScope) -> str:
-        return f"release({self.message(scope)},{self.value(scope, ATOM)})"
-
-    def signal(self, scope: ClauseScope) -> str:
-        return f"signal({self.value(scope, ANY)})"
-
-    def add(self, scope: ClauseScope) -> str:
-        fact = self.value(scope, self.rng.choice(self.words.facts))
-        return f"+{fact}" if fact[:1].isalpha() else f"+({fact})"
-
-    def holes(self, scope: ClauseScope, shape: TermSort) -> str:
-        """A pattern whose unknowns may stay unknown."""
-        return self.pattern(scope.branch(), shape)
-
-    def remove(self, scope: ClauseScope) -> str:
-        fact = self.holes(scope, self.rng.choice(self.words.facts))
-        return f"-{fact}" if fact[:1].isalpha() else f"-({fact})"
-
-    def replace(self, scope: ClauseScope) -> str:
-        fact = self.rng.choice(self.words.facts)
-        return f"{self.holes(scope, fact)} <- {self.value(scope, fact)}"
-
-    def change(self, scope: ClauseScope) -> str:
-        counter = f"{self.words.counter.name}({self.pick('_', self.expression(scope, NUMBER))})"
-        return f"{self.pick('incr', 'dcr')}({counter},{self.arithmetic(scope)})"
-
-    def impose(self, scope: ClauseScope) -> str:
-        what = self.value(scope, self.rng.choice(self.words.obligations))
-        if self.chance(0.4):
-            return f"imposeObligation({what},{self.arithmetic(scope)})"
-        unit = self.rng.choice(list(UNITS))
-        if self.chance(0.05):
-            unit = self.rng.choice(scope.of(ATOM) or ["sec"])
-        return f"imposeObligation({what},{self.arithmetic(scope)},{unit})"
-
-    def oblige(self, scope: ClauseScope) -> str:
-        what = self.value(scope, self.rng.choice(self.words.obligations))
-        return f"+obligation({what},{self.arithmetic(scope)})"
-
-    def repeal(self, scope: ClauseScope) -> str:
-        if self.chance(0.15):
-            return "repealObligation(_)"
-        return f"repealObligation({self.holes(scope, self.rng.choice(self.words.obligations))})"
-
-    def quit(self, scope: ClauseScope) -> str:
-        return "quit"
-
-
-def _struct(shape: TermSort, parts: list[str]) -> str:
-    if shape.sort == "row":
-        return _listing(parts)
-    return f"{quote(shape.name)}({','.join(parts)})"
-
-
-def _listing(items: list[str]) -> str:
-    return f"[{','.join(items)}]"
-
-
-def _weighted(rng: Random, table: dict[Callable[..., str], int]) -> Callable[..., str]:
-    return rng.choices(list(table), weights=list(table.values()))[0]
-
 
 SIMPLE: Final[dict[Callable[..., str], int]] = {
     GoalWriter.sense: 22,
@@ -756,18 +437,3 @@ BUILTIN_CALLS: Final[tuple[Producer, ...]] = (
     GoalWriter.sub_atom,
     GoalWriter.atom_number,
 )
-OPERATION_TEXTS: Final[dict[Callable[..., str], int]] = {
-    GoalWriter.forward: 6,
-    GoalWriter.deliver: 5,
-    GoalWriter.multicast: 2,
-    GoalWriter.release: 2,
-    GoalWriter.signal: 3,
-    GoalWriter.add: 4,
-    GoalWriter.remove: 3,
-    GoalWriter.replace: 4,
-    GoalWriter.change: 4,
-    GoalWriter.impose: 4,
-    GoalWriter.oblige: 2,
-    GoalWriter.repeal: 3,
-    GoalWriter.quit: 1,
-}

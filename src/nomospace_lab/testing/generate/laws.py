@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from nomospace.law.prelude import UNITS_MAX
 from nomospace.law.tree import EVENTS, LawTree, Rule
 from nomospace.terms import Term, quote
-from nomospace_lab.testing.generate.goals import ClauseScope, GoalWriter, Vocabulary
+from nomospace_lab.testing.generate.goals import GoalWriter
 from nomospace_lab.testing.generate.library import HUNGRY, LIBRARY, Helper
 from nomospace_lab.testing.generate.shapes import (
     AGENT,
@@ -35,6 +35,7 @@ from nomospace_lab.testing.generate.shapes import (
     random_struct,
     struct,
 )
+from nomospace_lab.testing.generate.terms import ClauseScope, Vocabulary
 
 LAW_NAME: Final = "drawn"
 MESSAGE_EVENTS: Final = ("sent", "arrived", "submitted")
