@@ -5,8 +5,8 @@ import asyncio
 import nomospace as ns
 from nomospace import ANY, t
 from nomospace.laws import path
-from nomospace.node.together import Together
 from nomospace.node.views import Views
+from nomospace_lab.testing.together import Together
 
 
 async def main() -> None:

@@ -12,6 +12,12 @@ COMMANDS: Final = {
     "bench": Command(
         "nomospace_lab.cli.bench", "app", "Measure, beside what one would use instead."
     ),
+    "test": Command(
+        "nomospace_lab.cli.repo", "pytest_app", "Run the tests of a clone; --quick for some."
+    ),
+    "check": Command(
+        "nomospace_lab.cli.repo", "check_app", "Check format, lint, types and layers."
+    ),
 }
 """Commands, as `nomospace.cli.COMMANDS` has its own."""
 

@@ -18,12 +18,13 @@ from tests.browser.site import Servers, Site, site
 
 async def begin(servers: Servers) -> Stages:
     """A small puzzle, a field, and people with assistants, each on hosts of their own."""
-    from nomospace.node.together import Together
     from nomospace_lab.apps.assistants.live import SITES, Assistants
     from nomospace_lab.apps.jigsaw.live import LiveTable
     from nomospace_lab.apps.jigsaw.puzzle import Puzzle
     from nomospace_lab.apps.redrover.live import Field
     from nomospace_lab.cli.venue import InProcess
+    from nomospace_lab.pages import pages
+    from nomospace_lab.testing.together import Together
 
     del servers  # the games have hosts of their own
     table, field = LiveTable(InProcess(), puzzle=Puzzle(3, 2)), Field(InProcess(), seed=3)
@@ -31,7 +32,7 @@ async def begin(servers: Servers) -> Stages:
     await field.start()
     people = Assistants(await Together(list(SITES)).__aenter__())  # until the process ends
     await people.start()
-    return Stages(games={"jigsaw": table, "redrover": field, "assistants": people})
+    return Stages(plugin=pages(games={"jigsaw": table, "redrover": field, "assistants": people}))
 
 
 @pytest.fixture(scope="module")

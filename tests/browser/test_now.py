@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from nomospace.console.places.first_minute import AWAY
+from nomospace_lab.pages.first_minute import AWAY
 from tests.browser.conftest import Open
 from tests.browser.site import Servers, Site, site
 from tests.browser.ward import HOSTS, begin, hospital_of

@@ -9,12 +9,14 @@ from contextlib import suppress
 
 from nomospace.api.service import Service
 from nomospace.client import Membership
-from nomospace.console.stage import Deed, FloorPerson, Followed, Sample, Stages, Ward
+from nomospace.console.stage import FloorPerson, Stages, Ward
 from nomospace.host.problems import Busy, Refused
 from nomospace.law import load
 from nomospace.node.principals import Principal
 from nomospace.node.serve import Server
 from nomospace.terms import t
+from nomospace_lab.pages import pages
+from nomospace_lab.pages.stage import Deed, Followed, Sample
 
 LAW = load(
     """
@@ -141,7 +143,7 @@ async def begin(servers: dict[str, Server]) -> Stages:
     """Three hosts with the hospital in them."""
     hospital = _hospitals["here"] = FakeHospital(servers)
     await hospital.start()
-    return Stages(hospital=hospital)
+    return Stages(plugin=pages(hospital=hospital))
 
 
 _hospitals: dict[str, FakeHospital] = {}

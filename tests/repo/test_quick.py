@@ -6,10 +6,9 @@ import ast
 from functools import cache
 from pathlib import Path
 
-from nomospace.cli import repo
-from tests.repo.rooms import PURE_ROOMS
+from nomospace_lab.cli import repo
+from tests.repo.rooms import PURE_ROOMS, ROOT
 
-ROOT = repo.checkout()
 SERVERS = frozenset(
     {"playwright", "psycopg", "pyspark", "tests.nursery", "tests.parity.processes", "tests.servers"}
 )

@@ -42,10 +42,6 @@ COMMANDS = {
     "trust": Command("nomospace.cli.trust", "app", "Make keys and certificates; take them back."),
     "pipeline": Command("nomospace.cli.pipeline", "app", "Replay whole journals, on Spark or not."),
     "doctor": Command("nomospace.cli.doctor", "app", "Say what is missing here and what mends it."),
-    "test": Command(
-        "nomospace.cli.repo", "pytest_app", "Run the tests of a clone; --quick for some."
-    ),
-    "check": Command("nomospace.cli.repo", "check_app", "Check format, lint, types and layers."),
 }
 
 
@@ -189,6 +185,10 @@ def _unknown(name: str) -> str:
 
     from nomospace.cli import laboratory
 
+    if name in laboratory.FOR_CLONES:
+        from nomospace.cli.checkout import no_checkout
+
+        return str(no_checkout())
     if name in laboratory.COMMANDS:
         return str(laboratory.missing(f"nomospace {name}"))
     near = get_close_matches(name, [n for n, c in commands().items() if _exists(c)], n=1)

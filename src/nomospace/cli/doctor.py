@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from nomospace.cli.checkout import NoCheckout, checkout
 from nomospace.cli.remote_options import (
     TIMEOUT_S,
     IdentityOption,
@@ -22,7 +23,6 @@ from nomospace.cli.remote_options import (
     TrustOption,
     Unusable,
 )
-from nomospace.cli.repo import NoCheckout, checkout
 from nomospace.extras import EXTRAS, is_here
 
 app = typer.Typer(add_completion=False)

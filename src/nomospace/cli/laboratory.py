@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 PACKAGE: Final = "nomospace_lab"
 COMMANDS: Final = ("up", "sim", "bench")
 """What it has of its own."""
+FOR_CLONES: Final = ("test", "check")
+"""What it has for clones, where it is always there."""
 PARTS: Final = {"journal": ("make",), "pipeline": ("sweep",)}
 """What it adds to commands of the runtime."""
 
@@ -26,7 +28,7 @@ PARTS: Final = {"journal": ("make",), "pipeline": ("sweep",)}
 def commands() -> dict[str, Command]:
     """Its commands; none where it is missing.
 
-    >>> sorted(commands()) == sorted(COMMANDS)
+    >>> sorted(commands()) == sorted(COMMANDS + FOR_CLONES)
     True
     """
     found: dict[str, Command] = _tables().COMMANDS if is_here("lab") else {}

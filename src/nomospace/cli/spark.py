@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from nomospace.cli.repo import NoCheckout, checkout
+from nomospace.cli.checkout import NoCheckout, checkout
 from nomospace.errors import Unavailable
 
 LOCK: Final = "requirements-spark.lock"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import nicegui
 from nicegui import Client, ui
@@ -22,38 +22,20 @@ from nomospace.console.frame import Frame, RailEntry
 from nomospace.console.gate import PageHeaders
 from nomospace.console.look import attributes
 from nomospace.console.places import (
-    assistants,
     communities,
-    jigsaw,
     law_bench,
     meaning,
     member,
     now,
     pipeline,
-    redrover,
     spaces,
 )
+from nomospace.console.stage import ConsolePlace
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from nomospace.console.console import Console
-
-Show = Callable[[Frame], None]
-
-
-class ConsolePlace(NamedTuple):
-    """A place: its title, its sign on the rail, what shows it, and whether it is for operators.
-
-    Places of one `group` stand together on the rail.
-    """
-
-    title: str
-    icon: str
-    show: Show
-    operator: bool = True
-    group: str = ""
-
 
 PLACES: Final[dict[str, ConsolePlace]] = {
     "/now": ConsolePlace("Now", "map", now.show),
@@ -64,12 +46,6 @@ PLACES: Final[dict[str, ConsolePlace]] = {
     "/pipeline": ConsolePlace("Pipeline", "insights", pipeline.show),
     "/member": ConsolePlace("As a member", "person", member.show, operator=False, group="member"),
 }
-GAMES: Final[dict[str, ConsolePlace]] = {
-    "jigsaw": ConsolePlace("RoamingJigsaw", "extension", jigsaw.show, group="games"),
-    "redrover": ConsolePlace("RedRover", "flag", redrover.show, group="games"),
-    "assistants": ConsolePlace("Assistants", "directions_walk", assistants.show, group="games"),
-}
-"""Places of the games, for consoles that were handed them; their paths are their names."""
 LOOKS: Final = {"light": False, "dark": True}
 """What the browser remembers of the look; else it is that of the system."""
 RECONNECT_S: Final = 30.0
@@ -82,7 +58,7 @@ def mount(app: FastAPI, console: Console) -> None:
     """Put the pages of a console into an application."""
     from nomospace.console.console import STATIC
 
-    head = "".join(_head(STATIC))
+    head = "".join(_head(STATIC, console.stages.plugin.static))
 
     def root(token: str = "", story: str = "") -> None:
         """The one page: who looks comes from the guard, which has let them in."""
@@ -143,9 +119,9 @@ def _end(frame: Frame, client: Client) -> None:
 
 def places(console: Console) -> dict[str, ConsolePlace]:
     """The places of a console: those of every host, and of what it was handed."""
-    games = {f"/{name}": GAMES[name] for name in GAMES if name in console.stages.games}
-    last = {"/member": PLACES["/member"]}
-    return {path: place for path, place in PLACES.items() if path not in last} | games | last
+    first = dict(PLACES)
+    last = {"/member": first.pop("/member")}
+    return first | dict(console.stages.plugin.places) | last
 
 
 def _showing(frame: Frame, place: ConsolePlace) -> Callable[..., None]:
@@ -170,13 +146,15 @@ def _folders(static: Path) -> dict[str, SiteFolder]:
     }
 
 
-def _head(static: Path) -> Iterator[str]:
+def _head(static: Path, added: Path | None) -> Iterator[str]:
     """What every page begins with: all style sheets, the console's own first, and its script.
 
     The sheets are put into the page, and what Now imports, and the signs on the rail, are asked for
     at once: a page that asks for few things one after the other is there soon.
     """
     sheets = sorted(static.glob("*.css"), key=lambda sheet: (sheet.stem != "console", sheet.stem))
+    if added is not None:
+        sheets += sorted(added.glob("*.css"))
     rules = "\n".join(sheet.read_text("utf-8") for sheet in sheets)
     yield f"<style>{rules}</style>"
     yield '<script src="/console-static/console.js"></script>'

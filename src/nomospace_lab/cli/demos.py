@@ -1,7 +1,7 @@
 """What `nomospace up` can show: each demonstration with its hosts and what it is on them.
 
-A demonstration is a line in `DEMOS`; its room is imported only when it is chosen. Those of the
-console's stages (`console.stage`) are handed to it under their names.
+A demonstration is a line in `DEMOS`; its room is imported only when it is chosen. What is a
+stage of the pages (`nomospace_lab.pages.stage`) is handed to them under its name.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from nomospace.node.together import Together
+    from nomospace_lab.testing.together import Together
 
 
 class DemoAct(Protocol):
@@ -28,7 +28,7 @@ class DemoAct(Protocol):
 class ChosenDemo:
     """A demonstration, chosen: the hosts that it wants, and what it is once they run.
 
-    `stages` are the arguments of the console's stages that the act is. Those that have no hosts
+    `stages` are the arguments of `pages` that the act is. Those that have no hosts
     here bring their own along (`apps.venue`).
     """
 

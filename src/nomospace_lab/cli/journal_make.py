@@ -223,9 +223,9 @@ def _write_site(site: _Site) -> tuple[int, int]:
     """Write the journals of one site; gives the number of rulings and of bytes."""
     from nomospace.control import Ruling
     from nomospace.store.segments import SegmentLimits
-    from nomospace.store.writing import JournalWriter
     from nomospace_lab.apps.traffic import JournalWord, make_traffic
     from nomospace_lab.apps.traffic.market import SPACE, Traded, make_market
+    from nomospace_lab.cli.journal_writing import JournalWriter
 
     law = compiled(site.law)
     writers: dict[str, JournalWriter] = {}

@@ -31,8 +31,9 @@ from nomospace_lab.cli.demos import DEMOS
 if TYPE_CHECKING:
     from nomospace.api.http import ServedApi
     from nomospace.api.service import Service
-    from nomospace.node.together import Together
     from nomospace_lab.cli.demos import ChosenDemo, DemoAct
+    from nomospace_lab.pages.stage import HospitalStage
+    from nomospace_lab.testing.together import Together
 
 app = typer.Typer(add_completion=False)
 
@@ -204,7 +205,7 @@ Running = tuple["ChosenDemo", "Together", "DemoAct"]
 
 async def _open(stack: AsyncExitStack, name: str, seed: int, place: Path, api: str) -> Running:
     """Start the hosts of a demonstration; the first of all has the `api`."""
-    from nomospace.node.together import Together
+    from nomospace_lab.testing.together import Together
 
     show = DEMOS[name].show(seed)
     names = show.hosts or ((HOME,) if api else ())
@@ -220,23 +221,26 @@ async def _serve(stack: AsyncExitStack, running: list[Running]) -> ServedApi:
     from nomospace.console import Console
     from nomospace.console.stage import Stages
     from nomospace.laws import path
+    from nomospace_lab.pages import pages
 
     first = next(iter(running[0][1].servers.values()))
     workshop = Workshop()
     stack.callback(workshop.close)
     beside: dict[str, Service] = {}
-    stages: dict[str, Any] = {"bench": workshop.bench, "pipeline": workshop.pipeline}
+    hospital: HospitalStage | None = None
     games: dict[str, Any] = {}
     for show, hosts, act in running:
         own = show.stages(act)
-        games |= own.pop("games", {})
-        stages |= own
+        games |= own.get("games", {})
+        hospital = own.get("hospital", hospital)
         for name, server in hosts.servers.items():
             workshop.add(server)
             if server is not first:
                 service = beside[name] = Service(server, server.door())
                 stack.callback(service.close)
-    console = Console(stages=Stages(**stages, games=games), beside=beside, laws=path("ap").parent)
+    plugin = pages(hospital=hospital, games=games)
+    stages = Stages(bench=workshop.bench, pipeline=workshop.pipeline, plugin=plugin)
+    console = Console(stages=stages, beside=beside, laws=path("ap").parent)
     stack.callback(Console.detach)
     return await stack.enter_async_context(serving(first, pages=console.attach))
 

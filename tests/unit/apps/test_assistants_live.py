@@ -8,13 +8,13 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from nomospace.node.loops import run_loop
-from nomospace.node.together import Together
 from nomospace_lab.apps.assistants.live import (
     SITES,
     Assistants,
     NoSuchPerson,
     NoSuchSite,
 )
+from nomospace_lab.testing.together import Together
 
 WAIT_S = 20
 

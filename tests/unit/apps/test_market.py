@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from nomospace.node.together import Together
 from nomospace_lab.apps.bidding import market
 from nomospace_lab.apps.bidding.market import HOSTS, SNOOP, Market
+from nomospace_lab.testing.together import Together
 
 PLAY_S = 30.0
 

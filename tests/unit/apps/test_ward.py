@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from nomospace.control import Ruling
-from nomospace.node.together import Together
 from nomospace.node.views import Views
 from nomospace_lab.apps.hospital import gauge, ward
 from nomospace_lab.apps.hospital.alarms import META, carried
@@ -28,6 +27,7 @@ from nomospace_lab.apps.hospital.cast import (
     Duty,
 )
 from nomospace_lab.apps.hospital.ward import HospitalWards, NoSuchWard, StillComing
+from nomospace_lab.testing.together import Together
 
 HOME, OTHER, THIRD = WARDS
 PLAY_S = 30.0

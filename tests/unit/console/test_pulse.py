@@ -2,7 +2,7 @@
 
 import asyncio
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
@@ -10,7 +10,7 @@ from nomospace.api.published import HostView, RulingsView, RulingView, TallyView
 from nomospace.console.console import Console
 from nomospace.console.places.now import floor_of
 from nomospace.console.pulse import RULINGS_MAX, Beat, Pulse, Rates, rates_between
-from nomospace.console.stage import FloorPerson, Stages, Ward
+from nomospace.console.stage import ConsolePlugin, FloorPerson, Stages, Ward
 
 
 def ruling(record: int) -> RulingView:
@@ -114,12 +114,11 @@ class FakeHospital:
 
 
 def test_the_floor_has_titles_roles_links_and_hosts_that_stand_apart() -> None:
-    hospital: Any = FakeHospital()
     shown = console(
         FakeViews("ward", "icu"),
         FakeViews("icu", "ward"),
         FakeViews("far"),
-        stages=Stages(hospital=hospital),
+        stages=Stages(plugin=ConsolePlugin(floor=FakeHospital().floor)),
     )
     floor = floor_of(shown, Pulse(shown)._look())
     assert [(room["title"], room["engaged"]) for room in floor["rooms"]] == [

@@ -24,9 +24,9 @@ from nomospace.pipeline.jobs.audit import AuditEngine, EventFilter, run_audit, w
 from nomospace.pipeline.laws import OtherCommunity
 from nomospace.pipeline.segments import BadSegments
 from nomospace.store.segments import SegmentLimits
-from nomospace.store.writing import JournalWriter
 from nomospace.terms import Compound
 from nomospace.wire.changes import decode_ruling
+from nomospace_lab.cli.journal_writing import JournalWriter
 from tests.unit.pipeline.made import Journals, damage
 
 DUCK = AuditEngine.DUCKDB

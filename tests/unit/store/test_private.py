@@ -13,7 +13,7 @@ from nomospace.law import load
 from nomospace.store import open_store
 from nomospace.store.backup import write_backup
 from nomospace.store.private import make_file, make_folder, narrow, open_file
-from nomospace.store.writing import JournalWriter
+from nomospace_lab.cli.journal_writing import JournalWriter
 
 
 @pytest.fixture(params=[0o000, 0o022])

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 from nicegui import ui
 
 from nomospace.console.look import gist, verdict_of
-from nomospace.console.places.first_minute import FirstMinute
 from nomospace.console.pulse import KEPT_MAX, Beat, Moment, SeenRuling
 
 if TYPE_CHECKING:
@@ -34,9 +33,10 @@ def show(frame: Frame) -> None:
     """Show the place in a window."""
     console = frame.console
     board = Board().classes("now-host")
-    if console.stages.hospital is not None:
+    over_map = console.stages.plugin.over_map
+    if over_map is not None:
         with board:
-            FirstMinute(frame, console.stages.hospital)
+            over_map(frame)
     told: dict[str, Any] = {}
 
     def pick(event: Any) -> None:
@@ -73,8 +73,7 @@ def floor_of(console: Console, beat: Beat) -> dict[str, Any]:
 
     Hosts of this process that are not in the group stand apart from it.
     """
-    hospital = console.stages.hospital
-    wards = {} if hospital is None else {ward.host: ward for ward in hospital.floor()}
+    wards = {ward.host: ward for ward in console.stages.plugin.floor()}
     people = {one.agent: one for ward in wards.values() for one in ward.people}
     hosts = {host.name: host for host in beat.topology.hosts}
     apart = {

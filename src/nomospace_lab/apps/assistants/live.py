@@ -22,15 +22,15 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from nomospace.client import Membership, Program, program
-from nomospace.console.stage import Deed, Followed
 from nomospace.errors import CallerError, Unavailable
 from nomospace.law import CompiledLaw, load
 from nomospace.terms import Compound, Term, t
 from nomospace_lab.apps.working import Tasks
+from nomospace_lab.pages.stage import Deed, Followed
 
 if TYPE_CHECKING:
     from nomospace.control import Ruling
-    from nomospace.node.together import Together
+    from nomospace_lab.testing.together import Together
 
 SITES: Final = {
     "office": "Office",

@@ -22,9 +22,9 @@ from nomospace import laws
 from nomospace.client import Closed, Membership, Space, TimedOut, Tuple
 from nomospace.errors import NomospaceError
 from nomospace.law import CompiledLaw
-from nomospace.node.together import Together
 from nomospace.terms import ANY, Compound, Term, t
 from nomospace_lab.apps.working import Tasks
+from nomospace_lab.testing.together import Together
 
 HOSTS: Final = {"exchange": "Exchange", "east": "East side", "west": "West side"}
 """The hosts, and what people call them. The first has the console."""

@@ -17,10 +17,10 @@ from contextlib import suppress
 from typing import Final
 
 from nomospace.client import Closed, Membership
-from nomospace.console.stage import Sample
 from nomospace.errors import NomospaceError
 from nomospace_lab.apps.hospital.alarms import Alarm, publish
 from nomospace_lab.apps.hospital.cast import MEDIATOR, PULSE
+from nomospace_lab.pages.stage import Sample
 
 EVERY_S: Final = 1.0
 WATCHFUL_S: Final = 0.25

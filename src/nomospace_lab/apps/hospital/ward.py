@@ -2,7 +2,7 @@
 
 `world` and `live` simulate a hospital; here every ward is a host (`node.together`), everybody a
 member by way of the public API, and time is that of the clock on the wall: the law's ten minutes
-are ten minutes. `HospitalWards` is what the console is handed (`console.stage`): who is where,
+are ten minutes. `HospitalWards` is what the console is handed (`pages.stage`): who is where,
 three things to do, and the chart. Each deed is returned with its record in a journal, where its
 reasons are.
 
@@ -27,12 +27,11 @@ from typing import Final
 
 from nomospace import laws
 from nomospace.client import Closed, Membership
-from nomospace.console.stage import Deed, FloorPerson, Followed, Sample, Ward
+from nomospace.console.stage import FloorPerson, Ward
 from nomospace.control import Ruling
 from nomospace.errors import CallerError, NomospaceError, Unavailable
 from nomospace.law import CompiledLaw
 from nomospace.node.services.mediators import SpaceMediator
-from nomospace.node.together import FoundRuling, Together
 from nomospace.terms import Compound, Term, t
 from nomospace_lab.apps.hospital.alarms import carried, publish, subscribe
 from nomospace_lab.apps.hospital.assistant import (
@@ -61,6 +60,8 @@ from nomospace_lab.apps.hospital.cast import (
 )
 from nomospace_lab.apps.hospital.gauge import Gauge, Monitor, RogueGauge
 from nomospace_lab.apps.working import Tasks
+from nomospace_lab.pages.stage import Deed, Followed, Sample
+from nomospace_lab.testing.together import FoundRuling, Together
 
 ALARM_S: Final = (2.0, 4.0)
 """So long it is quiet between two alarms."""

@@ -161,7 +161,7 @@ class Site:
 
     def __init__(self, folder: Path, where: str, *names: str) -> None:
         import nomospace
-        from nomospace.node.together import Together
+        from nomospace_lab.testing.together import Together
 
         self._remote = where == REMOTE
         self._hosts = Together(names, folder if self._remote else None)

@@ -17,7 +17,7 @@ from nomospace.errors import NomospaceError
 
 if TYPE_CHECKING:
     from nomospace.console.frame import Frame
-    from nomospace.console.stage import Deed, HospitalStage, Sample
+    from nomospace_lab.pages.stage import Deed, HospitalStage, Sample
 
 CHART_S: Final = 1.0
 """How often the chart of the rogue is drawn anew."""
@@ -33,7 +33,7 @@ SEEN: Final = (
 )
 
 
-class Duel(ui.element, component="../static/duel.js"):
+class Duel(ui.element, component="static/duel.js"):
     """The two lines: what the rogue is refused in a second, and the quiet informer's round trip."""
 
 

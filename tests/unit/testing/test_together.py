@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from nomospace import laws
-from nomospace.node.together import NoFolder, NotRecorded, Together
 from nomospace.trust.certificates import BadCertificate
+from nomospace_lab.testing.together import NoFolder, NotRecorded, Together
 
 HOSTS = ("ward", "icu")
 

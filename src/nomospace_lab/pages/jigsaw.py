@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from nicegui import Client
 
     from nomospace.console.frame import Frame
-    from nomospace.console.stage import Jigsaw, JigsawSeat
+    from nomospace_lab.pages.stage import Jigsaw, JigsawSeat
 
 LOOKS_S: Final = 0.25
 NAME_MAX: Final = 20
 _seats: WeakKeyDictionary[Client, JigsawSeat] = WeakKeyDictionary()
 
 
-class PuzzleBoard(ui.element, component="../static/jigsaw.js"):
+class PuzzleBoard(ui.element, component="static/jigsaw.js"):
     """Tray and board of one player."""
 
     def __init__(self, board: dict[str, Any]) -> None:
@@ -41,9 +41,8 @@ class PuzzleBoard(ui.element, component="../static/jigsaw.js"):
             self.update()
 
 
-def show(frame: Frame) -> None:
+def show(game: Jigsaw, frame: Frame) -> None:
     """The way to the table, or the game."""
-    game: Jigsaw = frame.console.stages.games["jigsaw"]
     ui.label("RoamingJigsaw").classes("place-title")
     middle = ui.column().classes("full")
     client = ui.context.client

@@ -13,7 +13,7 @@ from typing import Annotated, Final
 
 import typer
 
-from nomospace.errors import CallerError
+from nomospace.cli.checkout import checkout
 
 check_app = typer.Typer(add_completion=False)
 pytest_app = typer.Typer(add_completion=False)
@@ -43,31 +43,8 @@ _PLACES: Final = ("tests/unit", "src/nomospace")
 _LINT_IMPORTS = "from importlinter.cli import lint_imports_command as c; c(['--no-logo'])"
 
 
-class NoCheckout(CallerError):
-    """The command needs the source tree, and this is an installed package."""
-
-    code = "cli.no-checkout"
-    words = (
-        "this works in a source checkout only, and nomospace is installed at {package};"
-        " clone the repository and run ./nomospace there"
-    )
-    package: str
-
-
 MEMORY_OF_TESTS: Final = 3 * 1024**3
 """What a process of the tests and the servers that it starts may take, in bytes."""
-
-
-def checkout() -> Path:
-    """The root of the source tree this runs from.
-
-    >>> (checkout() / "requirements.lock").is_file()
-    True
-    """
-    root = Path(__file__).resolve().parents[3]
-    if not ((root / "requirements.lock").is_file() and (root / "nomospace").is_file()):
-        raise NoCheckout(package=str(Path(__file__).resolve().parents[1]))
-    return root
 
 
 @check_app.command()

@@ -11,12 +11,12 @@ from nomospace.errors import NomospaceError
 
 if TYPE_CHECKING:
     from nomospace.console.frame import Frame
-    from nomospace.console.stage import RedRover
+    from nomospace_lab.pages.stage import RedRover
 
 LOOKS_S: Final = 0.25
 
 
-class FieldBoard(ui.element, component="../static/redrover.js"):
+class FieldBoard(ui.element, component="static/redrover.js"):
     """The field."""
 
     def __init__(self, field: dict[str, Any]) -> None:
@@ -30,9 +30,8 @@ class FieldBoard(ui.element, component="../static/redrover.js"):
             self.update()
 
 
-def show(frame: Frame) -> None:
+def show(game: RedRover, frame: Frame) -> None:
     """The field; whoever comes first begins the game."""
-    game: RedRover = frame.console.stages.games["redrover"]
     ui.label("RedRover").classes("place-title")
     ui.label(
         "Two teams seek each other's flag. A device hears others in range and shares with those "

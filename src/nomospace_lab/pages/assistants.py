@@ -13,14 +13,14 @@ from nomospace.errors import NomospaceError
 
 if TYPE_CHECKING:
     from nomospace.console.frame import Frame
-    from nomospace.console.stage import AssistantsStage
+    from nomospace_lab.pages.stage import AssistantsStage
 
 LOOKS_S: Final = 0.25
 TASK: Final = "a proof that does not end"
 TASK_MAX: Final = 200
 
 
-class SitesBoard(ui.element, component="../static/assistants.js"):
+class SitesBoard(ui.element, component="static/assistants.js"):
     """The sites, and who is where."""
 
     def __init__(self, facts: dict[str, Any]) -> None:
@@ -38,9 +38,8 @@ class SitesBoard(ui.element, component="../static/assistants.js"):
         self.update()
 
 
-def show(frame: Frame) -> None:
+def show(game: AssistantsStage, frame: Frame) -> None:
     """The sites, what a person can do, and what has happened."""
-    game: AssistantsStage = frame.console.stages.games["assistants"]
     facts = game.facts()
     people = [one["person"] for one in facts["assistants"]]
     ui.label("Personal assistants").classes("place-title")
