@@ -107,7 +107,7 @@ async def _plain_take(folder: Path, where: str, run: BenchRun) -> float:
     """An agent takes by content from a shared space without a law."""
     from nomospace import ANY
 
-    async with Site(folder, where, "ward") as site:
+    async with CountedHosts(folder, where, "ward") as site:
         jobs = await (await site.agent("worker", "ward")).space("jobs", shared=True)
         await jobs.out_many([("job", number, "ward-3") for number in range(WARM + _times(run))])
         return await _counted(site.count, run, lambda number: jobs.take("job", number, ANY))
@@ -120,7 +120,7 @@ async def _governed_take(folder: Path, where: str, run: BenchRun) -> float:
     from nomospace.laws import text
 
     law = load(text("mp"))
-    async with Site(folder, where, "ward") as site:
+    async with CountedHosts(folder, where, "ward") as site:
         spaces = []
         for name in ("ann", "bob"):
             agent = await site.agent(name, "ward")
@@ -140,7 +140,7 @@ async def _governed_message(folder: Path, where: str, run: BenchRun) -> float:
     from nomospace_lab.bench.suites.host_messages import LAW
 
     law = load(LAW)
-    async with Site(folder, where, "a", "b") as site:
+    async with CountedHosts(folder, where, "a", "b") as site:
         sender = await (await site.agent("ann", "a")).adopt(law)
         receiver = await (await site.agent("bob", "b")).adopt(law)
         inbox = receiver.inbox()
@@ -152,7 +152,7 @@ async def _governed_message(folder: Path, where: str, run: BenchRun) -> float:
         return await _counted(site.count, run, message)
 
 
-class Site:
+class CountedHosts:
     """Hosts of this process, agents of them, and what counts calls.
 
     Agents that are remote speak to their hosts over TCP, and the hosts have their stores in a
