@@ -85,18 +85,26 @@ async def out_many(seat: TheSeat, space: SpacePath, asked: m.OutManyAsked) -> m.
     return m.Written(written=len(rows))
 
 
-@router.post(f"{SPACE}/read", tags=["spaces"])
+@router.post(f"{SPACE}/read", tags=["spaces"], response_model_exclude_unset=True)
 async def read(
     request: Request, seat: TheSeat, space: SpacePath, asked: m.FindAsked
 ) -> m.MaybeFound:
     """A tuple that matches, left where it is."""
     template = template_of(asked.template)
-    work = seat.find(space, template, take=False, wait_s=asked.wait, at=asked.at, dest=asked.dest)
+    work = seat.find(
+        space,
+        template,
+        take=False,
+        wait_s=asked.wait,
+        at=asked.at,
+        dest=asked.dest,
+        **asked.correlation(),
+    )
     found = await while_wanted(request, work, seat)
     return m.MaybeFound(tuple=None if found is None else m.TupleFound.of(found))
 
 
-@router.post(f"{SPACE}/take", tags=["spaces"])
+@router.post(f"{SPACE}/take", tags=["spaces"], response_model_exclude_unset=True)
 async def take(
     request: Request, seat: TheSeat, space: SpacePath, asked: m.TakeAsked
 ) -> m.MaybeFound:
@@ -110,25 +118,36 @@ async def take(
         lease_s=asked.lease,
         at=asked.at,
         dest=asked.dest,
+        **asked.correlation(),
     )
     found = await while_wanted(request, work, seat)
     return m.MaybeFound(tuple=None if found is None else m.TupleFound.of(found))
 
 
-@router.post(f"{SPACE}/read-all", tags=["spaces"])
+@router.post(f"{SPACE}/read-all", tags=["spaces"], response_model_exclude_unset=True)
 async def read_all(seat: TheSeat, space: SpacePath, asked: m.FindAllAsked) -> m.AllFound:
     """All tuples that match at one host or agent."""
     found = await seat.find_all(
-        space, template_of(asked.template), take=False, at=asked.at, dest=asked.dest
+        space,
+        template_of(asked.template),
+        take=False,
+        at=asked.at,
+        dest=asked.dest,
+        **asked.correlation(),
     )
     return m.AllFound(tuples=[m.TupleFound.of(one) for one in found])
 
 
-@router.post(f"{SPACE}/take-all", tags=["spaces"])
+@router.post(f"{SPACE}/take-all", tags=["spaces"], response_model_exclude_unset=True)
 async def take_all(seat: TheSeat, space: SpacePath, asked: m.FindAllAsked) -> m.AllFound:
     """Take all tuples that match at one host or agent, in one step."""
     found = await seat.find_all(
-        space, template_of(asked.template), take=True, at=asked.at, dest=asked.dest
+        space,
+        template_of(asked.template),
+        take=True,
+        at=asked.at,
+        dest=asked.dest,
+        **asked.correlation(),
     )
     return m.AllFound(tuples=[m.TupleFound.of(one) for one in found])
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from nomospace.api.forms import json_of
 from nomospace.api.service import LAW_CHARS_MAX, WAIT_S_MAX
 from nomospace.client import Tuple
+from nomospace.client.correlation import Correlation
 
 ROWS_MAX: Final = 10_000
 """The most tuples that one request writes, or one answer has."""
@@ -114,10 +115,29 @@ class OutManyAsked(Asked):
     ttl: Seconds | None = None
 
 
-class FindAsked(Asked):
-    """A template. With `wait` seconds the whole group is looked at, else one host."""
+class LookAsked(Asked):
+    """A template, and whether several tuples may answer it together."""
 
     template: Fields
+    correlate: Literal["never", "auto", "always"] | None = None
+    key: Annotated[str, Field(min_length=1, max_length=401)] | None = None
+    max_set: int | None = None
+
+    def correlation(self) -> Correlation:
+        """What it says of sets, as the client has it; empty where it says nothing."""
+        said: Correlation = {}
+        if self.correlate is not None:
+            said["correlate"] = self.correlate
+        if self.key is not None:
+            said["key"] = self.key
+        if self.max_set is not None:
+            said["max_set"] = self.max_set
+        return said
+
+
+class FindAsked(LookAsked):
+    """With `wait` seconds the whole group is looked at, else one host."""
+
     wait: WaitSeconds = 0
     at: Annotated[str, Field(min_length=1, max_length=401)] | None = None
     dest: AgentId | None = None
@@ -129,10 +149,9 @@ class TakeAsked(FindAsked):
     lease: Seconds | None = None
 
 
-class FindAllAsked(Asked):
-    """A template, for all tuples of one host or agent."""
+class FindAllAsked(LookAsked):
+    """All tuples of one host or agent, or all sets of them."""
 
-    template: Fields
     at: Annotated[str, Field(min_length=1, max_length=401)] | None = None
     dest: AgentId | None = None
 
@@ -146,11 +165,15 @@ class TupleFound(BaseModel):
     deliveries: int
     lease: str
     why: str
+    tuples: list[TupleFound] = []
+    """Where several tuples answer together: which they are. Else it is left out."""
 
     @classmethod
     def of(cls, found: Tuple) -> TupleFound:
         """A tuple as JSON has it."""
         writer, count = found.id
+        parts = found.tuples
+        several = {"tuples": [cls.of(one) for one in parts]} if len(parts) > 1 else {}
         return cls(
             fields=[json_of(field) for field in found],
             id=f"{writer}#{count}",
@@ -158,6 +181,7 @@ class TupleFound(BaseModel):
             deliveries=found.deliveries,
             lease=found.lease,
             why=found.why,
+            **several,
         )
 
 

@@ -19,10 +19,11 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, Unpack
 
 from nomospace.api.logins import End, Logins, Told
 from nomospace.client import Agent, Departed, TimedOut, Tuple
+from nomospace.client.correlation import Correlation
 from nomospace.client.tuples import agent_id
 from nomospace.errors import CallerError, NomospaceError, Unavailable
 from nomospace.law import CompiledLaw
@@ -199,13 +200,14 @@ class AgentSeat:
         lease_s: float | None = None,
         at: str | None = None,
         dest: str | None = None,
+        **sets: Unpack[Correlation],
     ) -> Tuple | None:
         """A tuple that matches, read or taken; `None` when there is none in time.
 
         Without a wait or a lease it looks at this host alone, as `take_nowait` does.
         """
         opened = await self.space(space)
-        where: dict[str, Any] = {"at": at, "dest": dest}
+        where: dict[str, Any] = {"at": at, "dest": dest, **sets}
         if wait_s <= 0 and lease_s is None:
             look = opened.take_nowait if take else opened.read_nowait
             return await look(*template, **where)
@@ -225,11 +227,12 @@ class AgentSeat:
         take: bool,
         at: str | None = None,
         dest: str | None = None,
+        **sets: Unpack[Correlation],
     ) -> list[Tuple]:
         """All tuples of a host or agent that match, read or taken in one step."""
         opened = await self.space(space)
         look = opened.take_all if take else opened.read_all
-        return await look(*template, at=at, dest=dest)
+        return await look(*template, at=at, dest=dest, **sets)
 
     async def settle(self, space: str, lease: str, *, done: bool) -> None:
         """End a lease: the tuple is done with, or goes back."""

@@ -226,7 +226,7 @@ class AgentSocket:
 
     async def _answer(self, key: int | str, work: Coroutine[object, None, Any]) -> None:
         found = await work
-        told = found.model_dump() if isinstance(found, BaseModel) else found
+        told = found.model_dump(exclude_unset=True) if isinstance(found, BaseModel) else found
         self._tell({"id": key, "answer": told})
 
     # -- what can be done ------------------------------------------------------------------------
@@ -254,6 +254,7 @@ class AgentSocket:
             lease_s=lease_s,
             at=asked.at,
             dest=asked.dest,
+            **asked.correlation(),
         )
         return m.MaybeFound(tuple=None if found is None else m.TupleFound.of(found))
 
@@ -276,7 +277,7 @@ class AgentSocket:
 
     async def _react(self, key: int | str, asked: _React) -> None:
         async def fired(found: Tuple, source: str, handle: ReactionHandle[Any]) -> None:
-            self._tell({"of": key, "fired": m.TupleFound.of(found).model_dump()})
+            self._tell({"of": key, "fired": m.TupleFound.of(found).model_dump(exclude_unset=True)})
 
         space = await self._seat.space(asked.space)
         handle = space.react(template_of(asked.template), fired, mode=asked.mode)

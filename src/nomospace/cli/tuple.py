@@ -22,6 +22,7 @@ from nomospace.terms.written import read_fields, read_patterns
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from nomospace.client.correlation import Correlation
     from nomospace.client.remote import RemoteHost
     from nomospace.client.space import Space
 
@@ -81,6 +82,14 @@ WaitOption = Annotated[
     float | None,
     typer.Option(min=0, metavar="SECONDS", help="Wait so long, for a tuple of any host in touch."),
 ]
+TogetherOption = Annotated[
+    bool,
+    typer.Option("--together", help="Several tuples that hang together may answer as one."),
+]
+KeyOption = Annotated[
+    str,
+    typer.Option(metavar="CLASS", help="With --together: all of them hold one object of it."),
+]
 AllOption = Annotated[bool, typer.Option("--all", help="All that match, and not just the oldest.")]
 
 
@@ -139,6 +148,8 @@ def read(
     dest: DestOption = "",
     wait: WaitOption = None,
     all_: AllOption = False,
+    together: TogetherOption = False,
+    key: KeyOption = "",
     private: PrivateOption = False,
 ) -> None:
     """Print a tuple that matches, and leave it there.
@@ -148,8 +159,8 @@ def read(
     Without --wait, what lies on this host counts, or at the place of --at. Exit code 1 when nothing
     matches.
     """
-    seeking = _Seeking(remote, space, patterns, as_, at, dest, wait, all_, private)
-    seeking.run("read")
+    sets = _sets(together, key)
+    _Seeking(remote, space, patterns, as_, at, dest, wait, all_, private, sets).run("read")
 
 
 @app.command(cls=_Command)
@@ -164,6 +175,8 @@ def take(
     dest: DestOption = "",
     wait: WaitOption = None,
     all_: AllOption = False,
+    together: TogetherOption = False,
+    key: KeyOption = "",
     private: PrivateOption = False,
 ) -> None:
     """Take a tuple that matches, and print it.
@@ -171,11 +184,19 @@ def take(
     For example: nomospace tuple take jobs job _:1..20 _
 
     Without --wait, what lies on this host counts, or at the place of --at. With it, a tuple is gone
-    once it is printed; if the command is killed before, it comes back. Exit code 1 when nothing
-    matches.
+    once it is printed; if the command is killed before, it comes back (a set that was taken
+    --together does not). Exit code 1 when nothing matches.
     """
-    seeking = _Seeking(remote, space, patterns, as_, at, dest, wait, all_, private)
-    seeking.run("take")
+    sets = _sets(together, key)
+    _Seeking(remote, space, patterns, as_, at, dest, wait, all_, private, sets).run("take")
+
+
+def _sets(together: bool, key: str) -> Correlation:
+    if key and not together:
+        raise Unusable(what="--key", why="it is for sets of tuples; say --together too")
+    if not together:
+        return {}
+    return {"correlate": "auto", "key": key} if key else {"correlate": "auto"}
 
 
 class _Seeking:
@@ -192,6 +213,7 @@ class _Seeking:
         wait: float | None,
         all_: bool,
         private: bool,
+        sets: Correlation,
     ) -> None:
         if all_ and wait is not None:
             raise Unusable(what="--all", why="it does not wait; leave --wait away")
@@ -199,7 +221,8 @@ class _Seeking:
         self._remote = remote
         self._space = space
         self._as = as_
-        self._place: dict[str, Any] = {"at": at or None, "dest": dest or None}
+        self._sets = sets
+        self._place: dict[str, Any] = {"at": at or None, "dest": dest or None, **sets}
         self._wait = wait
         self._all = all_
         self._private = private
@@ -234,6 +257,10 @@ class _Seeking:
         try:
             if how == "read":
                 found = await space.read(*self.template, timeout=self._wait, **place)
+                _print_tuple(found, as_json=as_json)
+                return True
+            if self._sets:  # which are taken for good
+                found = await space.take(*self.template, timeout=self._wait, **place)
                 _print_tuple(found, as_json=as_json)
                 return True
             taking = space.take(*self.template, timeout=self._wait, lease=LEASE_S, **place)

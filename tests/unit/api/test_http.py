@@ -552,3 +552,28 @@ def test_who_shows_no_token_sends_little() -> None:
         assert (told.status_code, told.json()["code"]) == (413, "services.body-too-large")
 
     on_the_web(work)
+
+
+def test_several_tuples_may_answer_together() -> None:
+    async def work(web: Web) -> None:
+        space = f"{AGENT}/spaces/sales"
+        car, policy = {"class": "Car", "id": "c1"}, {"class": "Insurance", "id": "i1"}
+        for fields in ([car, policy], ["loan", car, {"class": "Finance", "id": "f1"}]):
+            await web("POST", f"{space}/out", {"fields": fields})
+        template = [{"pattern": "_:Insurance"}, {"pattern": "_:Finance"}]
+        asked = {"template": template, "correlate": "auto", "key": "Car", "max_set": 3}
+        assert (await web("POST", f"{space}/read", {"template": template})).json()["tuple"] is None
+        wrong = asked | {"key": "Insurance"}
+        assert (await web("POST", f"{space}/read", wrong)).json()["tuple"] is None
+        (found,) = (await web("POST", f"{space}/read-all", asked)).json()["tuples"]
+        taken = (await web("POST", f"{space}/take", asked | {"wait": 5})).json()["tuple"]
+        assert found["fields"] == taken["fields"]
+        assert [one["id"] for one in taken["fields"]] == ["i1", "f1"]
+        assert [one["id"] for one in taken["tuples"]] == ["ann@ward#1", "ann@ward#2"]
+        assert taken["why"] == "ann@ward/1 and ann@ward/2 share Car c1"
+        assert (await web("POST", f"{space}/take-all", asked)).json()["tuples"] == []
+        for bad in ({"max_set": 99}, {"lease": 5, "wait": 1}):
+            answer = await web("POST", f"{space}/take", asked | bad)
+            assert (answer.status_code, answer.json()["code"]) == (400, "question.bad")
+
+    on_the_web(work)

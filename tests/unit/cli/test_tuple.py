@@ -204,3 +204,18 @@ def test_with_certificates(capsys: Say, tmp_path: Path, monkeypatch: pytest.Monk
         monkeypatch.delenv("NOMOSPACE_TRUST")
         told = cli.run("tuple", "ls", "jobs", "--token", operator, code=2)
         assert "which authority" in told
+
+
+def test_several_tuples_may_answer_together(cli: Cli) -> None:
+    car, template = "object('Car',c1,[])", ("_:Insurance", "_:Finance")
+    cli.run("tuple", "out", "sales", car, "object('Insurance',i1,[])")
+    cli.run("tuple", "out", "sales", "loan", car, "object('Finance',f1,[])")
+    cli.run("tuple", "read", "sales", *template, code=1)
+    cli.run("tuple", "read", "sales", *template, "--together", "--key", "Insurance", code=1)
+    told = "object('Insurance',i1,[]) object('Finance',f1,[])\n"
+    assert cli.run("tuple", "read", "sales", *template, "--together", "--key", "Car") == told
+    assert cli.run("tuple", "take", "sales", *template, "--together", "--wait", "5") == told
+    assert cli.run("tuple", "ls", "sales") == ""
+    assert cli.run("tuple", "read", "sales", *template, "--key", "Car", code=2) == (
+        "--key: it is for sets of tuples; say --together too\n"
+    )

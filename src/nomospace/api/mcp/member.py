@@ -18,12 +18,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, Self, TypeVar, Unpack
 
 import msgspec
 
 from nomospace.api.mcp import words
 from nomospace.client import Agent, Letter, Membership, ReactionHandle, Space, TimedOut, Tuple
+from nomospace.client.correlation import Correlation
 from nomospace.client.laws import Law
 from nomospace.errors import CallerError, Unavailable
 from nomospace.terms import Term, show
@@ -228,27 +229,39 @@ class ModelMember:
             await space.out(*fields, to=to or None, ttl=ttl, once=once or None)
 
     async def read(
-        self, name: str, template: tuple[Term, ...], *, wait: float, at: str
+        self,
+        name: str,
+        template: tuple[Term, ...],
+        *,
+        wait: float,
+        at: str,
+        **sets: Unpack[Correlation],
     ) -> list[Tuple]:
         """The tuples of this host that match, or, with a wait, one of the whole group."""
         async with self._timed(f"read from {name}", wait):
             space = await self.space(name)
             if not wait:
-                return await space.read_all(*template, at=at or None)
+                return await space.read_all(*template, at=at or None, **sets)
             with suppress(TimedOut):
-                return [await space.read(*template, timeout=wait, at=at or None)]
+                return [await space.read(*template, timeout=wait, at=at or None, **sets)]
         return []
 
     async def take(
-        self, name: str, template: tuple[Term, ...], *, wait: float, at: str
+        self,
+        name: str,
+        template: tuple[Term, ...],
+        *,
+        wait: float,
+        at: str,
+        **sets: Unpack[Correlation],
     ) -> Tuple | None:
         """Take one tuple: of this host, or, with a wait, of the whole group."""
         async with self._timed(f"take from {name}", wait):
             space = await self.space(name)
             if not wait:
-                return await space.take_nowait(*template, at=at or None)
+                return await space.take_nowait(*template, at=at or None, **sets)
             with suppress(TimedOut):
-                return await space.take(*template, timeout=wait, at=at or None)
+                return await space.take(*template, timeout=wait, at=at or None, **sets)
         return None
 
     # -- reactions ---------------------------------------------------------------------------

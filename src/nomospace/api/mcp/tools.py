@@ -16,6 +16,7 @@ from nomospace.api.mcp import words
 from nomospace.api.mcp.member import WAIT_S_MAX, ModelMember, event_line, letter_line
 from nomospace.api.mcp.words import ToolAnswer
 from nomospace.client.agent import NAME_MAX
+from nomospace.client.correlation import Correlation
 from nomospace.errors import Bug, NomospaceError
 from nomospace.terms import show, term
 from nomospace.terms.templates import ANY, WIDTH_MAX
@@ -70,23 +71,35 @@ class Write(Arguments):
     ] = ""
 
 
-class Read(Arguments):
-    """What to read."""
+class Looking(Arguments):
+    """What to look for."""
 
     space: Name
     template: Patterns
     wait_s: Wait = 0.0
     at: At = ""
+    together: Annotated[
+        bool, Meta(description="Several tuples that share objects may answer where no single does.")
+    ] = False
+    key: Annotated[
+        str, Meta(max_length=NAME_MAX, description="A class: all of them hold one object of it.")
+    ] = ""
+
+    def correlation(self) -> Correlation:
+        """What it says of sets, as the client has it."""
+        if self.key:
+            return {"correlate": "auto", "key": self.key}
+        return {"correlate": "auto"} if self.together else {}
+
+
+class Read(Looking, kw_only=True):
+    """What to read."""
+
     limit: Limit = SHOWN
 
 
-class Take(Arguments):
+class Take(Looking, kw_only=True):
     """What to take."""
-
-    space: Name
-    template: Patterns
-    wait_s: Wait = 0.0
-    at: At = ""
 
 
 class React(Arguments):
@@ -172,7 +185,9 @@ async def _write(member: ModelMember, asked: Write) -> ToolAnswer:
 
 async def _read(member: ModelMember, asked: Read) -> ToolAnswer:
     template = read_patterns(_texts(asked.template))
-    got = await member.read(asked.space, template, wait=asked.wait_s, at=asked.at)
+    got = await member.read(
+        asked.space, template, wait=asked.wait_s, at=asked.at, **asked.correlation()
+    )
     if not got:
         return ToolAnswer(_nothing(asked), {"tuples": [], "more": 0})
     lines = [words.line(one) + (f" ({one.why})" if one.why else "") for one in got[: asked.limit]]
@@ -185,7 +200,9 @@ async def _read(member: ModelMember, asked: Read) -> ToolAnswer:
 
 async def _take(member: ModelMember, asked: Take) -> ToolAnswer:
     template = read_patterns(_texts(asked.template))
-    got = await member.take(asked.space, template, wait=asked.wait_s, at=asked.at)
+    got = await member.take(
+        asked.space, template, wait=asked.wait_s, at=asked.at, **asked.correlation()
+    )
     if got is None:
         return ToolAnswer(_nothing(asked), {"tuple": None})
     return ToolAnswer(f"Taken from {asked.space}: {words.line(got)}", {"tuple": words.found(got)})

@@ -362,3 +362,19 @@ def test_a_tool_says_what_it_takes(name: str) -> None:
 async def _until(holds: Callable[[], bool]) -> None:
     while not holds():
         await asyncio.sleep(0.005)
+
+
+def test_several_tuples_may_answer_together() -> None:
+    async def script(member: ModelMember, call: Call, host: ns.Host) -> None:
+        car, template = "object('Car',c1,[])", ["_:Insurance", "_:Finance"]
+        await call("write", space="sales", fields=[car, "object('Insurance',i1,[])"])
+        await call("write", space="sales", fields=["loan", car, "object('Finance',f1,[])"])
+        assert (await call("read", space="sales", template=template)).data["tuples"] == []
+        read = await call("read", space="sales", template=template, together=True)
+        (found,) = read.data["tuples"]
+        assert found["why"] == "model@exchange/1 and model@exchange/2 share Car c1"
+        taken = await call("take", space="sales", template=template, key="Car", wait_s=5)
+        assert taken.data["tuple"]["fields"] == found["fields"]
+        assert (await call("read", space="sales", template=["_", "_"])).data["tuples"] == []
+
+    play(script)
