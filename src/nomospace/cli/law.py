@@ -153,8 +153,8 @@ def fmt(
     elif not show_diff and laws != ["-"]:
         for name in changed:
             print(f"would lay out {name}" if look_only else f"laid out {name}")
-        files = counted(len(laws) - len(changed), "file")
-        print(f"{files} already laid out")
+        if not changed:
+            print(f"{counted(len(laws), 'file')} already laid out")
     if look_only and changed:
         raise typer.Exit(1)
 

@@ -128,10 +128,15 @@ class Send(Arguments):
     """A message and its receivers."""
 
     message: Annotated[Text, Meta(min_length=1, description=f"One term. {FIELDS}")]
-    to: Annotated[
-        list[Id],
-        Meta(min_length=1, max_length=RECEIVERS_MAX, description="Agents' ids, or spaces' names."),
-    ]
+    to: (
+        Annotated[
+            list[Id],
+            Meta(
+                min_length=1, max_length=RECEIVERS_MAX, description="Agents' ids, or spaces' names."
+            ),
+        ]
+        | Id
+    )
 
 
 class Move(Arguments):
@@ -239,8 +244,8 @@ async def _events(member: ModelMember, asked: Fetch) -> ToolAnswer:
 
 
 async def _send(member: ModelMember, asked: Send) -> ToolAnswer:
-    to = asked.to[0] if len(asked.to) == 1 else tuple(asked.to)
-    entry = await member.send(term(asked.message), to)
+    to = [asked.to] if isinstance(asked.to, str) else asked.to
+    entry = await member.send(term(asked.message), to[0] if len(to) == 1 else tuple(to))
     told = entry.told
     data = _ruling(entry.number, told)
     if told.refused or told.held:

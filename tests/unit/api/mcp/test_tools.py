@@ -378,3 +378,13 @@ def test_several_tuples_may_answer_together() -> None:
         assert (await call("read", space="sales", template=["_", "_"])).data["tuples"] == []
 
     play(script)
+
+
+def test_one_receiver_may_be_a_string() -> None:
+    async def script(member: ModelMember, call: Call, host: ns.Host) -> None:
+        for to in ("model@exchange", ["model@exchange"]):
+            assert not (await call("send", message="say(hello)", to=to)).error
+        got = await call("inbox", wait_s=5, limit=2)
+        assert [one["message"] for one in got.data["messages"]] == ["say(hello)"] * 2
+
+    play(script, TALK)
