@@ -13,7 +13,7 @@ from nomospace.node.identity import Identity
 from nomospace.node.listen import Listener, PortLimits
 from nomospace.node.local import Host
 from nomospace.node.tcp import TcpLinks
-from nomospace.protocols import Pace
+from nomospace.protocols.pace import Pace
 from tests.trust_folder import TrustFolder
 
 T = TypeVar("T")

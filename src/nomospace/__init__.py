@@ -40,7 +40,7 @@ _FACE = {
     "PeerError": ("nomospace.errors", "PeerError"),
     "PrivateSpace": ("nomospace.calls.problems", "PrivateSpace"),
     "Program": ("nomospace.client", "Program"),
-    "PublisherKey": ("nomospace.trust", "PublisherKey"),
+    "PublisherKey": ("nomospace.trust.bundles", "PublisherKey"),
     "ReactionHandle": ("nomospace.client", "ReactionHandle"),
     "ReadOnly": ("nomospace.calls.problems", "ReadOnly"),
     "Refused": ("nomospace.calls.problems", "Refused"),
@@ -59,7 +59,7 @@ _FACE = {
     "fetch_law": ("nomospace.client.laws", "fetch_law"),
     "find_controller": ("nomospace.client.controllers", "find_controller"),
     "load_mapping": ("nomospace.client.ontologies", "load_mapping"),
-    "make_bundle": ("nomospace.trust", "make_bundle"),
+    "make_bundle": ("nomospace.trust.bundles", "make_bundle"),
     "obj": ("nomospace.terms.templates", "obj"),
     "program": ("nomospace.client", "program"),
     "same": ("nomospace.terms.templates", "same"),
@@ -120,8 +120,8 @@ if TYPE_CHECKING:
     from nomospace.terms.templates import obj as obj
     from nomospace.terms.templates import same as same
     from nomospace.terms.templates import where as where
-    from nomospace.trust import PublisherKey as PublisherKey
-    from nomospace.trust import make_bundle as make_bundle
+    from nomospace.trust.bundles import PublisherKey as PublisherKey
+    from nomospace.trust.bundles import make_bundle as make_bundle
 
     Law = CompiledLaw
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from nomospace.control import Snapshot, redo
-from nomospace.store import open_store
 from nomospace.store.journal import EventRecord, JournalGap, Record, TupleRecord, replay
+from nomospace.store.opening import open_store
 from nomospace.store.segments import read_journal
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from nomospace.pipeline.history import replay_history
 from nomospace.pipeline.laws import compiled, recorded_laws
-from nomospace.store import open_store
 from nomospace.store.journal import CheckpointRecord, EventRecord, LawRecord
+from nomospace.store.opening import open_store
 from nomospace.store.segments import read_journal
 from nomospace.wire.segments import membership
 

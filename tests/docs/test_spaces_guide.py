@@ -28,7 +28,7 @@ from nomospace.space import Space as Engine
 from nomospace.terms import TERM_BYTES_MAX
 from nomospace.terms.predicate import PREDICATE_CHARS_MAX
 from nomospace.terms.templates import WIDTH_MAX
-from nomospace.trust import BUNDLE_BYTES_MAX
+from nomospace.trust.bundles import BUNDLE_BYTES_MAX
 from tests.repo.rooms import ROOT
 
 TEXT = (ROOT / "docs" / "spaces" / "guide.md").read_text(encoding="utf-8")

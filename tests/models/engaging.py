@@ -18,11 +18,11 @@ from itertools import cycle, pairwise
 from random import Random
 from typing import Any
 
-from nomospace.protocols import (
+from nomospace.protocols.engagement import Engagement
+from nomospace.protocols.events import (
     TICK,
     DeliverRelayed,
     Effect,
-    Engagement,
     Event,
     Exchange,
     Exchanged,
@@ -31,14 +31,13 @@ from nomospace.protocols import (
     Heard,
     Info,
     Installed,
-    Policy,
-    RoundPhase,
     Thaw,
     Transmit,
-    View,
-    ViewId,
 )
+from nomospace.protocols.messages import View, ViewId
 from nomospace.protocols.pace import HEARTBEAT, LOSS, USUAL, Pace
+from nomospace.protocols.policy import Policy
+from nomospace.protocols.rounds import RoundPhase
 
 SECOND = 1_000_000
 AGAIN = SECOND // 2

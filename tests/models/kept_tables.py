@@ -30,11 +30,13 @@ from nomospace.meaning.ontology import Ontology, OntologyClass
 from nomospace.meaning.question import parse_template
 from nomospace.meaning.sql.dialects import Statement
 from nomospace.protocols.spaces import Row
-from nomospace.store import Step, Store, kept_changes, open_store, sql
+from nomospace.store import kept_changes, sql
+from nomospace.store.interface import Step, Store
 from nomospace.store.keeping import KeptPlace
 from nomospace.store.kept import SpaceKeptTables, kept_place, open_kept
 from nomospace.store.matching import StoredFactTables
 from nomospace.store.matching_sqlite import SqliteDatabase
+from nomospace.store.opening import open_store
 from nomospace.terms import obj
 from tests.servers import shared_postgres
 

@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 
 from nomospace.node import Host, Network
-from nomospace.protocols import Transmit
+from nomospace.protocols.events import Transmit
 from nomospace.protocols.messages import Relay
 from nomospace_lab.testing.loop import run
 from tests.models.engaging import SECOND, World

@@ -8,8 +8,9 @@ from random import Random
 
 import pytest
 
-from nomospace.protocols import Effect, Moved, Pace, Position
-from nomospace.protocols.pace import USUAL
+from nomospace.protocols.events import Effect, Moved
+from nomospace.protocols.pace import USUAL, Pace
+from nomospace.protocols.policy import Position
 from tests.models.engaging import SECOND, Crash, Node, World, play
 from tests.models.many import meet, meet_whole
 

@@ -13,42 +13,36 @@ from itertools import count
 from typing import Any, Final, NamedTuple
 
 from nomospace.control import Ruling
-from nomospace.host import (
-    Answer,
+from nomospace.host.calls import (
+    ONCE_PER_TUPLE,
+    STRONG,
+    WEAK,
     Arrive,
     Asked,
     Bundle,
     Call,
     Depart,
     Disengage,
-    Durable,
     Engage,
     Event,
-    Fire,
-    Found,
     Heard,
-    Host,
-    Mail,
-    Note,
     Open,
     Out,
-    Packed,
-    Persist,
     React,
-    Ruled,
     Seek,
     Share,
-    Template,
     Tick,
-    Transmit,
 )
-from nomospace.host.calls import ONCE_PER_TUPLE, STRONG, WEAK
+from nomospace.host.changes import Durable
+from nomospace.host.core import Host
+from nomospace.host.effects import Answer, Fire, Found, Mail, Note, Packed, Persist, Ruled, Transmit
 from nomospace.law import CompiledLaw
 from nomospace.protocols.messages import Relay
 from nomospace.protocols.policy import Policy
 from nomospace.protocols.streams import Data
 from nomospace.protocols.transfers import Transfer
 from nomospace.terms import Term
+from nomospace.terms.templates import Template
 
 DELAY_US: Final = 20_000
 """How long a frame takes over one link."""

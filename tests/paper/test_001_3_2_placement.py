@@ -15,7 +15,7 @@ import pytest
 
 import nomospace as ns
 from nomospace.control import Ruling
-from nomospace.host import Host as Core
+from nomospace.host.core import Host as Core
 from nomospace.node.services.mediators import SpaceMediator
 from nomospace.terms import show
 from nomospace_lab.testing.loop import run

@@ -2,9 +2,11 @@
 
 import pytest
 
-from nomospace.host import SYSTEM, Firing, Open, Share, Template
+from nomospace.host.calls import Open, Share
+from nomospace.host.reacting import Firing
+from nomospace.host.system import SYSTEM
 from nomospace.protocols.spaces import Migrated
-from nomospace.terms.templates import ANY
+from nomospace.terms.templates import ANY, Template
 from tests.paper.hosts import Hosts
 
 ANN, EVE, BOB, BEA, FAR = "ann@a", "eve@a", "bob@b", "bea@b", "far@z"

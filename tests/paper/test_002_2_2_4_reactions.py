@@ -5,10 +5,10 @@ from collections.abc import Callable
 import pytest
 
 from nomospace.errors import NomospaceError
-from nomospace.host import Adjust, Firing, Open, Reactions, Seek, Share, Template
-from nomospace.host.calls import ONCE, ONCE_PER_TUPLE
+from nomospace.host.calls import ONCE, ONCE_PER_TUPLE, Adjust, Open, Reactions, Seek, Share
 from nomospace.host.problems import BadReaction, UnboundStrong, WaitingInListener
-from nomospace.terms.templates import ANY
+from nomospace.host.reacting import Firing
+from nomospace.terms.templates import ANY, Template
 from tests.paper.hosts import Hosts
 
 ANN, EVE, BOB, CAT = "ann@a", "eve@a", "bob@b", "cat@c"

@@ -4,9 +4,11 @@ from typing import Any
 
 import pytest
 
-from nomospace.host import SYSTEM, Depart, Firing, Open, Out, OutMany, Share, Template
+from nomospace.host.calls import Depart, Open, Out, OutMany, Share
 from nomospace.host.problems import ReadOnly
-from nomospace.terms.templates import ANY
+from nomospace.host.reacting import Firing
+from nomospace.host.system import SYSTEM
+from nomospace.terms.templates import ANY, Template
 from tests.paper.hosts import Hosts
 
 ANN, BOB, CAT = "ann@a", "bob@b", "cat@c"

@@ -6,7 +6,9 @@ performs it. We follow the prose, as two consumers would otherwise both do every
 
 import pytest
 
-from nomospace.host import Adjust, Answer, Found, Out, Seek, Template
+from nomospace.host.calls import Adjust, Out, Seek
+from nomospace.host.effects import Answer, Found
+from nomospace.terms.templates import Template
 from tests.paper.hosts import Hosts
 
 PRODUCER, FIRST, SECOND = "producer@p", "consumer@a", "consumer@b"

@@ -2,20 +2,13 @@
 
 import pytest
 
-from nomospace.host import (
-    SYSTEM,
-    Arrive,
-    Call,
-    Firing,
-    Open,
-    OutMany,
-    Share,
-    Template,
-)
+from nomospace.host.calls import Arrive, Call, Open, OutMany, Share
 from nomospace.host.problems import NoSuchAgent, NotAnAgent, NotOpen, PrivateSpace
+from nomospace.host.reacting import Firing
+from nomospace.host.system import SYSTEM
 from nomospace.protocols.policy import Announced
 from nomospace.protocols.spaces import DirectoryChanged as Line
-from nomospace.terms.templates import ANY
+from nomospace.terms.templates import ANY, Template
 from tests.paper.hosts import Hosts
 
 ANN, EVE, BOB = "ann@a", "eve@a", "bob@b"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nomospace.host import Cancel, Share
+from nomospace.host.calls import Cancel, Share
 from nomospace.host.problems import AgentLeft, Cancelled, ContactLost
 from nomospace.protocols.spaces import (
     Ask,

@@ -4,11 +4,12 @@ from typing import Any
 
 import pytest
 
-from nomospace.host import SYSTEM, Call, Out, Seek, Share, Template
+from nomospace.host.calls import Call, Out, Seek, Share
+from nomospace.host.system import SYSTEM
 from nomospace.protocols.messages import View
 from nomospace.protocols.policy import Announced
 from nomospace.protocols.spaces import Met, Migrated, ReactWatch
-from nomospace.terms.templates import ANY
+from nomospace.terms.templates import ANY, Template
 from tests.paper.hosts import Hosts
 
 ANN, BOB, CAT, DAN = "ann@a", "bob@b", "cat@c", "dan@d"

@@ -1,8 +1,9 @@
 """`002_…` section 5: how its two games use the model, in small. The games themselves are apps."""
 
-from nomospace.host import SYSTEM, Found, Seek, Template
-from nomospace.host.calls import ONCE
-from nomospace.terms.templates import ANY
+from nomospace.host.calls import ONCE, Seek
+from nomospace.host.effects import Found
+from nomospace.host.system import SYSTEM
+from nomospace.terms.templates import ANY, Template
 from tests.paper.hosts import Hosts
 
 ANN, BOB, CAT = "ann@a", "bob@b", "cat@c"

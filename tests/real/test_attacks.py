@@ -40,9 +40,9 @@ from nomospace.trust.certificates import (
     UntrustedIssuer,
 )
 from nomospace.trust.seals import Signer, digest_post
-from nomospace.wire import encode_frame
 from nomospace.wire.admin import Agents, JournalRecord, Tail
 from nomospace.wire.calls import LawAltered
+from nomospace.wire.frames import encode_frame
 from nomospace.wire.framing import join
 from nomospace.wire.talk import VERSION, ClientHello, pack_frame
 from tests.real.hosts import RealHost, caller, end, play, seen, start

@@ -19,8 +19,7 @@ from nomospace.client import own_tokens
 from nomospace.node.identity import CLIENT_ALPN, HOST_ALPN
 from nomospace.node.listen import PortLimits
 from nomospace.node.peering import LINK_VERSION, Greeting, decode_word, encode_word
-from nomospace.wire import FRAME_BYTES_MAX
-from nomospace.wire.framing import join
+from nomospace.wire.framing import FRAME_BYTES_MAX, join
 from nomospace.wire.talk import TALK_BYTES_MAX, VERSION, ClientHello, pack_frame
 from tests.real.hosts import RealHost, end, play, seen, start
 from tests.real.idle import Outcome, crowd

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from nomospace.store import open_store
 from nomospace.store.journal import EventRecord
+from nomospace.store.opening import open_store
 from nomospace.store.segments import read_journal
 from nomospace.terms import show
 from tests.paper import stories

@@ -20,7 +20,7 @@ from nomospace import t
 from nomospace.client import Agent
 from nomospace.client.connection import TimedOut
 from nomospace.law import load
-from nomospace.store import StoreUnavailable
+from nomospace.store.interface import StoreUnavailable
 from tests.parity.worlds import see
 from tests.real.hosts import RealHost, caller, end, play, start
 from tests.real.linked import Linked, linked

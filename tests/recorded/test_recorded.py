@@ -20,10 +20,11 @@ from nomospace import ANY, a, show, t
 from nomospace.control import Membership, RecordRuling, redo
 from nomospace.law import load
 from nomospace.law.budget import PRICES
-from nomospace.store import open_store, sqlite
+from nomospace.store import sqlite
 from nomospace.store.backup import BadBackup, restore_backup
 from nomospace.store.interface import StoreTooNew
 from nomospace.store.journal import EventRecord
+from nomospace.store.opening import open_store
 from nomospace.store.schema import VERSION
 from nomospace.store.segments import read_journal
 from nomospace.terms.templates import freeze_tuple

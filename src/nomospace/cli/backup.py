@@ -17,8 +17,8 @@ from nomospace.cli.remote_options import Unusable, print_json
 from nomospace.cli.stores import opened
 
 if TYPE_CHECKING:
-    from nomospace.store import SqliteStore
     from nomospace.store.backup import BackupSummary
+    from nomospace.store.sqlite import SqliteStore
 
 backup_app = typer.Typer(add_completion=False)
 restore_app = typer.Typer(add_completion=False)
@@ -64,8 +64,9 @@ def restore(
     The backup may come from another kind of store. It is looked at whole before anything is made.
     Run one host with it only: two that believe to be the same would confuse their peers.
     """
-    from nomospace.store import SqliteStore, open_store
     from nomospace.store.backup import restore_backup
+    from nomospace.store.opening import open_store
+    from nomospace.store.sqlite import SqliteStore
 
     target = open_store(store)
     with _files(file):
@@ -87,8 +88,9 @@ def _refuse_force(store: str, *, force: bool) -> None:
 
 def _restore_file(file: Path, target: SqliteStore, *, force: bool) -> BackupSummary:
     """Restore beside the place, then let the new store appear there, whole."""
-    from nomospace.store import SqliteStore, StoreNotEmpty
     from nomospace.store.backup import restore_backup
+    from nomospace.store.interface import StoreNotEmpty
+    from nomospace.store.sqlite import SqliteStore
 
     path = target.path
     if path.exists() and not force:
@@ -107,7 +109,7 @@ def _restore_file(file: Path, target: SqliteStore, *, force: bool) -> BackupSumm
 
 def _put_aside(store: SqliteStore) -> None:
     """Rename a store that no host has open, with all its files."""
-    from nomospace.store import StoreDamaged
+    from nomospace.store.interface import StoreDamaged
 
     try:
         with suppress(StoreDamaged):  # which may be just why it is replaced

@@ -27,7 +27,7 @@ from nomospace.store.private import open_file
 
 if TYPE_CHECKING:
     from nomospace.client.remote import RemoteHost
-    from nomospace.store import Store
+    from nomospace.store.interface import Store
     from nomospace.wire.admin import JournalRecord
     from nomospace.wire.segments import Segment
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from nomospace.cli.remote_options import Unusable
 
 if TYPE_CHECKING:
-    from nomospace.store import Store
+    from nomospace.store.interface import Store
 
 
 @contextmanager
@@ -26,7 +26,8 @@ def present(url: str) -> Iterator[Store]:
 
     Raises `Unusable` where there is none: looking must not make one.
     """
-    from nomospace.store import SqliteStore, open_store
+    from nomospace.store.opening import open_store
+    from nomospace.store.sqlite import SqliteStore
 
     store = open_store(url)
     if url == "memory":

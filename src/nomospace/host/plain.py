@@ -32,7 +32,8 @@ _ONE: Final = frozenset(WAYS) - frozenset(BULK)
 class PlainCalls:
     """The branch for plain calls of one host.
 
-    >>> from nomospace.host import Arrive, Call, Host, Open, Out, Seek, Share
+    >>> from nomospace.host.calls import Arrive, Call, Open, Out, Seek, Share
+    >>> from nomospace.host.core import Host
     >>> from nomospace.terms.templates import Template
     >>> host = Host("ward", life=1, now=0)
     >>> for event in [Arrive("ann@ward"), *[

@@ -24,8 +24,8 @@ from typing import Final, Protocol, cast
 
 from nomospace.client import Closed, Report, check_name
 from nomospace.errors import NomospaceError, Unavailable
-from nomospace.host import Host as Core
 from nomospace.host.calls import Asked, Call, Event, Heard, LawText, Loaded, Tick
+from nomospace.host.core import Host as Core
 from nomospace.host.effects import (
     Answer,
     Came,

@@ -52,8 +52,7 @@ from nomospace.trust.channels import (
     NotForUs,
 )
 from nomospace.trust.keys import SecretKey
-from nomospace.wire import FRAME_BYTES_MAX
-from nomospace.wire.framing import LENGTH_BYTES, join, split
+from nomospace.wire.framing import FRAME_BYTES_MAX, LENGTH_BYTES, join, split
 from nomospace.wire.versions import Versions
 
 SENDERS_MAX: Final = 1_000

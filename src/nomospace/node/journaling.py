@@ -21,8 +21,8 @@ import msgspec
 
 from nomospace.control import Event, Ruling
 from nomospace.errors import CallerError
-from nomospace.host import Host as Core
 from nomospace.host.calls import LawText
+from nomospace.host.core import Host as Core
 from nomospace.host.effects import Effect
 from nomospace.node.config import Journal
 from nomospace.node.notes import OnNote

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from nomospace.client import Agent, Closed, Program, Report, check_name
 from nomospace.client.reactions import LISTENER_TIMEOUT_S
 from nomospace.errors import Unavailable
-from nomospace.host import Host as Core
 from nomospace.host.calls import Arrive, Disengage, Resume, RevocationsLearnt, Suspend, Tick
 from nomospace.host.changes import ProgramKept
+from nomospace.host.core import Host as Core
 from nomospace.host.effects import Came
 from nomospace.host.shares import USUAL_SHARES, Shares
 from nomospace.host.trust import Trust

@@ -32,7 +32,7 @@ from nomospace.node.framed import BUFFER_BYTES_MAX
 from nomospace.node.identity import Identity, NotItsName
 from nomospace.node.network import Hear, NameTaken
 from nomospace.node.notes import Notes, OnNote
-from nomospace.wire import decode_frame, encode_frame
+from nomospace.wire.frames import decode_frame, encode_frame
 
 INCOMING_BYTES_MAX: Final = 64 << 20
 """What may wait to be read; past it the library drops messages."""

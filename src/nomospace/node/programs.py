@@ -36,7 +36,7 @@ from nomospace.host.changes import ProgramKept
 from nomospace.host.problems import MoveRefused
 from nomospace.law import CompiledLaw
 from nomospace.node.local_connection import LocalConnection
-from nomospace.trust import open_bundle
+from nomospace.trust.bundles import open_bundle
 
 BUNDLES_MAX: Final = 1_000
 """How many bundles of others a host loads in one life."""

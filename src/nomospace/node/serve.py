@@ -39,8 +39,8 @@ from nomospace.node.metrics import Metrics
 from nomospace.node.operating import Operating
 from nomospace.node.principals import Door, OpenDoor, Standings
 from nomospace.node.working import TooManyJobs, Workers
-from nomospace.store import open_store
 from nomospace.store.journal import RulingCounts
+from nomospace.store.opening import open_store
 from nomospace.store.private import narrow
 from nomospace.wire.admin import TAIL_MAX, JournalRecord, Tail
 from nomospace.wire.calls import LawShelf, Unready

@@ -51,7 +51,7 @@ from nomospace.node.peering import (
     decode_word,
     encode_word,
 )
-from nomospace.wire import decode_frame, encode_frame
+from nomospace.wire.frames import decode_frame, encode_frame
 
 PEERS_MAX: Final = HOSTS_MAX
 """The most connections to other hosts."""

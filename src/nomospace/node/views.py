@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from nomospace.control import Membership, Ruling
-    from nomospace.host import Host as Core
+    from nomospace.host.core import Host as Core
     from nomospace.law import CompiledLaw
     from nomospace.node.serve import Server
     from nomospace.node.within import Kept

@@ -205,7 +205,7 @@ class Engagement:
     def handle(self, event: Event, *, now: int) -> list[Effect]:
         """Take one fact in and say what must follow, in order. Hearing it twice is harmless.
 
-        >>> from nomospace.protocols import TICK
+        >>> from nomospace.protocols.events import TICK
         >>> core = Engagement("ann", life=1, now=0)
         >>> [effect.frame for effect in core.handle(TICK, now=0)]
         [HelloFrame(host='ann', life=1, beat=1, heard={}, digest=..., info=None, loss=3500000)]

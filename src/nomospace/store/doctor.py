@@ -10,7 +10,7 @@ def doctor(store: Store) -> list[StoreFinding]:
 
     Raises `StoreUnavailable` and `StoreTooNew`, when it cannot be looked at.
 
-    >>> from nomospace.store import open_store
+    >>> from nomospace.store.opening import open_store
     >>> doctor(open_store("memory"))
     []
     """

@@ -248,7 +248,7 @@ def _opened(place: KeptPlace, space: str, ontology: Ontology) -> SpaceKeptTables
 def kept_place(store: Store) -> KeptPlace | None:
     """The place of a store's sets of tables; `None` for a store that has none, in memory.
 
-    >>> from nomospace.store import open_store
+    >>> from nomospace.store.opening import open_store
     >>> kept_place(open_store("memory"))
     >>> kept_place(open_store("ward.db")).path.name
     'ward.db.meaning'

@@ -56,7 +56,8 @@ class SqliteStore(SqlStore):
 
     >>> import tempfile
     >>> from nomospace.host.changes import AgentCame
-    >>> from nomospace.store import SqliteStore, Step
+    >>> from nomospace.store.interface import Step
+    >>> from nomospace.store.sqlite import SqliteStore
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     for _ in range(2):
     ...         store = SqliteStore(Path(folder) / "ward.db")

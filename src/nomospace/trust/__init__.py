@@ -16,34 +16,5 @@
 Keys, nonces, serials and the time come in as arguments; where keys are kept is others' business.
 The two functions that draw on the system's randomness say so: `SecretKey.generate`, `new_serial`.
 
-Only bundles are imported with the room: the others bring X.509 along, which a host without an
-identity does not need. Import them by their modules.
+Most modules bring X.509 along, which a host without an identity does not need: import from them.
 """
-
-from nomospace.trust.bundles import (
-    BUNDLE_BYTES_MAX,
-    BadSignature,
-    BundleAltered,
-    BundleTooLarge,
-    NotABundle,
-    NotAKey,
-    PublisherKey,
-    UnknownPublisher,
-    WrongName,
-    make_bundle,
-    open_bundle,
-)
-
-__all__ = [
-    "BUNDLE_BYTES_MAX",
-    "BadSignature",
-    "BundleAltered",
-    "BundleTooLarge",
-    "NotABundle",
-    "NotAKey",
-    "PublisherKey",
-    "UnknownPublisher",
-    "WrongName",
-    "make_bundle",
-    "open_bundle",
-]

@@ -6,8 +6,22 @@ from collections import deque
 from itertools import count
 from typing import Final
 
-from nomospace.host import Arrive, Call, Engage, Heard, Host, Open, Seek, Share, Tick, Transmit
-from nomospace.host.calls import TAKE, Event, Move, Request
+from nomospace.host.calls import (
+    TAKE,
+    Arrive,
+    Call,
+    Engage,
+    Event,
+    Heard,
+    Move,
+    Open,
+    Request,
+    Seek,
+    Share,
+    Tick,
+)
+from nomospace.host.core import Host
+from nomospace.host.effects import Transmit
 from nomospace.protocols.policy import Announced
 from nomospace.terms.templates import ANY, Template
 

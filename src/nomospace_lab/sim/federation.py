@@ -70,7 +70,8 @@ from nomospace.protocols.policy import Policy
 from nomospace.protocols.routing.limits import DEFAULT_LIMITS, RoutingLimits
 from nomospace.terms import Term
 from nomospace.terms.templates import ANY, Template
-from nomospace.wire import decode_change, decode_frame, encode_change, encode_frame
+from nomospace.wire.changes import decode_change, encode_change
+from nomospace.wire.frames import decode_frame, encode_frame
 from nomospace_lab.sim.clock import SECOND_US
 from nomospace_lab.sim.faults import Crash
 from nomospace_lab.sim.firings import Inside, StrongFirings

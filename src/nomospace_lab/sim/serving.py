@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator, Sequence
 from random import Random
 from typing import Any, Final, cast
 
-from nomospace.host import Host
 from nomospace.host.calls import Arrive, Event, Tick
+from nomospace.host.core import Host
 from nomospace.host.effects import Effect, Persist
 from nomospace.sessions.host_session import SOME, HostSession, Outgoing
 from nomospace.sessions.host_sessions import HostSessions

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from nomospace.host import Durable, Host
 from nomospace.host.calls import Bundle
+from nomospace.host.changes import Durable
+from nomospace.host.core import Host
 from nomospace.law import CompiledLaw
 from nomospace.protocols.births import BEFORE, ERA_US, ERAS_FROM, era_of
 from nomospace.protocols.policy import Policy

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from nomospace.cli import main
-from nomospace.store import open_store
+from nomospace.store.opening import open_store
 from tests.servers import shared_postgres
 from tests.unit.cli.running import Say, running
 

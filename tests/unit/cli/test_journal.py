@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from nomospace.cli import main
-from nomospace.store import open_store
+from nomospace.store.opening import open_store
 from nomospace.store.segments import SegmentLimits, seal
 from tests.unit.cli.running import Cli, Say, command, running
 

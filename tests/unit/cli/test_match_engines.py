@@ -14,7 +14,9 @@ from nomospace.cli import main, match_engines
 from nomospace.host.changes import TuplePut
 from nomospace.meaning.facts import Fact
 from nomospace.protocols.spaces import Row
-from nomospace.store import SqliteStore, Step, Store, open_store
+from nomospace.store.interface import Step, Store
+from nomospace.store.opening import open_store
+from nomospace.store.sqlite import SqliteStore
 from nomospace.terms import obj
 from tests.servers import shared_postgres
 from tests.unit.cli.running import Say

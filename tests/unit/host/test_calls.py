@@ -5,14 +5,13 @@ from typing import Any
 import pytest
 
 from nomospace.errors import NomospaceError
-from nomospace.host import (
+from nomospace.host.calls import (
     Adjust,
     Adopt,
     Arrive,
     Call,
     Cancel,
     Depart,
-    Host,
     Open,
     Out,
     OutMany,
@@ -22,8 +21,8 @@ from nomospace.host import (
     Seek,
     Settle,
     Share,
-    Template,
 )
+from nomospace.host.core import Host
 from nomospace.host.problems import (
     AgentLeft,
     AlreadyMember,
@@ -38,7 +37,7 @@ from nomospace.host.problems import (
     UnboundStrong,
 )
 from nomospace.law import load
-from nomospace.terms.templates import ANY
+from nomospace.terms.templates import ANY, Template
 from tests.paper.hosts import Hosts
 
 JOB = Template.of(("job", ANY))

@@ -3,8 +3,7 @@
 import pytest
 
 from nomospace.control import Ruling, Told
-from nomospace.host import Adopt
-from nomospace.host.calls import RevocationsLearnt, Show
+from nomospace.host.calls import Adopt, RevocationsLearnt, Show
 from nomospace.law import load
 from nomospace.terms import show, t
 from nomospace.trust.authority import make_authority

@@ -7,15 +7,17 @@ from typing import Any
 
 import pytest
 
-from nomospace.host import Adopt, Found, Open, Out, Seek, Share, Template, collecting, mirroring
-from nomospace.host.calls import Cancel, OntologyText, Sets
+from nomospace.host import collecting, mirroring
+from nomospace.host.calls import Adopt, Cancel, OntologyText, Open, Out, Seek, Sets, Share
 from nomospace.host.collecting import Collecting, TooManySeen
+from nomospace.host.effects import Found
 from nomospace.law import load
 from nomospace.meaning.canon import written
 from nomospace.meaning.ontology import Ontology, OntologyClass
 from nomospace.protocols.spaces import Claim, Denied, Fetch, Given, Mirror, Mirrored, Unmirror
 from nomospace.protocols.transfers import Transfer
 from nomospace.terms import ANY, Term, a, obj
+from nomospace.terms.templates import Template
 from tests.paper.hosts import Hosts
 
 ANN, BOB, CAT, EVE = "ann@a", "bob@b", "cat@c", "eve@a"

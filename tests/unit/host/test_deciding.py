@@ -10,25 +10,32 @@ from typing import Any
 import pytest
 
 from nomospace.control import Ruling, sent
-from nomospace.host import Adopt, Open, Out, OutMany, Seek, Share, Template, Tick
 from nomospace.host.calls import (
     READ,
     TAKE,
     Adjust,
+    Adopt,
     Cancel,
     Move,
+    Open,
+    Out,
+    OutMany,
     React,
     Reactions,
     Resume,
+    Seek,
     Settle,
+    Share,
     Stand,
     Suspend,
     Tell,
+    Tick,
 )
 from nomospace.host.problems import Busy, Cancelled, MoveRefused, Refused, Suspended
 from nomospace.law import load
 from nomospace.law.prelude import SPACE_UNITS_MAX
 from nomospace.terms import ANY, Term, show, t
+from nomospace.terms.templates import Template
 from tests.paper.hosts import Hosts
 
 LAW = load(

@@ -4,9 +4,12 @@ from random import Random
 
 import pytest
 
-from nomospace.host import SYSTEM, Arrive, Cancel, Depart, Durable, Host, Out, Share, Tick
 from nomospace.host import group as grouping
+from nomospace.host.calls import Arrive, Cancel, Depart, Out, Share, Tick
+from nomospace.host.changes import Durable
+from nomospace.host.core import Host
 from nomospace.host.directory import Directory, News
+from nomospace.host.system import SYSTEM
 from nomospace.protocols import streams, transfers
 from nomospace.protocols.spaces import DirectoryChanged, DirectoryEntry, Migrated, Sharing, Watch
 from nomospace.terms.templates import ANY

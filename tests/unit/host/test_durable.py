@@ -2,11 +2,11 @@
 
 from nomospace.control import Membership, adopt, sent
 from nomospace.control import RecordRuling as RulingRecord
-from nomospace.host import Durable
 from nomospace.host.changes import (
     COMPACT_FROM,
     AgentCame,
     AgentWent,
+    Durable,
     FloorRaised,
     MemberJoined,
     MemberRuled,

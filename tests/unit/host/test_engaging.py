@@ -2,9 +2,9 @@
 
 import pytest
 
-from nomospace.host import Arrive, Cancel, Depart, Out, Seek, Template, Tick
+from nomospace.host.calls import Arrive, Cancel, Depart, Out, Seek, Tick
 from nomospace.protocols.spaces import Given, Handed, Returned, Watch
-from nomospace.terms.templates import ANY
+from nomospace.terms.templates import ANY, Template
 from tests.paper.hosts import Hosts
 
 ANN, BOB, CAT = "ann@a", "bob@b", "cat@c"

@@ -5,7 +5,13 @@ from typing import Any
 import pytest
 
 from nomospace import laws
-from nomospace.host import (
+from nomospace.host.calls import (
+    ONCE,
+    READ_ALL,
+    STRONG,
+    TAKE,
+    TAKE_ALL,
+    TAKE_NOWAIT,
     Adopt,
     Arrive,
     Cancel,
@@ -21,9 +27,7 @@ from nomospace.host import (
     Share,
     Speak,
     Tell,
-    Template,
 )
-from nomospace.host.calls import ONCE, READ_ALL, STRONG, TAKE, TAKE_ALL, TAKE_NOWAIT
 from nomospace.host.problems import (
     AgentLeft,
     Cancelled,
@@ -34,7 +38,7 @@ from nomospace.host.problems import (
 )
 from nomospace.law import CompiledLaw, load
 from nomospace.terms import show, t
-from nomospace.terms.templates import ANY
+from nomospace.terms.templates import ANY, Template
 from tests.paper.hosts import Hosts
 
 LAW = load("law(open).\nR1. sent(_, _, _) :- do(forward).\nR2. arrived(_, _, _) :- do(deliver).\n")

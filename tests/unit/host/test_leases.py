@@ -2,10 +2,11 @@
 
 import pytest
 
-from nomospace.host import Cancel, Found, Open, Seek, Settle, Share, Template
+from nomospace.host.calls import Cancel, Open, Seek, Settle, Share
+from nomospace.host.effects import Found
 from nomospace.host.holding import DELIVERIES_MAX
 from nomospace.host.problems import InDoubt, LeaseLapsed
-from nomospace.terms.templates import ANY
+from nomospace.terms.templates import ANY, Template
 from tests.paper.hosts import Hosts
 
 ANN, BOB, CAT = "ann@a", "bob@b", "cat@c"

@@ -2,12 +2,11 @@
 
 import pytest
 
-from nomospace.host import Out, React, Seek, Template
-from nomospace.host.calls import ONCE, ONCE_PER_TUPLE, STRONG, WEAK
+from nomospace.host.calls import ONCE, ONCE_PER_TUPLE, STRONG, WEAK, Out, React, Seek
 from nomospace.host.linda import MODES, WORDS, read, seconds, show
 from nomospace.terms import show as text
 from nomospace.terms import term
-from nomospace.terms.templates import ANY
+from nomospace.terms.templates import ANY, Template
 
 JOB = Template.of(("job", ANY, int))
 

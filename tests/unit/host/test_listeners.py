@@ -5,9 +5,11 @@ from typing import Any
 import pytest
 
 from nomospace.errors import NomospaceError
-from nomospace.host import SYSTEM, Adjust, Firing, Open, Reactions, Template
+from nomospace.host.calls import Adjust, Open, Reactions
 from nomospace.host.problems import NotAnAgent, NotOpen, ReadOnly
-from nomospace.terms.templates import ANY
+from nomospace.host.reacting import Firing
+from nomospace.host.system import SYSTEM
+from nomospace.terms.templates import ANY, Template
 from tests.paper.hosts import Hosts
 
 ANN, EVE = "ann@a", "eve@a"

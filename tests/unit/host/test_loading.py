@@ -2,9 +2,11 @@
 
 from typing import Any
 
-from nomospace.host import Answer, Arrive, Call, Durable, Host, Open, Out, Persist, Seek, Template
-from nomospace.host.calls import READ_ALL, TAKE_NOWAIT, Loaded, Tick
-from nomospace.host.changes import Change, TuplePut
+from nomospace.host.calls import READ_ALL, TAKE_NOWAIT, Arrive, Call, Loaded, Open, Out, Seek, Tick
+from nomospace.host.changes import Change, Durable, TuplePut
+from nomospace.host.core import Host
+from nomospace.host.effects import Answer, Persist
+from nomospace.terms.templates import Template
 
 JOB = Template.of(("job", int))
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from nomospace.host import (
+from nomospace.host.calls import (
     Adjust,
     Cancel,
     Depart,
@@ -19,7 +19,6 @@ from nomospace.host import (
     Seek,
     Settle,
     Share,
-    Template,
     Tick,
 )
 from nomospace.host.looking import PARKED_EACH_MAX, WatchersTooDear
@@ -28,6 +27,7 @@ from nomospace.space import SearchTooLong
 from nomospace.space.search import TooManyFound
 from nomospace.terms import ANY, obj, same_as, where
 from nomospace.terms.budget import TestTooDear
+from nomospace.terms.templates import Template
 from tests.paper.hosts import Hosts
 
 ANN, BOB = "ann@a", "bob@a"

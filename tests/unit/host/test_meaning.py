@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from nomospace.calls.problems import OntologyUnknown
-from nomospace.host import Adopt, Found, Open, Seek, Share, Template
-from nomospace.host.calls import OntologyText, Sets
+from nomospace.host.calls import Adopt, OntologyText, Open, Seek, Sets, Share
+from nomospace.host.effects import Found
 from nomospace.host.speaking import (
     TOLD_LEVELS_MAX,
     OntologyTooLong,
@@ -20,6 +20,7 @@ from nomospace.meaning.canon import NotAnOntology, written
 from nomospace.meaning.ontology import Ontology, OntologyClass
 from nomospace.meaning.question import BadQuestion
 from nomospace.terms import ANY, a, obj, show
+from nomospace.terms.templates import Template
 from tests.paper.hosts import Hosts
 
 ANN, BOB, EVE = "ann@a", "bob@b", "eve@a"

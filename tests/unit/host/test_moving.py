@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from nomospace.host import Heard, Host
 from nomospace.host.calls import (
     TAKE,
     TAKE_NOWAIT,
     Adopt,
+    Heard,
     LawText,
     Move,
     Open,
@@ -20,6 +20,7 @@ from nomospace.host.calls import (
     Share,
     Tell,
 )
+from nomospace.host.core import Host
 from nomospace.host.effects import Answer, Found, Transmit
 from nomospace.host.moving import ASK_US, Coming, MayCome, Unwelcome
 from nomospace.host.problems import MoveRefused

@@ -6,12 +6,22 @@ from typing import Any
 
 import pytest
 
-from nomospace.host import Adopt, Open, Out, Seek, Share, Template
-from nomospace.host.calls import READ_ALL, TAKE, TAKE_NOWAIT, Cancel, React
+from nomospace.host.calls import (
+    READ_ALL,
+    TAKE,
+    TAKE_NOWAIT,
+    Adopt,
+    Cancel,
+    Open,
+    Out,
+    React,
+    Seek,
+    Share,
+)
 from nomospace.host.outstanding import ANSWERED, BEGUN, Outstanding, OutstandingCalls
 from nomospace.law import CompiledLaw, load
 from nomospace.terms import Term, t
-from nomospace.terms.templates import ANY
+from nomospace.terms.templates import ANY, Template
 from tests.paper.hosts import Hosts
 
 OPEN = load("law(open).\nR1. sent(_, _, _) :- do(forward).\nR2. arrived(_, _, _) :- do(deliver).\n")

@@ -4,13 +4,14 @@ from typing import Any
 
 import pytest
 
-from nomospace.host import Answer, Arrive, Call, Host, Open, Out, Persist, Seek, Share, Template
-from nomospace.host.calls import READ, TAKE, Adopt, Loaded
+from nomospace.host.calls import READ, TAKE, Adopt, Arrive, Call, Loaded, Open, Out, Seek, Share
 from nomospace.host.changes import TupleGone, TuplePut
+from nomospace.host.core import Host
+from nomospace.host.effects import Answer, Persist
 from nomospace.host.plain import PlainCalls
 from nomospace.law import load
 from nomospace.space import SpaceFull
-from nomospace.terms.templates import ANY
+from nomospace.terms.templates import ANY, Template
 
 JOB = Template.of(("job", ANY))
 LAW = load("law(open). R1. sent(_,_,_) :- do(forward). R2. arrived(_,_,_) :- do(deliver).")

@@ -5,21 +5,11 @@ from typing import Any
 
 import pytest
 
-from nomospace.host import (
-    Adopt,
-    Arrive,
-    Call,
-    Durable,
-    Heard,
-    Host,
-    Note,
-    Persist,
-    Ruled,
-    Tell,
-    Transmit,
-)
 from nomospace.host import posting as post_office
-from nomospace.host.changes import BirthLearnt, ParcelPlaced
+from nomospace.host.calls import Adopt, Arrive, Call, Heard, Tell
+from nomospace.host.changes import BirthLearnt, Durable, ParcelPlaced
+from nomospace.host.core import Host
+from nomospace.host.effects import Note, Persist, Ruled, Transmit
 from nomospace.host.posting import Letter
 from nomospace.law import load
 from nomospace.protocols.births import BEFORE, SILENT

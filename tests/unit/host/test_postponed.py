@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nomospace.host import Adopt, Tick
-from nomospace.host.calls import Tell
+from nomospace.host.calls import Adopt, Tell, Tick
 from nomospace.law import load
 from nomospace.terms import Term, show, t
 from tests.paper.hosts import Hosts

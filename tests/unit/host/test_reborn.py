@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from nomospace.host import Arrive, Durable, Heard, Host, Note, Persist, Transmit
-from nomospace.host.changes import BirthLearnt, ParcelPlaced, ParcelTaken
+from nomospace.host.calls import Arrive, Heard
+from nomospace.host.changes import BirthLearnt, Durable, ParcelPlaced, ParcelTaken
+from nomospace.host.core import Host
+from nomospace.host.effects import Note, Persist, Transmit
 from nomospace.host.holding import ERA_STEP
 from nomospace.host.moving import Welcome
 from nomospace.host.trust import Trusting

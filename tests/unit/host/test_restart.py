@@ -2,8 +2,10 @@
 
 import pytest
 
-from nomospace.host import Answer, Arrive, Call, Host, Open, Out, Persist, Reactions, Share
+from nomospace.host.calls import Arrive, Call, Open, Out, Reactions, Share
 from nomospace.host.changes import TuplePut
+from nomospace.host.core import Host
+from nomospace.host.effects import Answer, Persist
 from nomospace.protocols.spaces import Given, Migrated, Returned, Row
 from nomospace.terms.templates import ANY
 from tests.paper.hosts import Hosts

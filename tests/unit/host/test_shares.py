@@ -6,8 +6,21 @@ from typing import Any
 
 import pytest
 
-from nomospace.host import Adopt, Arrive, Call, Host, Open, Out, OutMany, Seek, Share, Tell
-from nomospace.host.calls import TAKE, TAKE_NOWAIT, React
+from nomospace.host.calls import (
+    TAKE,
+    TAKE_NOWAIT,
+    Adopt,
+    Arrive,
+    Call,
+    Open,
+    Out,
+    OutMany,
+    React,
+    Seek,
+    Share,
+    Tell,
+)
+from nomospace.host.core import Host
 from nomospace.host.effects import Answer
 from nomospace.host.shares import (
     CHECK_EVERY,

@@ -4,12 +4,25 @@ from __future__ import annotations
 
 import pytest
 
-from nomospace.host import Adopt, Arrive, Depart, Open, Out, OutMany, Seek, Share, Template, Tick
-from nomospace.host.calls import READ_ALL, TAKE, TAKE_NOWAIT
+from nomospace.host.calls import (
+    READ_ALL,
+    TAKE,
+    TAKE_NOWAIT,
+    Adopt,
+    Arrive,
+    Depart,
+    Open,
+    Out,
+    OutMany,
+    Seek,
+    Share,
+    Tick,
+)
 from nomospace.host.problems import PrivateSpace
 from nomospace.host.shares import TooManyRowsAtOnce
 from nomospace.law import load
 from nomospace.terms import ANY
+from nomospace.terms.templates import Template
 from tests.paper.hosts import Hosts
 
 ANN, BOB = "ann@a", "bob@a"

@@ -6,13 +6,25 @@ from typing import Any
 
 import pytest
 
-from nomospace.host import Adopt, Open, Out, Seek, Share, Tell, Template
-from nomospace.host.calls import TAKE, Cancel, Move, React, Resume, Suspend
+from nomospace.host.calls import (
+    TAKE,
+    Adopt,
+    Cancel,
+    Move,
+    Open,
+    Out,
+    React,
+    Resume,
+    Seek,
+    Share,
+    Suspend,
+    Tell,
+)
 from nomospace.host.problems import NotAMember, Suspended
 from nomospace.host.suspending import HELD_EVENTS_MAX, SERVED_IN_STEP
 from nomospace.law import load
 from nomospace.terms import show, t
-from nomospace.terms.templates import ANY
+from nomospace.terms.templates import ANY, Template
 from tests.paper.hosts import DELAY_US, Hosts
 
 LAW = load(

@@ -2,10 +2,22 @@
 
 from typing import Any
 
-from nomospace.host import Arrive, Call, Durable, Host, Open, Out, OutMany, Persist, Seek, Template
-from nomospace.host.calls import TAKE_NOWAIT, Settle, Share, Tick
-from nomospace.host.changes import TupleGone, TuplePut
-from nomospace.host.effects import Answer, Traced
+from nomospace.host.calls import (
+    TAKE_NOWAIT,
+    Arrive,
+    Call,
+    Open,
+    Out,
+    OutMany,
+    Seek,
+    Settle,
+    Share,
+    Tick,
+)
+from nomospace.host.changes import Durable, TupleGone, TuplePut
+from nomospace.host.core import Host
+from nomospace.host.effects import Answer, Persist, Traced
+from nomospace.terms.templates import Template
 
 JOB = Template.of(("job", int))
 

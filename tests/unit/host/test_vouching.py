@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 
 from nomospace.control import Ruling
-from nomospace.host import Adopt, Arrive, Call, Certified, Durable, Host, Persist, Tell
-from nomospace.host.calls import Absent, Present, Uncertified
-from nomospace.host.changes import LawLearnt
+from nomospace.host.calls import Absent, Adopt, Arrive, Call, Certified, Present, Tell, Uncertified
+from nomospace.host.changes import Durable, LawLearnt
+from nomospace.host.core import Host
+from nomospace.host.effects import Persist
 from nomospace.host.trust import Trusting
 from nomospace.law import CompiledLaw, load
 from nomospace.protocols.routing.frames import Post

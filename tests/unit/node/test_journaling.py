@@ -16,9 +16,9 @@ from nomospace.law import load
 from nomospace.node.config import Config, read_config
 from nomospace.node.journaling import NoSegmentsFolder
 from nomospace.node.serve import Server
-from nomospace.store import open_store
 from nomospace.store.interface import Step
 from nomospace.store.journal import EventRecord, TupleRecord, encode_record, replay
+from nomospace.store.opening import open_store
 from nomospace.store.segments import SegmentLimits, read_journal, read_manifest, seal
 from nomospace.terms import show
 from nomospace.wire.admin import Tail

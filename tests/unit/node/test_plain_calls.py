@@ -15,10 +15,10 @@ from nomospace.host.plain import PlainCalls
 from nomospace.node.client_link import ClientLink
 from nomospace.node.turns import QUANTUM_FRAMES
 from nomospace.sessions.host_session import SOME
-from nomospace.store import SqliteStore
 from nomospace.store.interface import StoreFull
 from nomospace.store.journal import Scribe, TupleRecord, decode_record
 from nomospace.store.memory import MemoryStore
+from nomospace.store.sqlite import SqliteStore
 from nomospace.terms.templates import ANY, Template
 from nomospace.wire import talk
 from nomospace.wire.framing import join, split

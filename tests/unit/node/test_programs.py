@@ -27,7 +27,7 @@ from nomospace.node import (
 )
 from nomospace.node.local import LEAVE_S
 from nomospace.terms import t
-from nomospace.trust import PublisherKey, UnknownPublisher, make_bundle
+from nomospace.trust.bundles import PublisherKey, UnknownPublisher, make_bundle
 from nomospace_lab.testing.loop import run
 
 POST = load(

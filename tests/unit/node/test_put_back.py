@@ -7,12 +7,11 @@ import pytest
 
 from nomospace import ANY, Host, Law, t
 from nomospace.client import Report, Space
-from nomospace.host import Adopt, Open, Out, Share
-from nomospace.host.calls import PutBack, Seek
+from nomospace.host.calls import Adopt, Open, Out, PutBack, Seek, Share
 from nomospace.host.problems import NotOpen, Refused
 from nomospace.law import load
 from nomospace.laws import path
-from nomospace.store import open_store
+from nomospace.store.opening import open_store
 from nomospace.terms.templates import Template
 from tests.paper.hosts import Hosts
 

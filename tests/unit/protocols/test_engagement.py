@@ -8,14 +8,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from nomospace.protocols import (
+from nomospace.protocols.engagement import POLLS, Engagement
+from nomospace.protocols.events import (
     TICK,
-    Announced,
     DeliverRelayed,
     Disengage,
     Effect,
     Engage,
-    Engagement,
     Event,
     Exchange,
     Exchanged,
@@ -25,14 +24,9 @@ from nomospace.protocols import (
     Info,
     Installed,
     Moved,
-    Policy,
-    Reachable,
     Thaw,
     Transmit,
-    View,
-    ViewId,
 )
-from nomospace.protocols.engagement import POLLS
 from nomospace.protocols.links import HOPS_SPARE
 from nomospace.protocols.messages import (
     ANSWERED,
@@ -50,8 +44,11 @@ from nomospace.protocols.messages import (
     Prepare,
     Ready,
     Relay,
+    View,
+    ViewId,
 )
 from nomospace.protocols.pace import HEARTBEAT, LOSS, USUAL
+from nomospace.protocols.policy import Announced, Policy, Reachable
 from nomospace.protocols.rounds import EXCHANGING, PREPARED, STABLE, TRANSITIONS, Cause, RoundPhase
 
 SETTLE, RETRY, PAUSE_MAX = USUAL.settle, USUAL.retry, USUAL.pause_max

@@ -3,9 +3,9 @@
 import pytest
 
 from nomospace.control import ReservedRole
-from nomospace.host import Arrive, Call, Host
-from nomospace.host.calls import Adopt, Tell
+from nomospace.host.calls import Adopt, Arrive, Call, Tell
 from nomospace.host.changes import Durable
+from nomospace.host.core import Host
 from nomospace.host.effects import Answer, Persist
 from nomospace.law import load
 from nomospace.services import secretary as secretary_of

@@ -36,8 +36,8 @@ from nomospace.host.changes import (
 from nomospace.host.moving import There
 from nomospace.protocols.routing.changes import SeatGone, Sent
 from nomospace.protocols.spaces import Migrated, Row
-from nomospace.store import Store
 from nomospace.store.copying import changes_of, numbers_of
+from nomospace.store.interface import Store
 from nomospace.terms import Compound, Term
 from nomospace.wire.changes import encode_change, encode_row
 

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from nomospace.store import MemoryStore, Store, open_store
+from nomospace.store.interface import Store
+from nomospace.store.memory import MemoryStore
+from nomospace.store.opening import open_store
 from tests.servers import shared_postgres
 
 ENGINES = ("memory", "sqlite", "postgres")

@@ -15,7 +15,8 @@ from random import Random
 
 from nomospace.host.changes import TuplePut
 from nomospace.protocols.spaces import Row
-from nomospace.store import KeptForClient, Step, open_store
+from nomospace.store.interface import KeptForClient, Step
+from nomospace.store.opening import open_store
 from tests.nursery import end_with_parent
 
 

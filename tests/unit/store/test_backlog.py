@@ -8,9 +8,9 @@ import pytest
 
 from nomospace.host.changes import Durable, TupleGone, TuplePut
 from nomospace.protocols.spaces import Row
-from nomospace.store import Header, KeptForClient, Step
 from nomospace.store import sql as sql_store
 from nomospace.store.backlog import ROWS_MAX, decode_part
+from nomospace.store.interface import Header, KeptForClient, Step
 from nomospace.wire.changes import BadRecord
 from tests.unit.store.changing import Author, told
 from tests.unit.store.engines import SQL, Engine, MakeEngine, engines

@@ -8,9 +8,9 @@ from random import Random
 
 import pytest
 
-from nomospace.store import KeptForClient, Step, StoreNotEmpty
 from nomospace.store.backup import BadBackup, read_backup, restore_backup, write_backup
 from nomospace.store.doctor import doctor
+from nomospace.store.interface import KeptForClient, Step, StoreNotEmpty
 from tests.unit.store.changing import Author, told
 from tests.unit.store.engines import ENGINES, MakeEngine, engines
 from tests.unit.store.killed import step

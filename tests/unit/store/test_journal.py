@@ -18,8 +18,8 @@ from nomospace.host.calls import LawText
 from nomospace.host.changes import MemberJoined, MemberRuled
 from nomospace.host.effects import Persist, Ruled, Traced
 from nomospace.law import load
-from nomospace.store import MemoryStore, SqliteStore, Step
 from nomospace.store.bundles import BUNDLE_MAX
+from nomospace.store.interface import Step
 from nomospace.store.journal import (
     CheckpointRecord,
     EventRecord,
@@ -32,6 +32,7 @@ from nomospace.store.journal import (
     encode_record,
     replay,
 )
+from nomospace.store.memory import MemoryStore
 from nomospace.store.segments import (
     SealingAlready,
     SegmentLimits,
@@ -42,6 +43,7 @@ from nomospace.store.segments import (
     seal,
 )
 from nomospace.store.sql import FORGET_FROM
+from nomospace.store.sqlite import SqliteStore
 from nomospace.terms import obj, t
 from nomospace.wire.changes import BadRecord, NewerRecord
 from nomospace.wire.segments import BadManifest

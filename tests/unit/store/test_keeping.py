@@ -22,7 +22,8 @@ from nomospace.meaning.question import parse_template
 from nomospace.meaning.sql.kept import KeptTables
 from nomospace.meaning.sql.layout import VERSION, Layout, RowBatch
 from nomospace.protocols.spaces import Row
-from nomospace.store import Step, Store, StoreDamaged, keeping_postgres, keeping_sqlite
+from nomospace.store import keeping_postgres, keeping_sqlite
+from nomospace.store.interface import Step, Store, StoreDamaged
 from nomospace.store.keeping import KeptPlace, KeptUnusable
 from nomospace.store.keeping_sqlite import KeptFolder
 from nomospace.store.kept import SpaceKeptTables, kept_place, open_kept

@@ -11,7 +11,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from nomospace.host.changes import COMPACT_FROM, AgentCame, AgentWent, Change, Durable
-from nomospace.store import KeptForClient, Step
+from nomospace.store.interface import KeptForClient, Step
 from nomospace.store.sql import FOLD_MAX
 from tests.unit.store.changing import Author, joined, next_ruling, reopened, told
 from tests.unit.store.engines import ENGINES, SQL, Engine, MakeEngine, engines, fresh

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from nomospace.law import load
-from nomospace.store import open_store
 from nomospace.store.backup import write_backup
+from nomospace.store.opening import open_store
 from nomospace.store.private import make_file, make_folder, narrow, open_file
 from nomospace_lab.cli.journal_writing import JournalWriter
 

@@ -19,9 +19,8 @@ import psycopg
 import pytest
 
 from nomospace.errors import Unavailable
-from nomospace.store import (
+from nomospace.store.interface import (
     BadStoreUrl,
-    SqliteStore,
     Step,
     Store,
     StoreDamaged,
@@ -29,9 +28,10 @@ from nomospace.store import (
     StoreInUse,
     StoreTooNew,
     StoreUnavailable,
-    open_store,
 )
+from nomospace.store.opening import open_store
 from nomospace.store.postgres import PostgresStore
+from nomospace.store.sqlite import SqliteStore
 from nomospace.terms import t
 from tests.nursery import end_with_parent
 from tests.servers import postgres_server

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nomospace.errors import NomospaceError
-from nomospace.trust import (
+from nomospace.trust.bundles import (
     BUNDLE_BYTES_MAX,
     BadSignature,
     BundleAltered,

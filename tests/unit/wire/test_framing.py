@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nomospace.wire import BadFrame, Framer, join, split
+from nomospace.wire.framing import BadFrame, Framer, join, split
 
 FRAMES = st.lists(st.binary(max_size=40), max_size=6)
 

@@ -17,24 +17,19 @@ from nomospace.protocols.routing.frames import Relayed
 from nomospace.protocols.spaces import Row, Shown
 from nomospace.protocols.streams import Data
 from nomospace.terms import TERM_BYTES_MAX, TERM_DEPTH_MAX, Compound, Var, show
-from nomospace.wire import (
-    FRAME_BYTES_MAX,
-    BadFrame,
+from nomospace.wire.changes import (
     BadRecord,
-    FrameTooLarge,
-    NewerFrame,
     NewerRecord,
     decode_change,
-    decode_frame,
     decode_row,
     decode_ruling,
     decode_snapshot,
     encode_change,
-    encode_frame,
     encode_row,
     encode_ruling,
 )
-from nomospace.wire.frames import FRAME_VERSION
+from nomospace.wire.frames import FRAME_VERSION, NewerFrame, decode_frame, encode_frame
+from nomospace.wire.framing import FRAME_BYTES_MAX, BadFrame, FrameTooLarge
 from nomospace.wire.packing import Unfit, pack, pack_deep, read_deep, unpack
 from nomospace.wire.slots import CARRIED, CHANGES, FRAMES, RELAYED, STREAMED
 from nomospace.wire.values import pack_term, thaw, unpack_term

@@ -6,9 +6,9 @@ import pytest
 from nomospace.protocols.messages import HelloFrame
 from nomospace.protocols.pace import LOSS
 from nomospace.protocols.spaces import Row
-from nomospace.wire import BadRecord, decode_frame, decode_row, encode_frame, encode_row
 from nomospace.wire.blobs import build
-from nomospace.wire.frames import FRAME_VERSION
+from nomospace.wire.changes import BadRecord, decode_row, encode_row
+from nomospace.wire.frames import FRAME_VERSION, decode_frame, encode_frame
 from nomospace.wire.packing import pack, unpack
 from nomospace.wire.slots import SHAPES
 from tests.unit.wire.golden import KINDS, name, recorded, written

@@ -10,19 +10,18 @@ from hypothesis import strategies as st
 
 from nomospace.control import Ruling, Snapshot
 from nomospace.protocols.spaces import Row
-from nomospace.wire import (
+from nomospace.wire.blobs import body, build, seal
+from nomospace.wire.changes import (
     decode_change,
-    decode_frame,
     decode_row,
     decode_ruling,
     decode_snapshot,
     encode_change,
-    encode_frame,
     encode_row,
     encode_ruling,
     encode_snapshot,
 )
-from nomospace.wire.blobs import body, build, seal
+from nomospace.wire.frames import decode_frame, encode_frame
 from nomospace.wire.packing import pack, unpack
 from nomospace.wire.slots import CHANGES, FRAMES, SHAPES
 from tests.unit.wire.golden import KINDS, name

@@ -7,7 +7,8 @@ import msgspec
 import pytest
 
 from nomospace.calls import answers, requests
-from nomospace.host import Host, calls, changes, moving, operations, posting
+from nomospace.host import calls, changes, moving, operations, posting
+from nomospace.host.core import Host
 from nomospace.protocols import courier, messages, spaces, streams, transfers
 from nomospace.protocols.routing import changes as routed
 from nomospace.protocols.routing import frames as posts

@@ -69,8 +69,8 @@ def _started(store: Path) -> tuple[float, float]:
 def _fill(url: str, many: int) -> None:
     from nomospace.host.changes import AgentCame, Opened, TuplePut
     from nomospace.protocols.spaces import Row as Tuple
-    from nomospace.store import open_store
     from nomospace.store.interface import Step
+    from nomospace.store.opening import open_store
 
     agent = "worker@ward"
     store: Any = open_store(url)

@@ -55,7 +55,7 @@ class _Ward:
 
     def __init__(self, path: Path, facts: Facts, template: str) -> None:
         from nomospace.meaning.question import parse_template
-        from nomospace.store import SqliteStore
+        from nomospace.store.sqlite import SqliteStore
 
         self.facts = facts
         self.question = parse_template(template, facts.ontology)
@@ -69,7 +69,7 @@ class _Ward:
     def _commit(self, listed: Sequence[tuple[Any, ...]]) -> None:
         from nomospace.host.changes import TuplePut
         from nomospace.protocols.spaces import Row as Tuple
-        from nomospace.store import Step
+        from nomospace.store.interface import Step
 
         puts: list[TuplePut] = []
         for fields in listed:

@@ -73,7 +73,8 @@ class LinkedHosts:
     """Two hosts with a link that has no delay, and what passed over it."""
 
     def __init__(self, resident: int) -> None:
-        from nomospace.host import Arrive, Call, Host, Open, OutMany, Share
+        from nomospace.host.calls import Arrive, Call, Open, OutMany, Share
+        from nomospace.host.core import Host
 
         self.now = 0
         self.frames = self.transfers = 0
@@ -95,7 +96,7 @@ class LinkedHosts:
 
     def tell(self, name: str, event: Any) -> None:
         """Tell a host something, and put on the link what it transmits."""
-        from nomospace.host import Transmit
+        from nomospace.host.effects import Transmit
         from nomospace.protocols.messages import Relay
         from nomospace.protocols.streams import Data
         from nomospace.protocols.transfers import Transfer
@@ -110,7 +111,7 @@ class LinkedHosts:
 
     def engage(self) -> float:
         """Have a link, and run until both are in one view: nanoseconds of work."""
-        from nomospace.host import Heard, Tick
+        from nomospace.host.calls import Heard, Tick
 
         self.linked = True
         began = perf_counter_ns()

@@ -19,8 +19,7 @@ import msgspec
 
 from nomospace.errors import NomospaceError
 from nomospace.node.peering import decode_word
-from nomospace.wire import BadFrame
-from nomospace.wire.framing import STRANGER_BYTES_MAX, Framer, join
+from nomospace.wire.framing import STRANGER_BYTES_MAX, BadFrame, Framer, join
 from nomospace.wire.packing import PARTS_MAX, Unfit, count_parts, pack
 from nomospace.wire.talk import (
     ASK,
