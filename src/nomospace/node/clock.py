@@ -12,6 +12,7 @@ but never back behind what the host has seen.
 from __future__ import annotations
 
 import time
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -33,11 +34,12 @@ class ClockMark(msgspec.Struct, frozen=True, array_like=True):
     boot: int = 0
 
 
-def _kernel() -> int:
-    """Microseconds since the machine was started, also while it slept."""
-    if hasattr(time, "CLOCK_BOOTTIME"):
-        return time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1000
-    return time.monotonic_ns() // 1000
+_kernel_ns: Final = (
+    partial(time.clock_gettime_ns, time.CLOCK_BOOTTIME)
+    if hasattr(time, "CLOCK_BOOTTIME")
+    else time.monotonic_ns
+)
+"""Nanoseconds since the machine was started, also while it slept."""
 
 
 def _boot() -> int:
@@ -69,7 +71,7 @@ class Clock:
     """
 
     def __init__(self, last: ClockMark = ClockMark()) -> None:  # noqa: B008 - a mark never changes
-        kernel, boot = _kernel(), _boot()
+        kernel, boot = _kernel_ns() // 1000, _boot()
         if boot and boot == last.boot and kernel >= last.kernel:
             begins = last.at + kernel - last.kernel
         else:
@@ -79,9 +81,9 @@ class Clock:
 
     def now(self) -> int:
         """The time."""
-        return self._offset + _kernel()
+        return self._offset + _kernel_ns() // 1000
 
     def mark(self) -> ClockMark:
         """This moment, to be kept for the next life."""
-        kernel = _kernel()
+        kernel = _kernel_ns() // 1000
         return ClockMark(self._offset + kernel, kernel, self._boot)

@@ -23,7 +23,6 @@ from nomospace.control import Event, Ruling
 from nomospace.errors import CallerError
 from nomospace.host.calls import LawText
 from nomospace.host.core import Host as Core
-from nomospace.host.effects import Effect
 from nomospace.node.config import Journal
 from nomospace.node.notes import OnNote
 from nomospace.store.interface import JournalEntry, Store
@@ -93,15 +92,13 @@ class Journalist:
         self._core = core
         self._notes = 0
         self._scribe = Scribe(host, law=self._law, member=self._member)
+        self.records = self._scribe.records
+        """What the journal says of a step."""
 
     @property
     def tally(self) -> RulingCounts:
         """How many rulings it has written of in this life."""
         return self._scribe.tally
-
-    def records(self, effects: list[Effect], now: int) -> tuple[bytes, ...]:
-        """What the journal says of a step."""
-        return self._scribe.records(effects, now)
 
     def note(self, what: str, facts: dict[str, Any], now: int) -> bytes:
         """What the journal says of something that happened beside the core."""

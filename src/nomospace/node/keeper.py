@@ -85,6 +85,8 @@ class Keeper:
         """The number of the last step that was put."""
         self.kept = 0
         """The number of the last step that is on disk."""
+        self.full = False
+        """Whether no more steps should be made before some are on disk."""
         self.groups = 0
         """How many groups were written."""
         self._now = now
@@ -96,6 +98,8 @@ class Keeper:
         self._back = 0
         """How many of a crowd have steps among those."""
         self._group: list[Step] = []
+        self._told = 0
+        """How many are told when those are on disk."""
         self._tries = 0
         self._crowd = 0
         """With how many a group needs not wait any longer."""
@@ -119,11 +123,6 @@ class Keeper:
         self._thread: threading.Thread | None = None
         self._closed = False
 
-    @property
-    def full(self) -> bool:
-        """Whether no more steps should be made before some are on disk."""
-        return len(self._waiting) >= WAITING_MAX
-
     def put(self, step: Step) -> int:
         """Take a step over; `kept` is called with its number, or a later one, once it is safe."""
         self.last = number = self.last + 1
@@ -131,6 +130,7 @@ class Keeper:
             self._keep_now(step)
             return number
         self._waiting.append(step)
+        self.full = len(self._waiting) >= WAITING_MAX
         self._back += _heads(step)
         if self.state is IDLE:
             self._idle.clear()
@@ -227,7 +227,9 @@ class Keeper:
         self._timer = None
         if not self._group:
             self._group, self._waiting = self._waiting[:GROUP_MAX], self._waiting[GROUP_MAX:]
-            self._back = sum(map(_heads, self._waiting))
+            back, self._back = self._back, sum(map(_heads, self._waiting))
+            self._told = back - self._back
+            self.full = len(self._waiting) >= WAITING_MAX
         try:
             self._stage(self._group)
             if self.store.immediate:
@@ -266,7 +268,7 @@ class Keeper:
             self.groups += 1
             now = self._loop.time()
             self._took = _smooth(self._took, now - self._began)
-            crowd = sum(map(_heads, self._group)) + self._back
+            crowd = self._told + self._back
             if self._back:
                 self._came_back(self._back / crowd)
             self._crowd = crowd - crowd // STRAGGLERS

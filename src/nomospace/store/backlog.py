@@ -43,35 +43,30 @@ _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(_Stored).decode
 
 
-class CommitPart:
+class CommitPart(msgspec.Struct, eq=False):
     """What one commit brings for the two tables, in the order in which it is done.
 
     First some pushes are trimmed, then others kept; first tuples go, then others are put.
     """
 
-    __slots__ = ("gone", "kept", "puts", "trims")
-
-    def __init__(self) -> None:
-        self.trims: _Trims = []
-        self.kept: list[KeptForClient] = []
-        self.gone: dict[TupleKey, None] = {}
-        self.puts: dict[TupleKey, Put] = {}
+    trims: _Trims = []
+    kept: list[KeptForClient] = []
+    gone: dict[TupleKey, None] = {}
+    puts: dict[TupleKey, Put] = {}
+    weight: int = 0
+    """The bytes that were put in; those of tuples that have gone again count too."""
 
     @property
     def rows(self) -> int:
         """How many rows it is."""
         return len(self.trims) + len(self.kept) + len(self.gone) + len(self.puts)
 
-    @property
-    def weight(self) -> int:
-        """The bytes that are in it."""
-        pushes = sum([len(kept.body) for kept in self.kept])
-        return pushes + sum([len(body) for _, _, body in self.puts.values()])
-
 
 def encode_part(part: CommitPart) -> bytes:
     """The body of a row of the backlog."""
-    puts = [(place, key[0], body) for key, (place, _, body) in part.puts.items()]
+    puts: list[tuple[int, str, bytes]] = []
+    for key, (place, _, body) in part.puts.items():
+        puts.append((place, key[0], body))
     return _VERSION + _encode((part.trims, part.kept, list(part.gone), puts))
 
 
@@ -85,6 +80,7 @@ def decode_part(data: bytes) -> CommitPart:
     except ValueError as error:  # what native code raises is one too
         raise BadRecord(what="part of the backlog", why=str(error)) from None
     part.gone = dict.fromkeys(gone)
+    part.weight = len(data)
     for place, space, body in puts:
         row = decode_row(body)
         part.puts[space, row.writer, row.count] = (place, row, body)
@@ -129,8 +125,9 @@ class Backlog:
             self._trims[agent] = max(number, self._trims.get(agent, number))
             held = self._kept.get(agent)
             if held is not None:
-                for known in [known for known in held if known <= number]:
-                    del held[known]
+                for known in list(held):
+                    if known <= number:
+                        del held[known]
                 if not held:
                     del self._kept[agent]
         for kept in part.kept:

@@ -9,6 +9,8 @@ A batch changes nothing outside itself. If the commit fails, it is dropped.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from itertools import chain
 from typing import Any, Final
 
 import msgspec
@@ -59,16 +61,16 @@ class Counters(msgspec.Struct):
 class Batch:
     """The rows of one commit.
 
-    >>> batch = Batch(Counters())
+    >>> batch = Batch(Counters(), {})
     >>> batch.add(Step((AgentCame("ann@x", 0), AgentCame("bob@x", 0), AgentWent("ann@x"))))
     >>> [(name, len(rows)) for name, rows in batch.runs()][:2]
     [('agent came', 2), ('agent went', 1)]
     """
 
-    def __init__(self, counters: Counters) -> None:
+    def __init__(self, counters: Counters, trims: Mapping[str, int]) -> None:
         self.counters = msgspec.structs.replace(counters)
-        self.part = CommitPart()
-        """What it brings for tuples and pushes."""
+        self.part = CommitPart(list(trims.items()))
+        """What it brings for tuples and pushes: first of all, what is to be forgotten."""
         self.left: dict[str, None] = {}
         """Agents that went."""
         self.begun: dict[tuple[str, str], None] = {}
@@ -83,14 +85,13 @@ class Batch:
         """One more step, after the others."""
         for change in step.changes:
             _ADD[change.__class__](self, change)
-        self.part.kept += step.outbox
+        part = self.part
+        for kept in step.outbox:
+            part.kept.append(kept)
+            part.weight += len(kept.body)
         if step.records:
             self._records += step.records
             self.counters.journal += len(step.records)
-
-    def trim(self, agent: str, number: int) -> None:
-        """Forget what was kept for an agent up to a number."""
-        self.part.trims.append((agent, number))
 
     def forget(self, upto: int) -> None:
         """Forget the journal's records up to a number."""
@@ -102,9 +103,11 @@ class Batch:
 
         What `part` has is not among them.
         """
-        self._settle_counts()
-        self._settle_records()
-        return [run for table in self._runs.values() for run in table]
+        if self._counts:
+            self._settle_counts()
+        if self._records:
+            self._settle_records()
+        return list(chain.from_iterable(self._runs.values()))
 
     def _do(self, name: str, row: Params) -> None:
         runs = self._runs.setdefault(TABLE_OF[name], [])
@@ -130,7 +133,7 @@ class Batch:
     # -- tuples ------------------------------------------------------------------------------
 
     def _tuple_put(self, change: TuplePut) -> None:
-        row, puts = change.row, self.part.puts
+        row, part, puts = change.row, self.part, self.part.puts
         writer, count = row.writer, row.count
         key = (change.space, writer, count)
         old = puts.get(key)
@@ -139,7 +142,9 @@ class Batch:
             place = self.counters.tuple_n
         else:
             place = old[0]
-        puts[key] = (place, row, encode_row(row))
+        body = encode_row(row)
+        puts[key] = (place, row, body)
+        part.weight += len(body)
         if self._counts.get(writer, -1) < count:
             self._counts[writer] = count
 

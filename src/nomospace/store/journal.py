@@ -28,7 +28,7 @@ from nomospace.errors import Unavailable
 from nomospace.host.calls import LawText
 from nomospace.host.changes import LawLearnt, MemberJoined
 from nomospace.host.effects import Effect, Persist, Ruled, Traced
-from nomospace.terms import Term
+from nomospace.terms import Term, encode
 from nomospace.wire.changes import (
     BadRecord,
     NewerRecord,
@@ -39,7 +39,7 @@ from nomospace.wire.changes import (
 )
 from nomospace.wire.packing import Unfit
 from nomospace.wire.segments import JOURNAL_VERSION
-from nomospace.wire.values import pack_term, unpack_term
+from nomospace.wire.values import unpack_term
 
 CHECKPOINT_EVERY: Final = 1_000
 """So many rulings of a membership, and its whole state is told again."""
@@ -204,7 +204,7 @@ class Scribe:
             if kind is Traced:
                 assert isinstance(effect, Traced)
                 # A `TupleRecord`, as `encode_record` would write it.
-                body = pack_term(effect.fields)
+                body = encode(effect.fields)
                 space, writer, count, op = effect.space, effect.writer, effect.count, effect.op
                 record = (_TUPLE, host, now, space, writer, count, op, effect.agent, body)
                 told.append(_VERSION + _encode(record))

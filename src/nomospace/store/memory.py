@@ -88,10 +88,8 @@ class MemoryStore:
                 found.append(TuplePut(space, row))
         return found, upto if upto < len(self._loading) else None
 
-    @property
-    def immediate(self) -> bool:
-        """There is nothing to wait for."""
-        return True
+    immediate = True
+    """There is nothing to wait for."""
 
     def commit(self, steps: Sequence[Step], *, at: int) -> None:
         """Carry the changes out."""

@@ -162,6 +162,12 @@ _BY_TABLE: Final[dict[str, dict[str, str]]] = {
         "kept": _put("outbox", "agent number body", "agent number"),
         "trimmed": "DELETE FROM outbox WHERE agent = ? AND number <= ?",
     },
+    "state": {
+        "committed": (
+            "UPDATE state SET batch = ?, last_at = ?, clock = ?, floor = ?, journal = ?"
+            " WHERE one = 1"
+        )
+    },
     "backlog": {"put off": "INSERT INTO backlog (n, body) VALUES (?, ?)"},
     "journal": {
         "recorded": "INSERT INTO journal (seq, body) VALUES (?, ?)",

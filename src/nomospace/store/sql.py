@@ -59,7 +59,7 @@ class Staged(NamedTuple):
 
     steps: tuple[Step, ...]
     at: int
-    clock: tuple[int, ...]
+    clock: str
     trims: dict[str, int]
     batch: Batch
     fold: tuple[str, str, int] | None
@@ -67,6 +67,8 @@ class Staged(NamedTuple):
     forgotten: int
     late: Backlog | None
     """What the tables catch up with in this commit; `None` when its own part is put off too."""
+    rows: int
+    """How many rows that part is."""
 
 
 class SqlStore(ABC):
@@ -76,7 +78,7 @@ class SqlStore(ABC):
         self._counters = Counters()
         self._life = 0
         self._batch = 0
-        self._clock: tuple[int, ...] = ()
+        self._clock = ""
         self._trims: dict[str, int] = {}
         self._keep = 0
         self._prune = 0
@@ -155,7 +157,8 @@ class SqlStore(ABC):
         with self._reading():
             loaded = self._tables.load()
         beginning = loaded.beginning
-        self._life, self._batch, self._clock = beginning.life, loaded.batch, beginning.clock
+        self._life, self._batch = beginning.life, loaded.batch
+        self.note_clock(beginning.clock)
         self._counters, self._bound = loaded.counters, loaded.counters.tuple_n
         self._prune, self._forgotten = 0, loaded.forgotten
         self._logs, self._full = {}, {}
@@ -195,10 +198,8 @@ class SqlStore(ABC):
 
     # -- writing -------------------------------------------------------------------------------
 
-    @property
-    def immediate(self) -> bool:
-        """There is a disk to wait for."""
-        return False
+    immediate = False
+    """There is a disk to wait for."""
 
     def commit(self, steps: Sequence[Step], *, at: int) -> None:
         """Keep all these steps in one transaction; on disk when it returns."""
@@ -217,9 +218,7 @@ class SqlStore(ABC):
         assert self._begun, "a store begins a life before it keeps anything"
         assert self._staged is None, "what was staged is flushed before more is"
         trims, self._trims = self._trims, {}
-        batch = Batch(self._counters)
-        for agent, number in trims.items():
-            batch.trim(agent, number)
+        batch = Batch(self._counters, trims)
         for step in steps:
             batch.add(step)
         forgotten = self._forget(batch)
@@ -227,10 +226,11 @@ class SqlStore(ABC):
         most = max(FOLD_MAX, 2 * sum(batch.ruled.values()))  # faster than they come
         fold = None if full is None else (*full, most)
         backlog, part = self._backlog, batch.part
-        enough = backlog.rows + part.rows >= ROWS_MAX or backlog.weight + part.weight >= BYTES_MAX
+        rows = part.rows
+        enough = backlog.rows + rows >= ROWS_MAX or backlog.weight + part.weight >= BYTES_MAX
         late = backlog.joined(part) if enough else None
         self._staged = staged = Staged(
-            tuple(steps), at, self._clock, trims, batch, fold, forgotten, late
+            tuple(steps), at, self._clock, trims, batch, fold, forgotten, late, rows
         )
         return staged
 
@@ -250,22 +250,12 @@ class SqlStore(ABC):
     def _write(self, staged: Staged) -> None:
         """The rows of what was staged, inside a transaction."""
         batch = staged.batch
-        runs = batch.runs()
-        if staged.late is None and batch.part.rows:
+        runs, counters = batch.runs(), batch.counters
+        if staged.late is None and staged.rows:
             runs.append(("put off", [(self._batch + 1, guard(encode_part(batch.part)))]))
+        state = (self._batch + 1, staged.at, staged.clock, counters.floor, counters.journal)
+        runs.append(("committed", [state]))
         self._carry_out(runs)
-        counters = batch.counters
-        self._do(
-            "UPDATE state SET batch = ?, last_at = ?, clock = ?, floor = ?, journal = ?"
-            " WHERE one = 1",
-            (
-                self._batch + 1,
-                staged.at,
-                _clock_text(staged.clock),
-                counters.floor,
-                counters.journal,
-            ),
-        )
 
     def _tidy(self, staged: Staged) -> None:
         """Housekeeping inside the transaction; part of `flush`, which nobody's event loop does."""
@@ -355,7 +345,7 @@ class SqlStore(ABC):
 
     def note_clock(self, clock: tuple[int, ...]) -> None:
         """Remember a reading of the machine's clocks, with the next commit."""
-        self._clock = clock
+        self._clock = ",".join(map(str, clock))
 
     # -- asking --------------------------------------------------------------------------------
 
@@ -421,21 +411,15 @@ class SqlStore(ABC):
         assert self._begun, "a store begins a life before it is filled"
         if self._life > 1 or self._batch:
             raise StoreNotEmpty(where=self.where)
+        self.note_clock(header.clock)
         with self._transaction():
             self._do(
                 "UPDATE state SET birth = ?, life = ?, last_at = ?, clock = ?, journal = ?"
                 " WHERE one = 1",
-                (
-                    header.birth,
-                    header.life,
-                    header.last_at,
-                    _clock_text(header.clock),
-                    header.journal,
-                ),
+                (header.birth, header.life, header.last_at, self._clock, header.journal),
             )
             self._carry_out([("last given", list(header.numbers))])
         self._life = header.life
-        self._clock = header.clock
         self._counters.journal = self._forgotten = header.journal
 
     # -- looking it over -----------------------------------------------------------------------
@@ -458,10 +442,6 @@ class SqlStore(ABC):
 
     def _unavailable(self, why: str) -> StoreUnavailable:
         return StoreUnavailable(where=self.where, why=why)
-
-
-def _clock_text(clock: tuple[int, ...]) -> str:
-    return ",".join(map(str, clock))
 
 
 def _chunks(rows: Iterable[object]) -> Iterator[list[Any]]:

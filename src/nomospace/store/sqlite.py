@@ -200,21 +200,29 @@ class SqliteStore(SqlStore):
         """Write all these steps in one transaction, which `flush` ends."""
         staged = self._gather(steps, at)
         try:
-            with self._told():
-                self._write_with.execute("BEGIN IMMEDIATE")
-                self._write(staged)
+            if self._writer is None:
+                raise self._unavailable("it is closed")
+            self._writer.execute("BEGIN IMMEDIATE")
+            self._write(staged)
+        except sqlite3.Error as error:
+            self._roll_back()
+            raise self._translated(error) from error
         except BaseException:
             self._roll_back()
             raise
 
     def flush(self) -> None:
         """End the transaction, and wait for the disk."""
-        staged = self._staged
+        staged, writer = self._staged, self._writer
         assert staged is not None, "something is staged before it is flushed"
+        assert writer is not None, "it was staged with it"
         try:
-            with self._told():
+            if staged.fold is not None or staged.late is not None:
                 self._tidy(staged)
-                self._write_with.execute("COMMIT")
+            writer.execute("COMMIT")
+        except sqlite3.Error as error:
+            self._roll_back()
+            raise self._translated(error) from error
         except BaseException:
             self._roll_back()
             raise
@@ -251,9 +259,9 @@ class SqliteStore(SqlStore):
         return self._write_with.execute(sql, params)
 
     def _carry_out(self, runs: list[tuple[str, list[Params]]]) -> None:
-        many = self._write_with.executemany
+        assert self._writer is not None, "it has begun a transaction"
         for name, rows in runs:
-            many(STATEMENTS[name], rows)
+            self._writer.executemany(STATEMENTS[name], rows)
 
     def _carry_out_many(self, runs: list[tuple[str, list[Params]]]) -> None:
         write = self._write_with

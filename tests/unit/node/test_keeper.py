@@ -32,9 +32,7 @@ class Slow(MemoryStore):
         self.may_flush.set()
         self._staged: tuple[Sequence[Step], int] = ((), 0)
 
-    @property
-    def immediate(self) -> bool:
-        return False
+    immediate = False
 
     def stage(self, steps: Sequence[Step], *, at: int) -> None:
         self._staged = (list(steps), at)
