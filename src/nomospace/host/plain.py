@@ -100,7 +100,7 @@ class PlainCalls:
                     space.remove(record)
                     if record.kept:
                         record.kept = False
-                        changes.append(TupleGone(name, record.id))
+                        changes.append(TupleGone(name, (writer, count)))
                     if host.traces:
                         orders.append(Traced(TAKEN, name, fields, writer, count, agent))
             else:

@@ -88,6 +88,7 @@ class Space(Searches):
         "_waiters",
         "deliveries_max",
         "name",
+        "observed",
         "reactions_max",
         "sets",
         "tuples_max",
@@ -105,6 +106,8 @@ class Space(Searches):
         deliveries_max: int = 0,
     ) -> None:
         self.name = name
+        self.observed = False
+        """Whether someone follows what lies here."""
         self.tuples_max = tuples_max
         self.waiters_max = waiters_max
         self.reactions_max = reactions_max
@@ -188,6 +191,7 @@ class Space(Searches):
     def observe(self, looker: Looker) -> list[Record]:
         """Let someone follow which tuples that hold objects lie here; gives those that do now."""
         self._store.lookers += (looker,)
+        self.observed = True
         return self.objects()
 
     def objects(self) -> list[Record]:
@@ -196,12 +200,8 @@ class Space(Searches):
 
     def ignore(self, looker: Looker) -> None:
         """Let someone follow no longer."""
-        self._store.lookers = tuple([one for one in self._store.lookers if one is not looker])
-
-    @property
-    def observed(self) -> bool:
-        """Whether someone follows what lies here."""
-        return bool(self._store.lookers)
+        lookers = tuple([one for one in self._store.lookers if one is not looker])
+        self._store.lookers, self.observed = lookers, bool(lookers)
 
     @property
     def quiet(self) -> bool:

@@ -173,8 +173,17 @@ class Shelf:
                     found.leave(key, record)
                     if found.width == 1 and not found.shards[0]:
                         del self.deep[path]
-        self.held.leave(record.cur, record)
-        if record.cur != record.dest:
+        key = record.cur
+        shard = self.held.shards[hash(key) % self.held.width]
+        slot = shard[key]
+        if slot.__class__ is Many:
+            slot.size -= 1
+            slot.dead += 1
+            if slot.size <= FEW_MAX // 2 or not slot.dead & SWEEP_MASK:
+                self.held.settle(shard, key, slot)
+        else:
+            self.held.drop(key, record)
+        if key != record.dest:
             self.astray.leave(record.dest, record)
         if self.composites:
             for composite in self.composites.values():

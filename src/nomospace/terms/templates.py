@@ -29,6 +29,7 @@ import msgspec
 from nomospace.terms.assign import Assigner, Names, View, just_itself, names_class
 from nomospace.terms.budget import WATCH_UNITS_MAX, Budget
 from nomospace.terms.dicts import dict_items
+from nomospace.terms.encoding import encode
 from nomospace.terms.features import (
     PLAIN_INT,
     Fields,
@@ -103,7 +104,9 @@ PATTERN_DEPTH_MAX: Final = 32
 """How deep in a template a formal may stand; actuals may be as deep as any term."""
 
 KNOWN_MAX: Final = 1_024
-"""Templates that name classes and are remembered."""
+"""How many templates are remembered."""
+KNOWN_BYTES_MAX: Final = 2_000
+"""Larger ones are not, unless they name classes: those are dearest to read."""
 
 _TIED: Final = 500
 """What fields that are tied may cost more, in a price: they may be large."""
@@ -207,7 +210,8 @@ class Template(msgspec.Struct, frozen=True, eq=False, gc=False):
                         break
                 else:
                     return cls(tuple(patterns), width, True, tuple(equal), tuple(features), ())
-        return _remembered(freeze_fields(patterns, "template", types=True))
+            return _remembered(tuple(patterns))
+        return _read(freeze_fields(patterns, "template", types=True))
 
     @classmethod
     def at_places(cls, width: int, places: Sequence[Any], first: int) -> Template:
@@ -344,26 +348,30 @@ def _no_variables(found: Var) -> NotAPattern:
     )
 
 
-_known: dict[tuple[Fields, tuple[type, ...]], Template] = {}
+_known: dict[tuple[tuple[object, ...], tuple[type, ...]], Template] = {}
 
 
-def _remembered(frozen: Fields) -> Template:
-    """What was read before for the same patterns, if it names a class; else it is read now.
+def _remembered(patterns: tuple[object, ...]) -> Template:
+    """What was read before for the same patterns; else they are read now.
 
-    Such templates are dear to read, and dearer to bind to an ontology (`Template.bound`): whoever
-    does that knows them again. What Python holds for equal though it is not (`1` and `True`) must
-    not meet: compounds tell such apart, the kinds of the fields do it here, and lists are left out.
+    A program asks for the same again and again, and to read a template and to make its test is
+    dearer than to use it; dearest is to bind it to an ontology (`Template.bound`). What Python
+    holds for equal though it is not (`1` and `True`) must not meet: compounds tell such apart, the
+    kinds of the fields do it here, and lists are left out.
     """
-    kinds = tuple([field.__class__ for field in frozen])
-    if Compound not in kinds or tuple in kinds:
-        return _read(frozen)
-    found = _known.get((frozen, kinds))
+    kinds = tuple(map(type, patterns))
+    if tuple in kinds:
+        return _read(freeze_fields(patterns, "template", types=True))
+    try:
+        found = _known.get((patterns, kinds))
+    except TypeError:  # a list, or a dict
+        return _read(freeze_fields(patterns, "template", types=True))
     if found is None:
-        found = _read(frozen)
-        if found.meant:
+        found = _read(freeze_fields(patterns, "template", types=True))
+        if found.meant or len(encode(found.term)) <= KNOWN_BYTES_MAX:
             if len(_known) >= KNOWN_MAX:
                 del _known[next(iter(_known))]
-            _known[frozen, kinds] = found
+            _known[patterns, kinds] = found
     return found
 
 
