@@ -112,7 +112,7 @@ SESSIONS: Final = (
         "an answer is not on disk with what it tells",
         PUSHING,
         """        out.kept = True
-        return tuple([KeptForClient(session.key, push[0], push[1]) for session, push in out.pushes])
+        kept: list[KeptForClient] = []
 """,
         """        out.kept = True
         return ()
@@ -191,7 +191,7 @@ SESSIONS: Final = (
     Mutant(
         "a plain take is not told to the disk",
         PLAIN,
-        "                        changes.append(TupleGone(name, record.id))\n",
+        "                        changes.append(TupleGone(name, (writer, count)))\n",
         "                        pass\n",
         CLIENTS,
     ),

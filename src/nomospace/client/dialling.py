@@ -22,7 +22,7 @@ import msgspec
 
 from nomospace.client import own_tokens
 from nomospace.errors import CallerError, NomospaceError, PeerError, Unavailable
-from nomospace.wire.framing import Framer, join
+from nomospace.wire.framing import Framer, join, length_of
 from nomospace.wire.talk import (
     TALK_BYTES_MAX,
     VERSIONS,
@@ -249,7 +249,7 @@ class HostConnection(asyncio.Protocol):
             self._out.append(body)
         elif self.open:
             self.sent_at = self.loop.time()
-            self.transport.write(join([body]))
+            self.transport.write(length_of(len(body)) + body)
 
     def _flush(self) -> None:
         self._flushing = False

@@ -17,7 +17,7 @@ from typing import Any, Final, Literal, Unpack, overload
 
 from nomospace.client.connection import Connection, Found, Report
 from nomospace.client.correlation import Correlation, sets_of
-from nomospace.client.listening import refuse_waiting
+from nomospace.client.listening import LISTENER, refuse_waiting
 from nomospace.client.reactions import (
     LISTENER_TIMEOUT_S,
     MODES,
@@ -197,7 +197,8 @@ class Space:
         Traceback (most recent call last):
         nomospace.client.connection.TimedOut: no tuple for ... in 'jobs' within 0.01 s; ...
         """
-        refuse_waiting("take", self.name)
+        if LISTENER.get() is not None:
+            refuse_waiting("take", self.name)
         return Taking(self, self._one("take", template, timeout, at, dest, lease, sets), lease)
 
     def read(
@@ -219,7 +220,8 @@ class Space:
         ...     jobs.read("job", int) == jobs.read("job", int, timeout=5) == ("job", 17)
         True
         """
-        refuse_waiting("read", self.name)
+        if LISTENER.get() is not None:
+            refuse_waiting("read", self.name)
         return self._one("read", template, timeout, at, dest, None, sets)
 
     async def _one(
@@ -240,7 +242,7 @@ class Space:
             "" if dest is None else agent_id("dest", dest),
             0 if lease is None else micros("lease", lease),
             None if timeout is None else seconds("timeout", timeout, zero=True),
-            sets_of(sets),
+            sets_of(sets) if sets else None,
         )
         return as_tuple(found)
 
@@ -365,7 +367,7 @@ class Space:
             "" if dest is None else agent_id("dest", dest),
             0,
             None,
-            sets_of(sets),
+            sets_of(sets) if sets else None,
         )
 
     # -- reactions ---------------------------------------------------------------------------

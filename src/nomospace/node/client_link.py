@@ -278,14 +278,15 @@ class ClientLink(asyncio.Protocol):
         except PeerError as error:
             self.refuse("bad-frame", str(error))
             return
+        idle = queue.idle
         if (
-            queue.idle
+            idle
             and len(data) <= QUANTUM_BYTES
             and len(frames) <= QUANTUM_FRAMES
             and turns.admits(account, now)
         ):
             self._handle(frames, now + TURN_S)
-            turns.spent(account, now, since, cut=queue.has_work)
+            turns.spent(account, now, since, cut=not queue.idle and queue.has_work)
         else:
             queue.put(frames)
 

@@ -40,7 +40,7 @@ from nomospace.host.effects import (
 from nomospace.host.moving import Coming, MayCome
 from nomospace.host.problems import Busy
 from nomospace.law.program import known, remember
-from nomospace.node.clock import Clock, ClockMark
+from nomospace.node.clock import ClockMark
 from nomospace.node.keeper import WAITING_MAX, Keeper
 from nomospace.node.links import HostLinks
 from nomospace.node.local_connection import LocalClients
@@ -101,7 +101,8 @@ class Driver(ABC):
         self._aside: list[bytes] = []
         """Records of steps that nobody waits for."""
         self._sessions: HostSessions | None = None
-        self._clock: Clock | None = None
+        self._now: Callable[[], int] = self._time_passed
+        """Microseconds, UTC, that never go back."""
         self._loop: asyncio.AbstractEventLoop
         self._time: Callable[[], float]
         self._origin = 0
@@ -160,14 +161,12 @@ class Driver(ABC):
             raise Closed(what=f"host {self.name}")
         return self._core
 
-    def _now(self) -> int:
-        """Microseconds, UTC, that never go back: the clock at the start, and the loop's since."""
-        if self._clock is not None:
-            return self._clock.now()
+    def _time_passed(self) -> int:
+        """The clock at the start, and the loop's since."""
         return self._origin + round(self._time() * 1e6)
 
     def _mark(self) -> ClockMark:
-        return ClockMark(self._now()) if self._clock is None else self._clock.mark()
+        return ClockMark(self._now())
 
     def _tell(self, event: Event) -> None:
         """Tell the core one fact and carry out what follows."""
@@ -316,10 +315,13 @@ class Driver(ABC):
 
     def _kept(self, number: int) -> None:
         """Everything up to a step is on disk: what stands behind it may be seen."""
-        behind = self._behind
-        while behind and behind[0][0] <= number:
-            self._do(behind.popleft()[1])
-        self.turns.kept(number)
+        behind, turns = self._behind, self.turns
+        turns.gathering = not self._stepping  # else the turn that it is in sends what it answers
+        try:
+            while behind and behind[0][0] <= number:
+                self._do(behind.popleft()[1])
+        finally:
+            turns.kept(number)
 
     def _troubled(self, trouble: Unavailable | None) -> None:
         if trouble is None:

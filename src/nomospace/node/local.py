@@ -179,14 +179,16 @@ class Host(Grouped):
         # may remember that.
         lasts = self._store is not None and self._store.lasts
         era = 0 if lasts or self._network is None else era_of(birth)
+        read_mark = self._mark
         if self._make_clock is not None:
-            self._clock = self._make_clock(mark)
+            clock = self._make_clock(mark)
+            self._now, read_mark = clock.now, clock.mark
         epoch = time.time_ns() // 1000 if self._epoch is None else self._epoch
         self._origin = max(epoch, mark.at) - round(self._time() * 1e6)
         if self._store is not None:
             self._keeper = Keeper(
                 self._store,
-                now=self._mark,
+                now=read_mark,
                 kept=self._kept,
                 troubled=self._troubled,
                 broken=self._broken,

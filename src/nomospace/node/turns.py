@@ -184,6 +184,7 @@ class Turns:
         "_used",
         "clock",
         "disk",
+        "gathering",
         "taken",
         "used",
     )
@@ -205,6 +206,9 @@ class Turns:
         self._set = False
         self._nap: asyncio.TimerHandle | None = None
         self._unsent: list[Callable[[], None]] = []
+        self.gathering = False
+        """Whether what is to be sent waits for `kept`: steps that were kept together are answered
+        together."""
         self._used = 0.0
         """What was done at once since the loop came round."""
         self._rest = float("-inf")
@@ -226,6 +230,8 @@ class Turns:
         """Whether what came now can be done at once: nobody waits who is due before it."""
         if self._used >= TURN_S:
             return False
+        if not self._short and not self._long and account.size <= SHORT_S:
+            return True
         due = self._due(account, now)
         if self._short and self._short[0][0] < due:
             return False
@@ -263,7 +269,7 @@ class Turns:
     def send_soon(self, send: Callable[[], None]) -> None:
         """Send something with all else of this turn of the loop, and before the next long turn."""
         self._unsent.append(send)
-        if self._nap is not None or not self._set:
+        if not self.gathering and (self._nap is not None or not self._set):
             self._soon()
 
     def add(self, waiting: TurnWaiter, *, after: bool = False) -> None:
@@ -281,6 +287,11 @@ class Turns:
 
     def kept(self, number: int) -> None:
         """Steps up to a number are on disk, and what waited for them is answered."""
+        if self.gathering:
+            self.gathering = False
+            unsent, self._unsent = self._unsent, []
+            for send in unsent:
+                send()
         if self._answered < self._about and self._awaited <= number:
             self._answered = self.clock()
 

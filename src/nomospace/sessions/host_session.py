@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from nomospace.host.calls import Call, Event, Request
-from nomospace.sessions.taken import TakenRows
+from nomospace.sessions.taken import Taken
 from nomospace.store.interface import KeptForClient
 from nomospace.wire.talk import WINDOW
 
@@ -86,7 +86,7 @@ class SessionKept(msgspec.Struct, frozen=True, array_like=True):
     away: bool = False
 
 
-Push = tuple[int, bytes, int, TakenRows | None]
+Push = tuple[int, bytes, int, Taken | None]
 """A push: its number, its bytes, the call that it answers, and what that took."""
 
 
@@ -161,14 +161,11 @@ class HostSession:
         )
 
 
-class Outgoing:
+class Outgoing(msgspec.Struct, eq=False):
     """What one step of the core has for clients. It goes out when the step is on disk."""
 
-    __slots__ = ("kept", "pushes", "replaced")
-
-    def __init__(self) -> None:
-        self.pushes: list[tuple[HostSession, Push]] = []
-        self.replaced: tuple[str, int] | None = None
-        """What the disk may forget once this is out: a key, and a number."""
-        self.kept = False
-        """Whether the pushes are on disk too."""
+    pushes: list[tuple[HostSession, Push]] = []
+    replaced: tuple[str, int] | None = None
+    """What the disk may forget once this is out: a key, and a number."""
+    kept: bool = False
+    """Whether the pushes are on disk too."""

@@ -376,6 +376,10 @@ class HostSessions(Pushing):
     def seen(self, session: HostSession, number: int) -> None:
         """The client has everything up to a number."""
         self._forget(session, number)
+        self._go_on_deferred(session)
+
+    def _go_on_deferred(self, session: HostSession) -> None:
+        """Begin calls that have waited until the outbox is lighter."""
         while session.deferred and session.weight <= OUTBOX_BYTES_MAX:
             self._begin(session, *session.deferred.popleft())
 
@@ -387,7 +391,9 @@ class HostSessions(Pushing):
         outbox = session.outbox
         seq, seen, request = asked[0]
         if outbox and outbox[0][0] <= seen:
-            self.seen(session, seen)
+            self._forget(session, seen)
+            if session.deferred:
+                self._go_on_deferred(session)
         calls = session.calls
         if (
             seq <= session.high

@@ -15,7 +15,7 @@ from nomospace.host.calls import TAKING, Asked, Call, Cancel, Event, Seek
 from nomospace.host.effects import Answer
 from nomospace.host.problems import LeaseLapsed
 from nomospace.sessions.open_calls import Asker, OpenCall, OpenCalls
-from nomospace.sessions.taken import giving_back, taken_by
+from nomospace.sessions.taken import giving_back
 
 Answered: TypeAlias = Callable[[Answer], None]
 
@@ -86,7 +86,7 @@ class LocalCalls(OpenCalls[None]):
             if answer.error is not None and answer.error.__class__ is not LeaseLapsed:
                 self.not_put_back(agent, space, answer.error)
 
-        for request in giving_back(taken_by(call.taking, value)):
+        for request in giving_back((call.taking, value)):
             self.post(agent, request, put_back)
         return []
 

@@ -27,7 +27,7 @@ from nomospace.host.effects import Answer, Came, Effect, Fire, Left, Mail
 from nomospace.host.problems import AgentLeft, Busy
 from nomospace.host.shares import USUAL_SHARES
 from nomospace.sessions.host_session import Gate, HostSession, Outgoing, Push
-from nomospace.sessions.taken import TakenRows, giving_back, taken_by
+from nomospace.sessions.taken import Taken, giving_back
 from nomospace.store.interface import KeptForClient
 from nomospace.wire.talk import (
     CLIENT_PROGRAM,
@@ -42,7 +42,8 @@ from nomospace.wire.talk import (
 )
 
 TRIM_EVERY: Final = 64
-"""A busy client's pushes are forgotten on disk in lots of so many."""
+"""Answers that were seen are forgotten on disk in lots of so many, as nobody asks for them again.
+Letters are at once: they would be for the next client, if the host were killed."""
 LETTERS: Final = " letters"
 """What the key of a letterbox ends with; names of sessions are longer."""
 
@@ -112,7 +113,10 @@ class Pushing:
         if not persisted:
             return ()
         out.kept = True
-        return tuple([KeptForClient(session.key, push[0], push[1]) for session, push in out.pushes])
+        kept: list[KeptForClient] = []
+        for session, (number, body, _, _) in out.pushes:
+            kept.append(KeptForClient(session.key, number, body))
+        return tuple(kept)
 
     def release(self, out: Outgoing) -> None:
         """A step is on disk, or needs not be: its pushes go out."""
@@ -146,10 +150,10 @@ class Pushing:
     ) -> None:
         session, seq, request = asked
         error = answer.error
-        taken: TakenRows | None = None
+        taken: Taken | None = None
         if request.__class__ is Seek:
             if error is None and answer.value and request.how in TAKING:
-                taken = taken_by(request, answer.value)
+                taken = (request, answer.value)
         elif error is None and request.__class__ is React and not session.ended:
             session.reactions[answer.value] = request.mode
             self._reacting[session.agent, answer.value] = session
@@ -176,7 +180,7 @@ class Pushing:
         self,
         session: HostSession,
         request: Asked,
-        taken: TakenRows | None,
+        taken: Taken | None,
         answer: Answer,
     ) -> None:
         """A call is answered whose session is over, or that the session itself has made."""
@@ -326,13 +330,15 @@ class Pushing:
         """The client has everything up to a number: it needs not be kept any longer."""
         if number > session.number:
             return  # a number of another host, in a call that is asked again here
-        outbox = session.outbox
+        outbox, letters = session.outbox, False
         while outbox and outbox[0][0] <= number:
             _, body, seq, _ = outbox.popleft()
             session.weight -= len(body)
             if seq:
                 session.answers -= 1
-        if session.kept and (number >= session.kept or number - session.trimmed >= TRIM_EVERY):
+            else:
+                letters = True
+        if session.kept and (letters or number - session.trimmed >= TRIM_EVERY):
             self._gate.trim(session.key, number)
             session.trimmed = number
             if number >= session.kept:
@@ -364,7 +370,7 @@ class Pushing:
             facts = {"agent": session.agent, "request": type(request).__name__, "error": str(error)}
             self._gate.note("not-carried-out", facts)
 
-    def _undo(self, session: HostSession, taken: TakenRows) -> None:
+    def _undo(self, session: HostSession, taken: Taken) -> None:
         """Give back what was taken for a client that will never know."""
         for request in giving_back(taken):
             self._inside(session, request)

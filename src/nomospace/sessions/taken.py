@@ -7,26 +7,21 @@ from typing import TypeAlias
 from nomospace.calls.answers import Found
 from nomospace.calls.requests import Seek, Settle
 from nomospace.host.calls import Asked, PutBack
-from nomospace.terms import Term
 
-TakenRows: TypeAlias = tuple[str, str | None, tuple[tuple[Term, ...], ...]]
-"""What a call took: the space, the lease if there is one, and the fields of each tuple."""
-
-
-def taken_by(seek: Seek, value: Found | tuple[Found, ...]) -> TakenRows:
-    """What a take that was answered has taken."""
-    founds = value if isinstance(value, tuple) else (value,)
-    rows = tuple([fields for found in founds for fields in found.rows])
-    return seek.space, founds[0].lease if seek.lease_us else None, rows
+Taken: TypeAlias = tuple[Seek, Found | tuple[Found, ...]]
+"""What a call took: the call, and its answer."""
 
 
-def giving_back(taken: TakenRows) -> list[Asked]:
+def giving_back(taken: Taken) -> list[Asked]:
     """What has to be asked so that it is back: a lease is given up, other tuples lie there again.
 
-    >>> giving_back(("jobs", None, (("job", 1),)))
+    >>> from nomospace.terms.templates import ANY, Template
+    >>> seek = Seek("jobs", "take", Template.of(("job", ANY)))
+    >>> giving_back((seek, Found(("job", 1), "ann@x", 3, "ann@x")))
     [PutBack(space='jobs', fields=('job', 1))]
     """
-    space, lease, rows = taken
-    if lease is not None:
-        return [Settle(space, lease, False)]
-    return [PutBack(space, fields) for fields in rows]
+    seek, value = taken
+    founds = value if isinstance(value, tuple) else (value,)
+    if seek.lease_us:
+        return [Settle(seek.space, founds[0].lease, False)]
+    return [PutBack(seek.space, fields) for found in founds for fields in found.rows]

@@ -22,6 +22,8 @@ STRANGER_BYTES_MAX: Final = 65_536
 """How much anybody may send before it has proved who it is."""
 
 _length: Final = struct.Struct(">I")
+length_of: Final = _length.pack
+"""What stands before a frame of so many bytes."""
 
 
 class BadFrame(PeerError):
@@ -55,10 +57,10 @@ def join(frames: list[bytes]) -> bytes:
     '00 00 00 02 61 62 00 00 00 01 63'
     """
     if len(frames) == 1:
-        return _length.pack(len(frames[0])) + frames[0]
+        return length_of(len(frames[0])) + frames[0]
     parts: list[bytes] = []
     for frame in frames:
-        parts += (_length.pack(len(frame)), frame)
+        parts += (length_of(len(frame)), frame)
     return b"".join(parts)
 
 

@@ -37,8 +37,8 @@ VARIABLE: Final = 2
 _DIGITS_MAX: Final = INT_BITS_MAX // 3
 _INT64: Final = range(-(2**63), 2**64)
 _VARIABLE_MAX: Final = 1_000
-_LARGE: Final = 1 << 14
-"""Smaller blobs cannot do harm, whatever they hold."""
+HARMLESS: Final = 1 << 14
+"""Blobs up to this size cannot do harm, whatever they hold."""
 _WIDE_MAPS: Final = (0xDE, 0xDF)
 """What begins a map of 16 entries or more."""
 _CONTAINER_HEADS: Final = bytes([*range(0x80, 0xA0), *range(0xDC, 0xE0)])
@@ -87,7 +87,7 @@ def unpack(data: bytes | memoryview) -> Any:
     >>> unpack(pack(("job", 17, None)))
     ['job', 17, None]
     """
-    if len(data) > _LARGE:
+    if len(data) > HARMLESS:
         _look_over(data)
     try:
         return _decode(data)

@@ -76,7 +76,7 @@ from nomospace.wire.calls import (
 )
 from nomospace.wire.errors import decode_error, encode_error
 from nomospace.wire.framing import FRAME_BYTES_MAX, BadFrame, FrameTooLarge
-from nomospace.wire.packing import Unfit, pack, unpack
+from nomospace.wire.packing import HARMLESS, Unfit, pack, reader_of, unpack
 from nomospace.wire.values import thaw, thaw_all
 from nomospace.wire.versions import Versions
 
@@ -203,6 +203,7 @@ class HostWelcome(msgspec.Struct, frozen=True, array_like=True, tag=WELCOME):
     laws: tuple[tuple[str, str], ...] = ()
 
 
+_decode: Final = reader_of(Any)
 _ENTRY: Final[msgspec.msgpack.Decoder[ClientHello | Proof]] = msgspec.msgpack.Decoder(
     ClientHello | Proof
 )
@@ -243,13 +244,21 @@ def pack_refusal(error: NomospaceError) -> bytes:
 def unpack_frame(data: bytes) -> Frame:
     """A frame as a list whose first element is its kind; raises `BadFrame`."""
     try:
-        frame = unpack(data)
-    except Unfit as error:
-        raise BadFrame(why=str(error)) from None
+        frame = _decode(data) if len(data) <= HARMLESS else unpack(data)
+    except (RecursionError, ValueError, msgspec.MsgspecError):
+        frame = _unpacked(data)
     if frame.__class__ is not list or not frame or frame[0].__class__ is not int:
         raise BadFrame(why="a frame is a list that begins with its kind")
     made: Frame = frame
     return made
+
+
+def _unpacked(data: bytes) -> Any:
+    """A frame that is deep, or what is wrong with it."""
+    try:
+        return unpack(data)
+    except Unfit as error:
+        raise BadFrame(why=str(error)) from None
 
 
 # -- calls ---------------------------------------------------------------------------------------

@@ -106,10 +106,11 @@ def calls(run: BenchRun) -> Iterator[BenchRow]:
 async def _plain_take(folder: Path, where: str, run: BenchRun) -> float:
     """An agent takes by content from a shared space without a law."""
     from nomospace import ANY
+    from nomospace.client.space import ROWS_MAX
 
     async with CountedHosts(folder, where, "ward") as site:
         jobs = await (await site.agent("worker", "ward")).space("jobs", shared=True)
-        await jobs.out_many([("job", number, "ward-3") for number in range(WARM + _times(run))])
+        await jobs.out_many([("job", number, "ward-3") for number in range(ROWS_MAX)])
         return await _counted(site.count, run, lambda number: jobs.take("job", number, ANY))
 
 
@@ -128,9 +129,10 @@ async def _governed_take(folder: Path, where: str, run: BenchRun) -> float:
             spaces.append(await agent.space("post", shared=True, law=law))
         mine, theirs = spaces
         letter = (t["from"]("bob@ward"), t.to("ann@ward"))
-        for number in range(WARM + _times(run)):
+        for number in range(2 * (WARM + _times(run))):  # what is nearly empty is another matter
             await theirs.out(t.msg(number), *letter)
-        return await _counted(site.count, run, lambda _: mine.take(t.msg(ANY), *letter))
+        wanted = (t.msg(ANY), *letter)
+        return await _counted(site.count, run, lambda _: mine.take(*wanted))
 
 
 async def _governed_message(folder: Path, where: str, run: BenchRun) -> float:
