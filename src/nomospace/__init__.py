@@ -70,58 +70,63 @@ _FACE = {
 }
 
 if TYPE_CHECKING:
-    from nomospace.calls.problems import ContactLost as ContactLost
-    from nomospace.calls.problems import LeaseLapsed as LeaseLapsed
-    from nomospace.calls.problems import MoveRefused as MoveRefused
-    from nomospace.calls.problems import NotAMember as NotAMember
-    from nomospace.calls.problems import PrivateSpace as PrivateSpace
-    from nomospace.calls.problems import ReadOnly as ReadOnly
-    from nomospace.calls.problems import Refused as Refused
-    from nomospace.client import Agent as Agent
-    from nomospace.client import Closed as Closed
-    from nomospace.client import Departed as Departed
-    from nomospace.client import ListenerOverran as ListenerOverran
-    from nomospace.client import Membership as Membership
-    from nomospace.client import Program as Program
-    from nomospace.client import ReactionHandle as ReactionHandle
-    from nomospace.client import Report as Report
-    from nomospace.client import Space as Space
-    from nomospace.client import TimedOut as TimedOut
-    from nomospace.client import Tuple as Tuple
-    from nomospace.client import WaitingInListener as WaitingInListener
-    from nomospace.client import program as program
+    from nomospace.calls.problems import (
+        ContactLost as ContactLost,
+        LeaseLapsed as LeaseLapsed,
+        MoveRefused as MoveRefused,
+        NotAMember as NotAMember,
+        PrivateSpace as PrivateSpace,
+        ReadOnly as ReadOnly,
+        Refused as Refused,
+    )
+    from nomospace.client import (
+        Agent as Agent,
+        Closed as Closed,
+        Departed as Departed,
+        ListenerOverran as ListenerOverran,
+        Membership as Membership,
+        Program as Program,
+        ReactionHandle as ReactionHandle,
+        Report as Report,
+        Space as Space,
+        TimedOut as TimedOut,
+        Tuple as Tuple,
+        WaitingInListener as WaitingInListener,
+        program as program,
+    )
     from nomospace.client.controllers import find_controller as find_controller
     from nomospace.client.dialling import Unreachable as Unreachable
     from nomospace.client.laws import fetch_law as fetch_law
     from nomospace.client.ontologies import load_mapping as load_mapping
     from nomospace.client.remote import connect as connect
     from nomospace.client.session_driver import HostLost as HostLost
-    from nomospace.errors import Bug as Bug
-    from nomospace.errors import CallerError as CallerError
-    from nomospace.errors import LawError as LawError
-    from nomospace.errors import NomospaceError as NomospaceError
-    from nomospace.errors import PeerError as PeerError
-    from nomospace.errors import Unavailable as Unavailable
+    from nomospace.errors import (
+        Bug as Bug,
+        CallerError as CallerError,
+        LawError as LawError,
+        NomospaceError as NomospaceError,
+        PeerError as PeerError,
+        Unavailable as Unavailable,
+    )
     from nomospace.law import CompiledLaw
-    from nomospace.meaning import Ontology as Ontology
-    from nomospace.meaning import dependence_function as dependence_function
-    from nomospace.node import AgentAway as AgentAway
-    from nomospace.node import Host as Host
-    from nomospace.node import MemoryStore as MemoryStore
-    from nomospace.node import Network as Network
+    from nomospace.meaning import Ontology as Ontology, dependence_function as dependence_function
+    from nomospace.node import (
+        AgentAway as AgentAway,
+        Host as Host,
+        MemoryStore as MemoryStore,
+        Network as Network,
+    )
     from nomospace.sessions.client_session import SessionLost as SessionLost
-    from nomospace.terms import Compound as Compound
-    from nomospace.terms import show as show
-    from nomospace.terms import t as t
-    from nomospace.terms import term as term
-    from nomospace.terms.templates import ANY as ANY
-    from nomospace.terms.templates import a as a
-    from nomospace.terms.templates import between as between
-    from nomospace.terms.templates import obj as obj
-    from nomospace.terms.templates import same as same
-    from nomospace.terms.templates import where as where
-    from nomospace.trust.bundles import PublisherKey as PublisherKey
-    from nomospace.trust.bundles import make_bundle as make_bundle
+    from nomospace.terms import Compound as Compound, show as show, t as t, term as term
+    from nomospace.terms.templates import (
+        ANY as ANY,
+        a as a,
+        between as between,
+        obj as obj,
+        same as same,
+        where as where,
+    )
+    from nomospace.trust.bundles import PublisherKey as PublisherKey, make_bundle as make_bundle
 
     Law = CompiledLaw
 

@@ -15,8 +15,7 @@ import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
 from tests.browser.site import Site
-from tests.parts import chromium as chromium_here
-from tests.parts import install, missing
+from tests.parts import chromium as chromium_here, install, missing
 
 WAIT_MS: Final = 15_000
 """How long anything may take to be seen."""

@@ -10,8 +10,11 @@ from nomospace.client.agent import NAME_MAX
 from nomospace.client.listening import LIMIT_S
 from nomospace.client.membership import MAIL_MAX
 from nomospace.client.program import STATE_BYTES_MAX
-from nomospace.client.reactions import FIRINGS_MAX as WAITING_FIRINGS_MAX
-from nomospace.client.reactions import LISTENER_TIMEOUT_S, ReactionHandle
+from nomospace.client.reactions import (
+    FIRINGS_MAX as WAITING_FIRINGS_MAX,
+    LISTENER_TIMEOUT_S,
+    ReactionHandle,
+)
 from nomospace.client.space import ROWS_MAX, Space
 from nomospace.errors import NomospaceError
 from nomospace.host.core import HELD_MAX
@@ -23,8 +26,7 @@ from nomospace.protocols import policy
 from nomospace.protocols.links import HOSTS_MAX
 from nomospace.protocols.pace import HEARTBEAT, LOSS, USUAL
 from nomospace.protocols.transfers import PENDING_MAX
-from nomospace.space import FIRINGS_MAX
-from nomospace.space import Space as Engine
+from nomospace.space import FIRINGS_MAX, Space as Engine
 from nomospace.terms import TERM_BYTES_MAX
 from nomospace.terms.predicate import PREDICATE_CHARS_MAX
 from nomospace.terms.templates import WIDTH_MAX

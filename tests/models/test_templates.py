@@ -5,8 +5,7 @@ from __future__ import annotations
 from itertools import permutations
 from typing import Any
 
-from hypothesis import HealthCheck, example, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 from nomospace.errors import CallerError
 from nomospace.terms import (
@@ -26,10 +25,10 @@ from nomospace.terms import (
     key_of,
     obj,
     same,
-    same_as,
     t,
     where,
 )
+from nomospace.terms.templates import same as same_as
 from tests.unit.terms.strategies import TERMS
 
 # A small world, so that templates and tuples meet.

@@ -13,8 +13,8 @@ import pytest
 
 from nomospace.errors import NomospaceError
 from nomospace.host.calls import Open, Out, OutMany, React, Seek, Sets
-from nomospace.terms import ANY, Compound, Term, a, obj, same_as
-from nomospace.terms.templates import Template
+from nomospace.terms import ANY, Compound, Term, a, obj
+from nomospace.terms.templates import Template, same as same_as
 from tests.real.hosts import RealHost, end, play, start
 from tests.real.raw import Raw
 from tests.real.steady import steady

@@ -17,8 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from nomospace.api import acting, benching, looking, matching, talking
-from nomospace.api import models as m
+from nomospace.api import acting, benching, looking, matching, models as m, talking
 from nomospace.api.guard import COOKIE, Buckets, Guard, answer, cookie_of
 from nomospace.api.live import Live
 from nomospace.api.logins import LOGIN_S, SESSION_S

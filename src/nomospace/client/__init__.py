@@ -4,69 +4,49 @@ A program holds an `Agent`, its `Space`s and `Membership`s. This room knows what
 nothing of hosts: `connection.Connection` is all it asks of one.
 """
 
-from nomospace.client.agent import SYSTEM, Agent, BadName, NotAProgram, check_name
+from nomospace.client.agent import (
+    SYSTEM as SYSTEM,
+    Agent as Agent,
+    BadName as BadName,
+    NotAProgram as NotAProgram,
+    check_name as check_name,
+)
 from nomospace.client.connection import (
-    Closed,
-    Connection,
-    Ear,
-    Firing,
-    Found,
-    Law,
-    Mailbox,
-    NotYetKnown,
-    Report,
-    TimedOut,
+    Closed as Closed,
+    Connection as Connection,
+    Ear as Ear,
+    Firing as Firing,
+    Found as Found,
+    Law as Law,
+    Mailbox as Mailbox,
+    NotYetKnown as NotYetKnown,
+    Report as Report,
+    TimedOut as TimedOut,
 )
-from nomospace.client.listening import ListenerOverran, WaitingInListener
-from nomospace.client.membership import Letter, Membership
-from nomospace.client.program import BadProgram, BadState, Departed, Program, program
+from nomospace.client.listening import (
+    ListenerOverran as ListenerOverran,
+    WaitingInListener as WaitingInListener,
+)
+from nomospace.client.membership import Letter as Letter, Membership as Membership
+from nomospace.client.program import (
+    BadProgram as BadProgram,
+    BadState as BadState,
+    Departed as Departed,
+    Program as Program,
+    program as program,
+)
 from nomospace.client.reactions import (
-    BadListener,
-    ListenerBehind,
-    NoSuchWay,
-    OutsideStep,
-    ReactionHandle,
-    Step,
+    BadListener as BadListener,
+    ListenerBehind as ListenerBehind,
+    NoSuchWay as NoSuchWay,
+    OutsideStep as OutsideStep,
+    ReactionHandle as ReactionHandle,
+    Step as Step,
 )
-from nomospace.client.space import NoLease, Space, Taking, TooManyRows
-from nomospace.client.tuples import BadDuration, BadPlace, Tuple
-
-__all__ = [
-    "SYSTEM",
-    "Agent",
-    "BadDuration",
-    "BadListener",
-    "BadName",
-    "BadPlace",
-    "BadProgram",
-    "BadState",
-    "Closed",
-    "Connection",
-    "Departed",
-    "Ear",
-    "Firing",
-    "Found",
-    "Law",
-    "Letter",
-    "ListenerBehind",
-    "ListenerOverran",
-    "Mailbox",
-    "Membership",
-    "NoLease",
-    "NoSuchWay",
-    "NotAProgram",
-    "NotYetKnown",
-    "OutsideStep",
-    "Program",
-    "ReactionHandle",
-    "Report",
-    "Space",
-    "Step",
-    "Taking",
-    "TimedOut",
-    "TooManyRows",
-    "Tuple",
-    "WaitingInListener",
-    "check_name",
-    "program",
-]
+from nomospace.client.space import (
+    NoLease as NoLease,
+    Space as Space,
+    Taking as Taking,
+    TooManyRows as TooManyRows,
+)
+from nomospace.client.tuples import BadDuration as BadDuration, BadPlace as BadPlace, Tuple as Tuple

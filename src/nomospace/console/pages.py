@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import nicegui
-from nicegui import Client, ui
-from nicegui import app as pages_app
+from nicegui import Client, app as pages_app, ui
 from starlette.middleware.gzip import GZipMiddleware
 
 import nomospace.console.tales  # noqa: F401 (its stories register themselves)

@@ -1,64 +1,38 @@
 """Controllers: one membership's control state, obligations and rulings, as a pure core."""
 
-from nomospace.calls.answers import Standing, Told
-from nomospace.control.adopting import ReservedRole, adopt, adoption, first_state
-from nomospace.control.deciding import Decision
-from nomospace.control.events import (
-    TICK,
-    Change,
-    Deliver,
-    Effect,
-    Event,
-    Forward,
-    Leave,
-    RecordRuling,
-    Release,
-    Ruling,
-    Signal,
-    Tick,
-    Undecided,
-    arrived,
-    certificate,
-    certified,
-    sent,
+from nomospace.calls.answers import Standing as Standing, Told as Told
+from nomospace.control.adopting import (
+    ReservedRole as ReservedRole,
+    adopt as adopt,
+    adoption as adoption,
+    first_state as first_state,
 )
-from nomospace.control.explain import Explanation, explain
-from nomospace.control.membership import Membership, Snapshot, TooMuchState, TooOld
-from nomospace.control.redo import redo
-from nomospace.control.told import standing, tell
-
-__all__ = [
-    "TICK",
-    "Change",
-    "Decision",
-    "Deliver",
-    "Effect",
-    "Event",
-    "Explanation",
-    "Forward",
-    "Leave",
-    "Membership",
-    "RecordRuling",
-    "Release",
-    "ReservedRole",
-    "Ruling",
-    "Signal",
-    "Snapshot",
-    "Standing",
-    "Tick",
-    "Told",
-    "TooMuchState",
-    "TooOld",
-    "Undecided",
-    "adopt",
-    "adoption",
-    "arrived",
-    "certificate",
-    "certified",
-    "explain",
-    "first_state",
-    "redo",
-    "sent",
-    "standing",
-    "tell",
-]
+from nomospace.control.deciding import Decision as Decision
+from nomospace.control.events import (
+    TICK as TICK,
+    Change as Change,
+    Deliver as Deliver,
+    Effect as Effect,
+    Event as Event,
+    Forward as Forward,
+    Leave as Leave,
+    RecordRuling as RecordRuling,
+    Release as Release,
+    Ruling as Ruling,
+    Signal as Signal,
+    Tick as Tick,
+    Undecided as Undecided,
+    arrived as arrived,
+    certificate as certificate,
+    certified as certified,
+    sent as sent,
+)
+from nomospace.control.explain import Explanation as Explanation, explain as explain
+from nomospace.control.membership import (
+    Membership as Membership,
+    Snapshot as Snapshot,
+    TooMuchState as TooMuchState,
+    TooOld as TooOld,
+)
+from nomospace.control.redo import redo as redo
+from nomospace.control.told import standing as standing, tell as tell

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from nomospace.control import (
     TICK,
     Deliver,
+    Effect as ControlEffect,
     Event,
     Forward,
     Leave,
@@ -28,7 +29,6 @@ from nomospace.control import (
     sent,
     tell,
 )
-from nomospace.control import Effect as ControlEffect
 from nomospace.errors import NomospaceError
 from nomospace.host.alarms import FIRED_IN_STEP, Alarms
 from nomospace.host.calls import (

@@ -20,8 +20,7 @@ that has the papers for it and is further away is called, so that it gets such a
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Set as AbstractSet
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 

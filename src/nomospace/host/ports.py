@@ -6,13 +6,18 @@ can be run beside stand-ins. `core.Host` has the real ones; the type checker hol
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Iterable, Mapping, Set as AbstractSet
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeAlias
 
-from nomospace.control import Effect as ControlEffect
-from nomospace.control import Event, Membership, Ruling, Snapshot, Undecided
+from nomospace.control import (
+    Effect as ControlEffect,
+    Event,
+    Membership,
+    Ruling,
+    Snapshot,
+    Undecided,
+)
 from nomospace.errors import NomospaceError
 from nomospace.host.calls import (
     Bundle,

@@ -52,8 +52,14 @@ from nomospace.protocols.routing import (
     server_of,
 )
 from nomospace.protocols.routing.daemon import Daemon
-from nomospace.protocols.routing.frames import KINDS, NotPrimary, Post, post_in, with_post
-from nomospace.protocols.routing.frames import Frame as RoutingFrame
+from nomospace.protocols.routing.frames import (
+    KINDS,
+    Frame as RoutingFrame,
+    NotPrimary,
+    Post,
+    post_in,
+    with_post,
+)
 from nomospace.protocols.routing.records import Kind
 from nomospace.protocols.routing.residents import AWAY, CREATING
 from nomospace.protocols.routing.server import DomainServer

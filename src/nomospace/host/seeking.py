@@ -55,6 +55,8 @@ from nomospace.host.shares import TooManyWaiting
 from nomospace.protocols.spaces import Key, Unwatch, Watch
 from nomospace.space import (
     OFFER,
+    READ as READ_WAITER,
+    TAKE as TAKE_WAITER,
     Gathered,
     Gathering,
     Record,
@@ -63,8 +65,6 @@ from nomospace.space import (
     Space,
     Unfinished,
 )
-from nomospace.space import READ as READ_WAITER
-from nomospace.space import TAKE as TAKE_WAITER
 
 if TYPE_CHECKING:
     from nomospace.host.ports import HostPorts

@@ -28,8 +28,7 @@ from nomospace.protocols.spaces import (
     Watch,
 )
 from nomospace.protocols.transfers import Transfer
-from nomospace.space import OFFER, Record, Search, Slice, Space, Unfinished
-from nomospace.space import SetQuestion as SetsAsk
+from nomospace.space import OFFER, Record, Search, SetQuestion as SetsAsk, Slice, Space, Unfinished
 from nomospace.space.search import FIRST_UNITS_MAX, CorrelationTooDear
 from nomospace.terms import Term
 from nomospace.terms.templates import Template

@@ -16,8 +16,7 @@ from typing import Any, Final, TypeAlias
 from nomospace.law.budget import COPIED_A_UNIT, Units, same_for, spend
 from nomospace.law.tree import Const, ListSyntax, Node, Variable
 from nomospace.terms import Compound, Term, Var, undo
-from nomospace.terms.values import PARTIAL as PARTIAL_NAME
-from nomospace.terms.values import UNBOUND
+from nomospace.terms.values import PARTIAL as PARTIAL_NAME, UNBOUND
 
 
 class _Mark:

@@ -12,43 +12,13 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from nomospace.terms import Source, Span, Term
-from nomospace.terms.nodes import Const, ListSyntax, Node, Struct, Variable
-
-__all__ = [
-    "EVENTS",
-    "OPERATIONS",
-    "PREAMBLE",
-    "SPECIAL",
-    "Clause",
-    "ClockGoal",
-    "Compare",
-    "Conj",
-    "Const",
-    "Disj",
-    "Do",
-    "Fail",
-    "FindAll",
-    "Goal",
-    "If",
-    "Is",
-    "LawAuthority",
-    "LawTree",
-    "ListSyntax",
-    "Node",
-    "Not",
-    "PredicateCall",
-    "Rule",
-    "Same",
-    "Sense",
-    "Struct",
-    "ThisLaw",
-    "Toll",
-    "TrueGoal",
-    "Unify",
-    "Variable",
-    "goals_in",
-    "variables_in",
-]
+from nomospace.terms.nodes import (
+    Const as Const,
+    ListSyntax as ListSyntax,
+    Node as Node,
+    Struct as Struct,
+    Variable as Variable,
+)
 
 EVENTS: Final[dict[str, int]] = {
     "sent": 3,

@@ -14,40 +14,33 @@ without.
 
 from typing import TYPE_CHECKING
 
-from nomospace.meaning.functions import FUNCTIONS, Function, Functions, dependence_function
+from nomospace.meaning.functions import (
+    FUNCTIONS as FUNCTIONS,
+    Function as Function,
+    Functions as Functions,
+    dependence_function as dependence_function,
+)
 from nomospace.meaning.ontology import (
-    BASIC_TYPES,
-    CLASSES_MAX,
-    PLAIN,
-    Dependence,
-    Input,
-    Ontology,
-    OntologyClass,
-    Tie,
+    BASIC_TYPES as BASIC_TYPES,
+    CLASSES_MAX as CLASSES_MAX,
+    PLAIN as PLAIN,
+    Dependence as Dependence,
+    Input as Input,
+    Ontology as Ontology,
+    OntologyClass as OntologyClass,
+    Tie as Tie,
 )
 
 if TYPE_CHECKING:
-    from nomospace.meaning.mapping import OntologyMapping, read_mapping
-    from nomospace.meaning.reading import FaultyOntology, read_ontology
+    from nomospace.meaning.mapping import (
+        OntologyMapping as OntologyMapping,
+        read_mapping as read_mapping,
+    )
+    from nomospace.meaning.reading import (
+        FaultyOntology as FaultyOntology,
+        read_ontology as read_ontology,
+    )
 
-__all__ = [
-    "BASIC_TYPES",
-    "CLASSES_MAX",
-    "FUNCTIONS",
-    "PLAIN",
-    "Dependence",
-    "FaultyOntology",
-    "Function",
-    "Functions",
-    "Input",
-    "Ontology",
-    "OntologyClass",
-    "OntologyMapping",
-    "Tie",
-    "dependence_function",
-    "read_mapping",
-    "read_ontology",
-]
 
 _LATER = {
     "FaultyOntology": "nomospace.meaning.reading",

@@ -43,7 +43,7 @@ from typing import NamedTuple, TypeAlias
 
 from nomospace.meaning.facts import Shape
 from nomospace.meaning.ontology import Dependence, Ontology
-from nomospace.meaning.question import ClassField, Field, Question, field_text
+from nomospace.meaning.question import ClassField as ClassField, Field, Question, field_text
 
 EXACT, SEMANTIC, CORRELATION = "exact", "semantic", "correlation"
 """The kinds of answers, in the order in which `any` prefers them."""
@@ -250,21 +250,3 @@ def _counted(tuples: int) -> str:
 def _need_text(need: Need) -> str:
     words = field_text(need.asks)
     return words if need.field is not None else f"input {words}"
-
-
-__all__ = [
-    "CORRELATION",
-    "EXACT",
-    "SEMANTIC",
-    "ClassField",
-    "Computation",
-    "Hub",
-    "InputSource",
-    "Need",
-    "Node",
-    "Plan",
-    "TupleNetwork",
-    "explain_network",
-    "tie_links",
-    "why_cut",
-]

@@ -6,26 +6,17 @@ A driver tells a host's core what happens and carries out what the core orders; 
 agents that move.
 """
 
-from nomospace.node.grouped import NotInTime
-from nomospace.node.local import AgentAway, Host
-from nomospace.node.local_connection import LocalClients, LocalConnection
-from nomospace.node.network import BadLink, NameTaken, Network
-from nomospace.node.programs import NoSuchProgram, RunsAlready, Stage
-from nomospace.store.interface import Store
-from nomospace.store.memory import MemoryStore
-
-__all__ = [
-    "AgentAway",
-    "BadLink",
-    "Host",
-    "LocalClients",
-    "LocalConnection",
-    "MemoryStore",
-    "NameTaken",
-    "Network",
-    "NoSuchProgram",
-    "NotInTime",
-    "RunsAlready",
-    "Stage",
-    "Store",
-]
+from nomospace.node.grouped import NotInTime as NotInTime
+from nomospace.node.local import AgentAway as AgentAway, Host as Host
+from nomospace.node.local_connection import (
+    LocalClients as LocalClients,
+    LocalConnection as LocalConnection,
+)
+from nomospace.node.network import BadLink as BadLink, NameTaken as NameTaken, Network as Network
+from nomospace.node.programs import (
+    NoSuchProgram as NoSuchProgram,
+    RunsAlready as RunsAlready,
+    Stage as Stage,
+)
+from nomospace.store.interface import Store as Store
+from nomospace.store.memory import MemoryStore as MemoryStore

@@ -21,21 +21,21 @@ from typing import Final
 import msgspec
 
 from nomospace.control import (
-    Deliver,
+    Deliver as Deliver,
     Effect,
-    Event,
-    Explanation,
+    Event as Event,
+    Explanation as Explanation,
     Forward,
-    Membership,
+    Membership as Membership,
     RecordRuling,
-    Release,
+    Release as Release,
     ReservedRole,
-    Ruling,
-    Signal,
-    TooOld,
-    arrived,
+    Ruling as Ruling,
+    Signal as Signal,
+    TooOld as TooOld,
+    arrived as arrived,
     explain,
-    sent,
+    sent as sent,
 )
 from nomospace.errors import CallerError, LawError
 from nomospace.law import CompiledLaw
@@ -43,24 +43,6 @@ from nomospace.law.arithmetic import seconds
 from nomospace.terms import Compound, Term, show
 
 # What a community is told and what it tells is made of these; its users need not know `control`.
-__all__ = [
-    "CAUSED_MAX",
-    "Community",
-    "CommunityRuling",
-    "Deliver",
-    "Event",
-    "Explanation",
-    "Membership",
-    "Release",
-    "Ruling",
-    "Runaway",
-    "Signal",
-    "StateTooLate",
-    "TimeBack",
-    "TooOld",
-    "arrived",
-    "sent",
-]
 
 CAUSED_MAX: Final = 10_000
 """How many events one event may cause at its instant before the run is stopped."""

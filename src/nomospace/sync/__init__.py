@@ -43,9 +43,9 @@ from nomospace.client.reactions import (
     ONCE_PER_TUPLE,
     STRONG,
     WEAK,
+    Listener as AsyncListener,
     check_listener,
 )
-from nomospace.client.reactions import Listener as AsyncListener
 from nomospace.sync.background import HeldInBackground, WouldBlock, background
 from nomospace.sync.calls import (
     AgentCalls,

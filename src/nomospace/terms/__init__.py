@@ -5,103 +5,74 @@
 True
 """
 
-from nomospace.terms.encoding import encode
-from nomospace.terms.freezing import freeze, t
-from nomospace.terms.match import deref, match, resolve, undo, unify
-from nomospace.terms.measure import check_size, is_ground, oversize, weight
-from nomospace.terms.objects import NotAnObject, Object, is_object, obj, property_of
-from nomospace.terms.order import compare, order_key, sort_terms
-from nomospace.terms.predicate import FaultyPredicate
-from nomospace.terms.source import Diagnostic, Faulty, Source, Span
+from nomospace.terms.encoding import encode as encode
+from nomospace.terms.freezing import freeze as freeze, t as t
+from nomospace.terms.match import (
+    deref as deref,
+    match as match,
+    resolve as resolve,
+    undo as undo,
+    unify as unify,
+)
+from nomospace.terms.measure import (
+    check_size as check_size,
+    is_ground as is_ground,
+    oversize as oversize,
+    weight as weight,
+)
+from nomospace.terms.objects import (
+    NotAnObject as NotAnObject,
+    Object as Object,
+    is_object as is_object,
+    obj as obj,
+    property_of as property_of,
+)
+from nomospace.terms.order import (
+    compare as compare,
+    order_key as order_key,
+    sort_terms as sort_terms,
+)
+from nomospace.terms.predicate import FaultyPredicate as FaultyPredicate
+from nomospace.terms.source import (
+    Diagnostic as Diagnostic,
+    Faulty as Faulty,
+    Source as Source,
+    Span as Span,
+)
 from nomospace.terms.templates import (
-    ANY,
-    MISSING,
-    WIDTH_MAX,
-    BadFormal,
-    BadWidth,
-    FormalInTuple,
-    NotAPattern,
-    Template,
-    a,
-    accepts,
-    between,
-    feature,
-    features_of,
-    freeze_tuple,
-    is_eager,
-    key_of,
-    where,
+    ANY as ANY,
+    MISSING as MISSING,
+    WIDTH_MAX as WIDTH_MAX,
+    BadFormal as BadFormal,
+    BadWidth as BadWidth,
+    FormalInTuple as FormalInTuple,
+    NotAPattern as NotAPattern,
+    Template as Template,
+    a as a,
+    accepts as accepts,
+    between as between,
+    feature as feature,
+    features_of as features_of,
+    freeze_tuple as freeze_tuple,
+    is_eager as is_eager,
+    key_of as key_of,
+    where as where,
 )
-from nomospace.terms.templates import same as same_as
-from nomospace.terms.text import NotGround, pattern, quote, show, term
+from nomospace.terms.text import (
+    NotGround as NotGround,
+    pattern as pattern,
+    quote as quote,
+    show as show,
+    term as term,
+)
 from nomospace.terms.values import (
-    INT_BITS_MAX,
-    TERM_BYTES_MAX,
-    TERM_DEPTH_MAX,
-    Compound,
-    NotATerm,
-    Term,
-    TooLarge,
-    Var,
-    same,
+    INT_BITS_MAX as INT_BITS_MAX,
+    TERM_BYTES_MAX as TERM_BYTES_MAX,
+    TERM_DEPTH_MAX as TERM_DEPTH_MAX,
+    Compound as Compound,
+    NotATerm as NotATerm,
+    Term as Term,
+    TooLarge as TooLarge,
+    Var as Var,
+    same as same,
 )
-
-__all__ = [
-    "ANY",
-    "INT_BITS_MAX",
-    "MISSING",
-    "TERM_BYTES_MAX",
-    "TERM_DEPTH_MAX",
-    "WIDTH_MAX",
-    "BadFormal",
-    "BadWidth",
-    "Compound",
-    "Diagnostic",
-    "Faulty",
-    "FaultyPredicate",
-    "FormalInTuple",
-    "NotAPattern",
-    "NotATerm",
-    "NotAnObject",
-    "NotGround",
-    "Object",
-    "Source",
-    "Span",
-    "Template",
-    "Term",
-    "TooLarge",
-    "Var",
-    "a",
-    "accepts",
-    "between",
-    "check_size",
-    "compare",
-    "deref",
-    "encode",
-    "feature",
-    "features_of",
-    "freeze",
-    "freeze_tuple",
-    "is_eager",
-    "is_ground",
-    "is_object",
-    "key_of",
-    "match",
-    "obj",
-    "order_key",
-    "oversize",
-    "pattern",
-    "property_of",
-    "quote",
-    "resolve",
-    "same",
-    "same_as",
-    "show",
-    "sort_terms",
-    "t",
-    "term",
-    "undo",
-    "unify",
-    "weight",
-    "where",
-]

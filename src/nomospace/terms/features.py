@@ -29,8 +29,7 @@ from typing import Any, Final, TypeAlias
 from nomospace.terms.budget import Budget, TestTooDear, same_within
 from nomospace.terms.encoding import encode
 from nomospace.terms.objects import MISSING, is_object, property_of
-from nomospace.terms.values import ATOMIC, OBJECT, Compound, Term
-from nomospace.terms.values import same as same_term
+from nomospace.terms.values import ATOMIC, OBJECT, Compound, Term, same as same_term
 
 Path: TypeAlias = tuple[Any, ...]
 Key: TypeAlias = Any

@@ -33,72 +33,46 @@ from nomospace.terms.encoding import encode
 from nomospace.terms.features import (
     PLAIN_INT,
     Fields,
-    Key,
-    Path,
-    feature,
-    features_of,
-    is_eager,
-    key_of,
+    Key as Key,
+    Path as Path,
+    feature as feature,
+    features_of as features_of,
+    is_eager as is_eager,
+    key_of as key_of,
 )
 from nomospace.terms.fit import Test, compile_fit
 from nomospace.terms.formals import (
-    ANY,
-    BadFormal,
-    a,
-    accepts,
-    between,
+    ANY as ANY,
+    BadFormal as BadFormal,
+    a as a,
+    accepts as accepts,
+    between as between,
     formals_in,
     interned,
     is_formal,
     read_formal,
-    same,
-    where,
+    same as same,
+    where as where,
 )
 from nomospace.terms.hints import formal_bounds, formal_features, shape_features
 from nomospace.terms.measure import check_size
-from nomospace.terms.objects import MISSING, obj
+from nomospace.terms.objects import MISSING as MISSING, obj as obj
 from nomospace.terms.predicate import price_of
 from nomospace.terms.text import show
 from nomospace.terms.tuples import (
     LIGHT,
     LIGHT_LEVELS,
     SHORT,
-    WIDTH_MAX,
-    BadWidth,
-    FormalInTuple,
-    NotAPattern,
+    WIDTH_MAX as WIDTH_MAX,
+    BadWidth as BadWidth,
+    FormalInTuple as FormalInTuple,
+    NotAPattern as NotAPattern,
     brief,
     freeze_fields,
-    freeze_tuple,
+    freeze_tuple as freeze_tuple,
     light_weight,
 )
-from nomospace.terms.values import ATOMIC, OBJECT, REPR_MAX, Compound, Term, Var
-from nomospace.terms.values import same as same_term
-
-__all__ = [
-    "ANY",
-    "MISSING",
-    "PATTERN_DEPTH_MAX",
-    "WIDTH_MAX",
-    "BadFormal",
-    "BadWidth",
-    "FormalInTuple",
-    "Key",
-    "NotAPattern",
-    "Path",
-    "Template",
-    "a",
-    "accepts",
-    "between",
-    "feature",
-    "features_of",
-    "freeze_tuple",
-    "is_eager",
-    "key_of",
-    "obj",
-    "same",
-    "where",
-]
+from nomospace.terms.values import ATOMIC, OBJECT, REPR_MAX, Compound, Term, Var, same as same_term
 
 PATTERN_DEPTH_MAX: Final = 32
 """How deep in a template a formal may stand; actuals may be as deep as any term."""

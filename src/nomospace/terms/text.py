@@ -15,13 +15,12 @@ from nomospace.errors import CallerError
 from nomospace.terms.dicts import dict_items
 from nomospace.terms.freezing import freeze
 from nomospace.terms.measure import check_size, weight
-from nomospace.terms.nodes import Const, ListSyntax, Node
-from nomospace.terms.nodes import Variable as VariableNode
+from nomospace.terms.nodes import Const, ListSyntax, Node, Variable as VariableNode
 from nomospace.terms.source import Faulty, Source
 from nomospace.terms.syntax import INFIX, PREFIX, SPELT_VALUES, Reader
 from nomospace.terms.values import (
     OBJECT,
-    PARTIAL,
+    PARTIAL as PARTIAL,
     TERM_BYTES_MAX,
     TERM_DEPTH_MAX,
     Compound,
@@ -29,17 +28,6 @@ from nomospace.terms.values import (
     TooLarge,
     Var,
 )
-
-__all__ = [
-    "PARTIAL",
-    "NotGround",
-    "from_node",
-    "list_with_tail",
-    "pattern",
-    "quote",
-    "show",
-    "term",
-]
 
 _PLAIN = re.compile(r"[a-z][A-Za-z0-9_]*\Z")
 _ESCAPED = re.compile(r"[\x00-\x1f\x7f-\xa0\u2028\u2029\ud800-\udfff\\']")

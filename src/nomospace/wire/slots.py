@@ -15,8 +15,7 @@ from nomospace.host.operations import Carried
 from nomospace.host.posting import Letter, Rejected
 from nomospace.protocols import messages, routing, spaces
 from nomospace.protocols.courier import Parcel, Receipt
-from nomospace.protocols.routing import changes as routed
-from nomospace.protocols.routing import frames as posts
+from nomospace.protocols.routing import changes as routed, frames as posts
 from nomospace.protocols.streams import Ack, Data
 from nomospace.protocols.transfers import Taken, Transfer
 from nomospace.wire.annotations import Struct

@@ -32,30 +32,30 @@ from typing import Any, Final
 import msgspec
 
 from nomospace.calls.answers import Found
-from nomospace.calls.problems import InDoubt, OntologyUnknown
+from nomospace.calls.problems import InDoubt as InDoubt, OntologyUnknown as OntologyUnknown
 from nomospace.calls.requests import (
-    BULK,
-    CLIENT_PROGRAM,
-    TAKING,
+    BULK as BULK,
+    CLIENT_PROGRAM as CLIENT_PROGRAM,
+    TAKING as TAKING,
     WAYS,
-    Adjust,
-    Adopt,
-    Cancel,
-    Move,
-    OntologyText,
-    Open,
+    Adjust as Adjust,
+    Adopt as Adopt,
+    Cancel as Cancel,
+    Move as Move,
+    OntologyText as OntologyText,
+    Open as Open,
     Out,
-    OutMany,
-    React,
-    Request,
-    Save,
-    Seek,
-    Sets,
-    Settle,
-    Share,
-    Show,
-    Stand,
-    Tell,
+    OutMany as OutMany,
+    React as React,
+    Request as Request,
+    Save as Save,
+    Seek as Seek,
+    Sets as Sets,
+    Settle as Settle,
+    Share as Share,
+    Show as Show,
+    Stand as Stand,
+    Tell as Tell,
 )
 from nomospace.errors import NomospaceError
 from nomospace.terms import Term, encode
@@ -64,9 +64,9 @@ from nomospace.terms.tuples import check_tuple
 from nomospace.wire.admin import Question, read_question
 from nomospace.wire.call_slots import SHAPES
 from nomospace.wire.calls import (
-    CALL_PARTS_MAX,
+    CALL_PARTS_MAX as CALL_PARTS_MAX,
     PERIOD_US_MAX,
-    CallTooWide,
+    CallTooWide as CallTooWide,
     Laws,
     check_parts,
     decode_request,
@@ -79,33 +79,6 @@ from nomospace.wire.framing import FRAME_BYTES_MAX, BadFrame, FrameTooLarge
 from nomospace.wire.packing import HARMLESS, Unfit, pack, reader_of, unpack
 from nomospace.wire.values import thaw, thaw_all
 from nomospace.wire.versions import Versions
-
-__all__ = [  # the requests, for clients, which know nothing of hosts
-    "BULK",
-    "CALL_PARTS_MAX",
-    "CLIENT_PROGRAM",
-    "TAKING",
-    "Adjust",
-    "Adopt",
-    "CallTooWide",
-    "Cancel",
-    "InDoubt",
-    "Move",
-    "OntologyText",
-    "OntologyUnknown",
-    "Open",
-    "OutMany",
-    "React",
-    "Request",
-    "Save",
-    "Seek",
-    "Sets",
-    "Settle",
-    "Share",
-    "Show",
-    "Stand",
-    "Tell",
-]
 
 VERSION: Final = 1
 """The version of this conversation."""

@@ -1,8 +1,7 @@
 """What people type into one box: fields apart, carets in the whole text, no other errors."""
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from nomospace.api.forms import TEXT_MAX
 from nomospace.api.typed import (

@@ -21,8 +21,8 @@ from nomospace.client import (
     Report,
     Tuple,
     WaitingInListener,
+    reactions as reactions_module,
 )
-from nomospace.client import reactions as reactions_module
 from nomospace.host.problems import UnboundStrong
 from nomospace.node import Host
 from tests.unit.client.programs import Ward, in_ward

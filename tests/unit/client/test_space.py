@@ -18,8 +18,8 @@ from nomospace.client import (
     TimedOut,
     TooManyRows,
     Tuple,
+    space as space_module,
 )
-from nomospace.client import space as space_module
 from nomospace.errors import NomospaceError
 from nomospace.host.problems import LeaseLapsed, PrivateSpace, ReadOnly
 from nomospace.terms import NotATerm, TooLarge

@@ -1,7 +1,6 @@
 """What a host writes down, change by change."""
 
-from nomospace.control import Membership, adopt, sent
-from nomospace.control import RecordRuling as RulingRecord
+from nomospace.control import Membership, RecordRuling as RulingRecord, adopt, sent
 from nomospace.host.changes import (
     COMPACT_FROM,
     AgentCame,

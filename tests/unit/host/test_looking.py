@@ -25,9 +25,9 @@ from nomospace.host.looking import PARKED_EACH_MAX, WatchersTooDear
 from nomospace.host.problems import AgentLeft, Busy, Cancelled
 from nomospace.space import SearchTooLong
 from nomospace.space.search import TooManyFound
-from nomospace.terms import ANY, obj, same_as, where
+from nomospace.terms import ANY, obj, where
 from nomospace.terms.budget import TestTooDear
-from nomospace.terms.templates import Template
+from nomospace.terms.templates import Template, same as same_as
 from tests.paper.hosts import Hosts
 
 ANN, BOB = "ann@a", "bob@a"

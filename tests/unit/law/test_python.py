@@ -5,8 +5,7 @@ with its code and place, limits, and garbage.
 from textwrap import dedent, indent
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from nomospace.law.parse import parse
 from nomospace.law.python import CODES, parse_python

@@ -12,8 +12,14 @@ import pytest
 
 import nomospace as ns
 from nomospace import meaning
-from nomospace.meaning import PLAIN, Input, Ontology, OntologyClass, read_ontology
-from nomospace.meaning import ontology as tables
+from nomospace.meaning import (
+    PLAIN,
+    Input,
+    Ontology,
+    OntologyClass,
+    ontology as tables,
+    read_ontology,
+)
 from nomospace.terms import obj
 from nomospace.terms.predicate import Literal
 

@@ -6,8 +6,7 @@ import re
 
 import pytest
 
-from nomospace.meaning import CLASSES_MAX, FaultyOntology, Ontology, read_ontology
-from nomospace.meaning import reading as files
+from nomospace.meaning import CLASSES_MAX, FaultyOntology, Ontology, read_ontology, reading as files
 from nomospace.meaning.reading import closing, faults, naming
 from nomospace.meaning.reading.faults import FAULTS_MAX, OntologyFault
 from nomospace.meaning.reading.formulas import FORMULA_CHARS_MAX, TIES_MAX

@@ -11,8 +11,7 @@ import pytest
 
 import nomospace as ns
 from nomospace.meaning import Ontology, OntologyClass, picture, read_ontology
-from nomospace.meaning.picture import PICTURE_CLASSES_MAX, PictureTooLarge, draw
-from nomospace.meaning.picture import layout as layouts
+from nomospace.meaning.picture import PICTURE_CLASSES_MAX, PictureTooLarge, draw, layout as layouts
 from nomospace.meaning.picture.layout import LayoutLine, Size, lay_out
 
 FILES = Path(__file__).parent / "ontologies"

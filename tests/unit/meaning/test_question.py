@@ -21,7 +21,8 @@ from nomospace.meaning.question import (
     question_of,
     value_test,
 )
-from nomospace.terms import ANY, MISSING, Template, a, between, obj, same_as, t
+from nomospace.terms import ANY, MISSING, Template, a, between, obj, t
+from nomospace.terms.templates import same as same_as
 
 CARS = Ontology("cars", [OntologyClass("Car", ("Automobile",)), OntologyClass("Owner")])
 

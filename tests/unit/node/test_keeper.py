@@ -13,8 +13,7 @@ import pytest
 from nomospace.client import Closed, Report
 from nomospace.errors import Unavailable
 from nomospace.host.changes import AgentCame
-from nomospace.node import Host
-from nomospace.node import keeper as keeper_module
+from nomospace.node import Host, keeper as keeper_module
 from nomospace.node.clock import ClockMark
 from nomospace.node.keeper import IDLE, TROUBLE, WAITING, WRITING, Keeper
 from nomospace.store.interface import KeptForClient, Step, StoreFull

@@ -11,8 +11,15 @@ import pytest
 from nomospace.client import BadName, Closed, Report
 from nomospace.host.changes import TupleGone, TuplePut
 from nomospace.host.problems import Busy
-from nomospace.node import BadLink, Host, MemoryStore, NameTaken, Network, NotInTime
-from nomospace.node import driver as driver_module
+from nomospace.node import (
+    BadLink,
+    Host,
+    MemoryStore,
+    NameTaken,
+    Network,
+    NotInTime,
+    driver as driver_module,
+)
 from nomospace.protocols.policy import Announced
 from nomospace.store.interface import Step
 from nomospace_lab.testing.loop import run

@@ -3,8 +3,7 @@
 from collections.abc import Iterable
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from nomospace.services import mediator as mediator_of
 from nomospace.services.mediator import (

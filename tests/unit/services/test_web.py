@@ -27,11 +27,9 @@ from nomospace.client.laws import NoLawServer, NotThatLaw, load_law
 from nomospace.errors import PeerError
 from nomospace.law import LawFile, load
 from nomospace.node.principals import NotLetIn, OpenDoor, Principal
-from nomospace.node.services import controllers as controllers_of
-from nomospace.node.services import web
+from nomospace.node.services import controllers as controllers_of, web
 from nomospace.node.services.controllers import ControllerService, Registration
-from nomospace.node.services.hosting import Services as HostServices
-from nomospace.node.services.hosting import allowed
+from nomospace.node.services.hosting import Services as HostServices, allowed
 from nomospace.node.services.lawserver import LawServer
 from nomospace.node.services.secretaries import (
     NotAdmitted,

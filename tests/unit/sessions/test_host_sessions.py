@@ -27,8 +27,7 @@ from nomospace.host.calls import (
 from nomospace.host.effects import Answer, Came, Effect, Fire, Found, Left, Mail, Note
 from nomospace.host.problems import AgentLeft, Busy, MoveRefused
 from nomospace.node.local import AgentAway
-from nomospace.sessions import host_sessions as sessions_module
-from nomospace.sessions import pushing as outputs_module
+from nomospace.sessions import host_sessions as sessions_module, pushing as outputs_module
 from nomospace.sessions.host_session import HostSession, Outgoing
 from nomospace.sessions.host_sessions import HostSessions, TooManySessions, WindowBroken
 from nomospace.store.interface import KeptForClient

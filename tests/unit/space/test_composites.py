@@ -2,8 +2,7 @@ from random import Random
 
 import pytest
 
-from nomospace.space import Record, Space
-from nomospace.space import composites as module
+from nomospace.space import Record, Space, composites as module
 from nomospace.space.composites import OrderRun
 from nomospace.terms.templates import ANY, Template, between, same, where
 

@@ -10,9 +10,9 @@ from nomospace.meaning.memory.matcher import LOOPS_UNITS
 from nomospace.meaning.question import BadQuestion
 from nomospace.space import OFFER, READ, TAKE, Gathered, Record, SetQuestion, Space, Woken
 from nomospace.space.search import CorrelationTooDear, SetSearch, Unfinished
-from nomospace.terms import Term, a, obj, same_as
+from nomospace.terms import Term, a, obj
 from nomospace.terms.budget import Slice
-from nomospace.terms.templates import Template
+from nomospace.terms.templates import Template, same as same_as
 from nomospace_lab.apps.correlation.papers import CARS, WANTED, papers_of
 
 TEMPLATE = Template.of(WANTED)

@@ -32,9 +32,9 @@ from nomospace.space import (
     SpaceFull,
     TupleTwice,
     Woken,
+    engine as module,
     steps,
 )
-from nomospace.space import engine as module
 from nomospace.terms import Compound, key_of, obj
 from nomospace.terms.features import features_of
 from nomospace.terms.templates import ANY, Template

@@ -20,8 +20,8 @@ from nomospace.space import (
     Space,
     Woken,
 )
-from nomospace.terms import a, obj, same_as, where
-from nomospace.terms.templates import Template
+from nomospace.terms import a, obj, where
+from nomospace.terms.templates import Template, same as same_as
 
 JOB = Template.of(("job", int))
 

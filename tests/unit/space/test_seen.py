@@ -2,8 +2,7 @@ from random import Random
 
 import pytest
 
-from nomospace.space import SeenIds
-from nomospace.space import seen as module
+from nomospace.space import SeenIds, seen as module
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -3,8 +3,7 @@ from random import Random
 
 import pytest
 
-from nomospace.space import Record
-from nomospace.space import slots as module
+from nomospace.space import Record, slots as module
 from nomospace.space.slots import Few, Many, Slots, size_of
 
 

@@ -12,8 +12,14 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from nomospace.control import Membership, Ruling, Snapshot, adopt, sent
-from nomospace.control import RecordRuling as RecordEffect
+from nomospace.control import (
+    Membership,
+    RecordRuling as RecordEffect,
+    Ruling,
+    Snapshot,
+    adopt,
+    sent,
+)
 from nomospace.host.calls import LawText
 from nomospace.host.changes import MemberJoined, MemberRuled
 from nomospace.host.effects import Persist, Ruled, Traced

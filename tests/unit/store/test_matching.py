@@ -13,8 +13,7 @@ from nomospace.meaning.functions import Functions
 from nomospace.meaning.ontology import PLAIN, Dependence, Input, Ontology, OntologyClass, Tie
 from nomospace.meaning.planner import Planner
 from nomospace.meaning.question import Question, parse_template, question_of
-from nomospace.meaning.sql import networks
-from nomospace.meaning.sql import tables as tables_of_meaning
+from nomospace.meaning.sql import networks, tables as tables_of_meaning
 from nomospace.meaning.sql.building import StatementBuilder, groups
 from nomospace.meaning.sql.dialects import DIALECTS, Statement
 from nomospace.meaning.sql.layout import Row

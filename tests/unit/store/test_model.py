@@ -7,8 +7,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from hypothesis import Phase, given, settings
-from hypothesis import strategies as st
+from hypothesis import Phase, given, settings, strategies as st
 
 from nomospace.host.changes import COMPACT_FROM, AgentCame, AgentWent, Change, Durable
 from nomospace.store.interface import KeptForClient, Step

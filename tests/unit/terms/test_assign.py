@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from nomospace.terms import ANY, a, between, obj, same_as, t
+from nomospace.terms import ANY, a, between, obj, t
 from nomospace.terms.budget import Budget, TestTooDear
-from nomospace.terms.templates import Template
+from nomospace.terms.templates import Template, same as same_as
 
 CAR, BUS, VAN = obj("Car", "c1", price=4), obj("Bus", "b1"), obj("Van", "v1")
 

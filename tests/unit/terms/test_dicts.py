@@ -6,8 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from nomospace.api.forms import fields_of, json_of
 from nomospace.terms import ANY, Compound, Template, a, freeze, obj, show, t, term

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from nomospace.terms import Term, compare, order_key, same, sort_terms, term
 from tests.unit.terms.strategies import TERMS

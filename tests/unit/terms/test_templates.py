@@ -33,7 +33,6 @@ from nomospace.terms import (
     is_eager,
     key_of,
     obj,
-    same_as,
     show,
     t,
     term,
@@ -42,7 +41,7 @@ from nomospace.terms import (
 from nomospace.terms.budget import WATCH_UNITS_MAX
 from nomospace.terms.features import EAGER_ARGS_MAX
 from nomospace.terms.hints import FEATURES_PER_FIELD_MAX
-from nomospace.terms.templates import PATTERN_DEPTH_MAX
+from nomospace.terms.templates import PATTERN_DEPTH_MAX, same as same_as
 from nomospace.terms.tuples import PROPERTIES_MAX, TemplateTooDear
 from tests.unit.terms.strategies import deep
 

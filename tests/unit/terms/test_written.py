@@ -5,23 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
-from nomospace.terms import (
-    ANY,
-    Compound,
-    Faulty,
-    Template,
-    a,
-    between,
-    same,
-    same_as,
-    show,
-    t,
-    term,
-    where,
-)
+from nomospace.terms import ANY, Compound, Faulty, Template, a, between, same, show, t, term, where
+from nomospace.terms.templates import same as same_as
 from nomospace.terms.written import read_fields, read_patterns, show_pattern
 from tests.unit.terms.strategies import TERMS
 

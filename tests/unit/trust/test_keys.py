@@ -9,8 +9,7 @@ from contextlib import suppress
 import pytest
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from nomospace.trust.keys import NotAPublicKey, NotASecretKey, PublicKey, SecretKey
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from hmac import compare_digest
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from nomospace.trust import tokens as room
 from nomospace.trust.moments import DAY

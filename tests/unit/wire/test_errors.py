@@ -6,8 +6,7 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar, get_type_hints
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import nomospace.client.dialling
 import nomospace.node.entrance

@@ -1,8 +1,7 @@
 """Frames in a stream: whole ones come out, wherever it was cut."""
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from nomospace.wire.framing import BadFrame, Framer, join, split
 

@@ -10,9 +10,7 @@ from nomospace.calls import answers, requests
 from nomospace.host import calls, changes, moving, operations, posting
 from nomospace.host.core import Host
 from nomospace.protocols import courier, messages, spaces, streams, transfers
-from nomospace.protocols.routing import changes as routed
-from nomospace.protocols.routing import frames as posts
-from nomospace.protocols.routing import seats
+from nomospace.protocols.routing import changes as routed, frames as posts, seats
 from nomospace.wire.annotations import has_any
 from nomospace.wire.call_slots import CALL_SLOTS
 from nomospace.wire.calls import ANSWERS, REQUESTS

@@ -17,18 +17,12 @@ from nomospace.meaning.functions import FUNCTIONS, Functions
 from nomospace.meaning.ontology import Ontology
 from nomospace.meaning.reading.closing import close
 from nomospace.meaning.reading.drafts import NamedPiece, OntologyDraft, SourcePlace
-from nomospace.meaning.reading.faults import Faults, FaultyOntology, OntologyFault
+from nomospace.meaning.reading.faults import (
+    Faults,
+    FaultyOntology as FaultyOntology,
+    OntologyFault as OntologyFault,
+)
 from nomospace.terms.source import Source
-
-__all__ = [
-    "ExaminedOntology",
-    "FaultyOntology",
-    "Fetch",
-    "OntologyFault",
-    "decode",
-    "examine",
-    "read_ontology",
-]
 
 FILE_BYTES_MAX: Final = 32_000_000
 """The largest file, in bytes."""

@@ -17,8 +17,14 @@ import pyarrow as pa
 from nomospace.law import CompiledLaw
 from nomospace.pipeline.jobs.session import LOCAL, PARTITIONS, Say, check_master, open_session
 from nomospace.pipeline.laws import LawSource, OtherCommunity, recorded_laws, source_of
-from nomospace.pipeline.replay import HISTORIES, Trial, as_table, replay, replay_duckdb
-from nomospace.pipeline.replay import replay_process as replay_here
+from nomospace.pipeline.replay import (
+    HISTORIES,
+    Trial,
+    as_table,
+    replay,
+    replay_duckdb,
+    replay_process as replay_here,
+)
 from nomospace.pipeline.report import FIRST_SHOWN, ReplayReport, add_up
 from nomospace.pipeline.segments import (
     JournalFiles,

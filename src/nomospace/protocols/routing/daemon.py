@@ -32,8 +32,7 @@ from __future__ import annotations
 
 import msgspec
 
-from nomospace.protocols.routing import changes as written
-from nomospace.protocols.routing import order
+from nomospace.protocols.routing import changes as written, order
 from nomospace.protocols.routing.daemon_memory import DaemonMemory, phase_put
 from nomospace.protocols.routing.frames import (
     AgentEnded,

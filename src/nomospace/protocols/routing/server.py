@@ -53,8 +53,6 @@ from nomospace.protocols.routing.frames import (
 )
 from nomospace.protocols.routing.interface import (
     ENDED as WHY_ENDED,
-)
-from nomospace.protocols.routing.interface import (
     EXISTS,
     FULL,
     NO_TICKET,

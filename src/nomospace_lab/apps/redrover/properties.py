@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from nomospace_lab.apps.redrover.display import BACK, GHOST, POSITION
-from nomospace_lab.apps.redrover.display import FLAG as FLAG_SHOWN
+from nomospace_lab.apps.redrover.display import BACK, FLAG as FLAG_SHOWN, GHOST, POSITION
 from nomospace_lab.apps.redrover.player import AT, FLAG, ICON
 from nomospace_lab.sim.checkers import Verdict, no, yes
 from nomospace_lab.sim.clock import SECOND_US

@@ -21,8 +21,7 @@ from nomospace_lab.bench import BenchRow, BenchRun, bench
 from nomospace_lab.bench.measure import Sample, each_fresh
 from nomospace_lab.bench.peers.entrants import Entrants, entrants
 from nomospace_lab.bench.peers.spaces import PEERS, loop
-from nomospace_lab.bench.peers.spaces.loop import Contest
-from nomospace_lab.bench.peers.spaces.loop import Row as Fields
+from nomospace_lab.bench.peers.spaces.loop import Contest, Row as Fields
 from nomospace_lab.bench.peers.spaces.sqlite import Sqlite
 from nomospace_lab.bench.report import ahead_of_peers, at_most, times_floor
 from nomospace_lab.bench.suites.space_hosts import engaging, through_the_api

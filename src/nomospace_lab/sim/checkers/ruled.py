@@ -24,8 +24,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from nomospace.control import Ruling
 from nomospace.host.calls import BULK, Open, Out, OutMany, React, Seek
 from nomospace.host.effects import Found, Mail
-from nomospace.host.linda import HOWS
-from nomospace.host.linda import show as message_of
+from nomospace.host.linda import HOWS, show as message_of
 from nomospace.host.system import SYSTEM
 from nomospace.terms import Compound, Term, same, show
 from nomospace_lab.sim.checkers import Verdict, no, yes

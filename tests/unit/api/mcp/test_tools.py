@@ -10,8 +10,7 @@ import pytest
 
 import nomospace as ns
 from nomospace import laws
-from nomospace.api.mcp import member as members
-from nomospace.api.mcp import pages, tools, words
+from nomospace.api.mcp import member as members, pages, tools, words
 from nomospace.api.mcp.member import EVENTS, INBOX, ModelMember
 from nomospace.client.laws import Law, load_law
 from nomospace.terms import term

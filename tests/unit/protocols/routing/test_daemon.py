@@ -27,8 +27,8 @@ from nomospace.protocols.routing import (
     RoutingLimits,
     Seat,
     TransmitFrame,
+    changes as written,
 )
-from nomospace.protocols.routing import changes as written
 from nomospace.protocols.routing.frames import (
     AgentEnded,
     AgentMigrated,

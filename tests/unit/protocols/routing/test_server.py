@@ -19,8 +19,8 @@ from nomospace.protocols.routing import (
     Post,
     RoutingLimits,
     TransmitFrame,
+    changes as written,
 )
-from nomospace.protocols.routing import changes as written
 from nomospace.protocols.routing.frames import (
     AgentEnded,
     AgentMigrated,
