@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Final
 
+from nomospace.calls.problems import AlreadyMember
 from nomospace.client.connection import Connection, Law
 from nomospace.client.membership import Membership
 from nomospace.client.reactions import LISTENER_TIMEOUT_S, ReactionHandle
@@ -198,6 +199,9 @@ class Agent:
     async def adopt(self, law: Any, *args: object) -> Membership:
         """Adopt a law: the membership, with the ruling on the adoption in `.ruling`.
 
+        An agent that is a member already goes on as that: a program that begins again finds its
+        membership, with its control state and the mail that waits. Then `.ruling` is `None`.
+
         >>> from nomospace import sync, Law
         >>> from nomospace.laws import path
         >>> with sync.Host("ward-3") as host:
@@ -208,14 +212,17 @@ class Agent:
         """
         membership = Membership(self._connection, law)
         frozen = tuple(freeze(arg) for arg in args)
-        membership.ruling = await self._connection.adopt(law, frozen, membership)
+        try:
+            membership.ruling = await self._connection.adopt(law, frozen, membership)
+        except AlreadyMember:
+            return self.membership(law) or self.resume(law)
         self._memberships.append(membership)
         return membership
 
     def membership(self, law: Any) -> Membership | None:
         """The membership under a law that the agent has adopted, with what waits in its inbox.
 
-        For programs that begin again: `agent.membership(law) or await agent.adopt(law)`.
+        `None` where it has not; `adopt` finds it, too.
 
         >>> from nomospace import sync, Law
         >>> from nomospace.laws import path

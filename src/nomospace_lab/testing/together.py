@@ -167,10 +167,7 @@ class Together:
         name, _, domain = agent.partition("@")
         host = self.host(domain)
         held = await host.agent(name)
-        member = held.membership(law)
-        if member is None:
-            known = any(one.hash == law.hash for one in host.core.laws_of(agent))
-            member = held.resume(law) if known else await held.adopt(law, *args)
+        member = await held.adopt(law, *args)
         controlled = host.core.governing.find(agent, law.hash)
         shown = 0 if controlled is None else len(controlled.shown)
         for role in roles[shown:]:

@@ -33,6 +33,15 @@ R3. arrived(X, M, Y) :- do(deliver).
 """)
 
 
+ONCE = load("""
+law(once).
+initialCS([slot]).
+R1. adopted(_) :- do(+here).
+R2. sent(X, M, Y) :- slot@CS, do(-slot), do(forward).
+R3. arrived(X, M, Y) :- do(deliver).
+""")
+
+
 class Scene:
     """A host with a port, a proxy before it, and a client that goes through the proxy."""
 
@@ -604,6 +613,27 @@ def test_mail_that_comes_while_nobody_is_connected_is_kept() -> None:
         scene.proxy.closed = False
         inbox = hers.inbox()
         assert [(await anext(inbox)).message for _ in range(3)] == [ns.t.say(n) for n in range(3)]
+
+    in_scene(program)
+
+
+def test_adopting_again_finds_the_membership_and_its_mail() -> None:
+    async def program(scene: Scene) -> None:
+        clerk = await scene.host.agent("clerk")
+        his = await clerk.adopt(ONCE)
+        assert await clerk.adopt(ONCE) is his
+        async with connect(scene.url) as first:
+            hers = await (await first.agent("nurse")).adopt(ONCE)
+            assert hers.ruling.rule == "R1"
+            await hers.send("say(1)", to="clerk@ward")  # uses her one slot up
+        await his.send("say(2)", to="nurse@ward")  # while no program of hers is there
+        async with connect(scene.url) as later:
+            nurse = await later.agent("nurse")
+            same = await nurse.adopt(ONCE)
+            assert same.ruling is None
+            assert same is await nurse.adopt(ONCE)
+            assert (await anext(same.inbox())).message == ns.t.say(2)
+            assert (await same.send("say(3)", to="clerk@ward")).refused
 
     in_scene(program)
 

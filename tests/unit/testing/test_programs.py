@@ -349,7 +349,7 @@ class Reader(Program[Tally]):
     """Reads a few messages at each stop, and leaves with others unread."""
 
     async def run(self) -> None:
-        ward = self.agent.membership(POST) or await self.agent.adopt(POST)
+        ward = await self.agent.adopt(POST)
         while self.state.stops:
             for _ in range(3):
                 letter = ward.receive_nowait()

@@ -140,10 +140,7 @@ class Assistant(Program[Errand]):
 
     async def run(self) -> None:
         """From the top at every site; the state says what it came for."""
-        law = law_of_assistance()
-        member = self.agent.membership(law)
-        if member is None:
-            member = await self.agent.adopt(law, t.serves(self.state.person))
+        member = await self.agent.adopt(law_of_assistance(), t.serves(self.state.person))
         if self.state.task and self.host == EXPERTS:
             await self._have_it_done()
         if self.state.result and self.host == self.state.home:

@@ -74,10 +74,7 @@ class WardAssistant(Program[Assisting]):
 
     async def run(self) -> None:
         """From the top in every ward; nothing but the state tells one from another."""
-        law = law_of_assistants()
-        member = self.agent.membership(law)
-        if member is None:
-            member = await self.agent.adopt(law, t.serves(self.state.nurse))
+        member = await self.agent.adopt(law_of_assistants(), t.serves(self.state.nurse))
         async for letter in member.inbox():
             await self._take_in(member, letter.sender, letter.message)
 
