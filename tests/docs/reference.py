@@ -192,8 +192,8 @@ def _kind(node: ast.ClassDef) -> Kind:
     codes = [
         one.value.value
         for one in node.body
-        if isinstance(one, ast.AnnAssign)
-        and getattr(one.target, "id", "") == "code"
+        if isinstance(one, ast.Assign | ast.AnnAssign)
+        and ast.unparse(one.targets[0] if isinstance(one, ast.Assign) else one.target) == "code"
         and isinstance(one.value, ast.Constant)
         and isinstance(one.value.value, str)
     ]
