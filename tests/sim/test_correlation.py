@@ -7,20 +7,13 @@ from nomospace.host.wide import Wide
 from nomospace.space import Gathering, correlating
 from nomospace_lab import apps
 from nomospace_lab.sim import find, play
+from tests.sim.worlds import check_worlds
 
-SEEDS = range(10)
+SEEDS = range(5)
 
 
 def test_what_must_hold_holds() -> None:
-    apps.load()
-    tested: dict[str, int] = {}
-    for seed in SEEDS:
-        _, outcome = play(find("correlation"), seed)
-        for verdict in outcome.verdicts:
-            replay = f"replay it with: nomospace sim --workload correlation --seed {seed}"
-            assert verdict.answer == "yes", f"{verdict}\n{replay}"
-            tested[verdict.property] = tested.get(verdict.property, 0) + verdict.cases
-    assert all(tested.values()), f"never put to the test: {tested}"
+    check_worlds("correlation", SEEDS)
 
 
 def test_a_space_that_takes_half_a_set_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,10 +55,10 @@ def test_a_host_that_collects_wrongly_would_be_seen(
 ) -> None:
     monkeypatch.setattr(Collecting, part, wrong)
     apps.load()
-    said = [
+    said = (
         verdict.answer
         for seed in SEEDS[:3]
         for verdict in play(find("correlation"), seed)[1].verdicts
         if verdict.property == seen
-    ]
+    )
     assert "no" in said

@@ -1,53 +1,21 @@
-"""100 worlds of hosts in every test run; `nomospace sim --workload federation` runs more."""
-
-import os
-import subprocess
-import sys
+"""20 worlds of hosts in every test run; `nomospace sim --workload federation` runs more."""
 
 import pytest
 
 from nomospace_lab import apps
-from nomospace_lab.sim import find, play
-
-SEEDS = range(100)
-
-TELL = """
-from nomospace_lab import apps
 from nomospace_lab.sim import find
-apps.load()
-for seed in (3, 4):
-    world = find("federation").build(seed)
-    world.run()
-    print(seed, world.messages, world.history.digest())
-"""
+from tests.sim.worlds import check_replay, check_worlds
+
+SEEDS = range(20)
 
 
 @pytest.mark.parametrize("first", SEEDS[::10])
 def test_what_must_hold_holds(first: int) -> None:
-    apps.load()
-    tested: dict[str, int] = {}
-    for seed in range(first, first + 10):
-        _, outcome = play(find("federation"), seed)
-        for verdict in outcome.verdicts:
-            replay = f"replay it with: nomospace sim --workload federation --seed {seed}"
-            assert verdict.answer == "yes", f"{verdict}\n{replay}"
-            tested[verdict.property] = tested.get(verdict.property, 0) + verdict.cases
-    assert all(tested.values()), f"never put to the test: {tested}"
+    check_worlds("federation", range(first, first + 10))
 
 
 def test_a_world_replays_exactly_in_another_process() -> None:
-    told = [
-        subprocess.run(
-            [sys.executable, "-c", TELL],
-            env={**os.environ, "PYTHONHASHSEED": hash_seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for hash_seed in ("1", "4242")
-    ]
-    assert told[0] == told[1]
-    assert len(told[0].splitlines()) == 2
+    check_replay("federation", 3, 4)
 
 
 def test_the_worlds_are_not_all_alike() -> None:
