@@ -41,6 +41,7 @@ from tests.models.plain_space import PlainSpace, Thing, Told, Watch
 FIRINGS = 25
 SMALL = {
     "steps.FIRINGS_MAX": FIRINGS,
+    "steps.STEP_UNITS": 1 << 40,  # what is shown later has tests of its own
     "searching.VAIN_MAX": 1,
     "composites.RUN_MAX": 3,
     "shelves.COMPOSITES_MAX": 6,

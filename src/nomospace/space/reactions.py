@@ -77,17 +77,20 @@ class Reaction:
 class SpaceReactions:
     """The reactions that are registered in a space, in the order they came."""
 
-    __slots__ = ("_name", "_searches", "by_id", "enabled")
+    __slots__ = ("_name", "_searches", "by_id", "enabled", "listeners")
 
     def __init__(self, name: str, searches: Searches, speech: Speech) -> None:
         self._name = name
         self._searches = searches
         self.by_id: dict[Hashable, Reaction] = {}
         self.enabled: Watchers[Reaction] = Watchers(speech)
+        self.listeners = 0
+        """How many of them have a listener."""
 
     def add(self, reaction: Reaction) -> None:
         """Register one, enabled or not."""
         self.by_id[reaction.id] = reaction
+        self.listeners += reaction.listener is not None
         if reaction.enabled:
             self.enabled.add(reaction)
 
@@ -120,6 +123,7 @@ class SpaceReactions:
         reaction = self.by_id.pop(id, None)
         if reaction is None:
             return False
+        self.listeners -= reaction.listener is not None
         self._stop_scan(reaction)
         if reaction.enabled:
             self.enabled.drop(reaction)

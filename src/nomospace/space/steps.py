@@ -56,7 +56,7 @@ STEP_UNITS: Final = 6_000
 have their turn in later ones (`SpaceSteps.go_on`)."""
 SHOW_UNITS: Final = 4
 """What it costs to show a tuple to one who waits or reacts, besides its test."""
-WAKE_UNITS: Final = 20
+WAKE_UNITS: Final = 60
 """What it costs to serve one who waits, or to tell that a reaction fired."""
 LATE_MAX: Final = 1_000
 """Tuples that may wait to be shown to the rest; past it each step shows one to all."""
@@ -207,9 +207,7 @@ class SpaceSteps:
         self._budget.renew()
         while late.stage < _SETS:
             watchers: Watchers[Any] = by_stage[late.stage]
-            for one in list(watchers.of(record)):
-                if not late.after < one.order < late.until:
-                    continue
+            for one in watchers.in_turn(record, late.after, late.until):
                 if late.stage != _REACTIONS and (record.order <= 0 or _is_over(record, now)):
                     return True
                 if self._units <= 0:
@@ -250,26 +248,32 @@ class SpaceSteps:
             thing, inner = agenda.popleft()
             if isinstance(thing, Record):
                 self._budget.renew()
-                # One that looks elsewhere has its turn when a listener has moved the tuple there.
-                here = (None, thing.cur)
-                cut = False
-                for reaction in [
-                    one for one in self._reactions.enabled.of(thing) if one.at in here
-                ]:
-                    if reaction.listener is None and (self._late or self._units <= 0):
-                        if not cut:
-                            cut, after = True, reaction.order - 1
-                            self._late.append(
-                                _Late(thing, _REACTIONS, after, self._store.next_order)
-                            )
-                        continue
-                    self._meet(reaction, thing, inner, now)
+                self._show_reactions(thing, inner, now)
             elif self._reactions.is_on(thing):
                 for record in self._scan(thing, now):
                     self._budget.renew()
                     self._meet(thing, record, inner, now)
         self._tally.clear()
         self._firings = self._runaways = 0
+
+    def _show_reactions(self, record: Record, inner: bool, now: int) -> None:
+        """Let reactions meet a tuple: those with a listener now, the others while there is time."""
+        enabled, listeners = self._reactions.enabled, self._reactions.listeners
+        # What listeners do may change who reacts: the tuple is for those who did when it came.
+        looking = list(enabled.of(record)) if listeners else enabled.in_turn(record, 0, maxsize)
+        # One that looks elsewhere has its turn when a listener has moved the tuple there.
+        here = (None, record.cur)
+        cut = False
+        for reaction in looking:
+            if reaction.at not in here:
+                continue
+            if reaction.listener is not None or not (self._late or self._units <= 0):
+                self._meet(reaction, record, inner, now)
+            elif not cut:
+                cut, after = True, reaction.order - 1
+                self._late.append(_Late(record, _REACTIONS, after, self._store.next_order))
+                if not listeners:
+                    return
 
     def _scan(self, reaction: Reaction, now: int) -> list[Record]:
         """What is there for a reaction, as far as its slice goes."""

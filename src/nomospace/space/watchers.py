@@ -12,8 +12,9 @@ its objects and all that are above these.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from heapq import merge
+from itertools import dropwhile, islice
 from typing import Final, Generic, Protocol, TypeAlias, TypeVar
 
 import msgspec
@@ -64,6 +65,9 @@ class Waiter(msgspec.Struct, eq=False):
     sets: Name | None = None
     """The question that it waits with for several tuples together, if it does."""
 
+
+LOT: Final = 64
+"""How many of those who look for a tuple are listed at a time."""
 
 W = TypeVar("W", bound=Watcher)
 _BY_CLASS: Final = "class"
@@ -123,8 +127,8 @@ class _Shape(Generic[W]):
             watcher.dest if self.asks_dest else None,
         )
 
-    def of(self, record: Record) -> Iterable[W]:
-        """Those who may look for a record, oldest first."""
+    def of(self, record: Record, after: int) -> Iterable[W]:
+        """Those who may look for a record, oldest first; of many, only those after a number."""
         shown = []
         for extract in self.extractors:
             key = extract(record.fields)
@@ -133,7 +137,7 @@ class _Shape(Generic[W]):
             shown.append(key)
         shown.append(record.cur if self.asks_cur else None)
         shown.append(record.dest if self.asks_dest else None)
-        return self.slots.of(tuple(shown))
+        return self.slots.walk(self.slots.get(tuple(shown)), after)
 
 
 class _Meant(Generic[W]):
@@ -248,17 +252,27 @@ class Watchers(Generic[W]):
             if not shapes:
                 del self._shapes[arity]
 
-    def of(self, record: Record) -> Iterable[W]:
-        """Those who may look for a record, in their turn; the caller verifies."""
+    def of(self, record: Record, after: int = 0) -> Iterable[W]:
+        """Those who may look for a record, in their turn, `after` one's; the caller verifies."""
         shapes = self._shapes.get(len(record.fields))
         if shapes is None and not self._meant:
             return ()
-        found = [some for shape in (shapes or {}).values() if (some := shape.of(record))]
+        found = [some for shape in (shapes or {}).values() if (some := shape.of(record, after))]
         if self._meant:
             found.append(sorted(self._meant.of(record), key=_order))
         if not found:
             return ()
-        return found[0] if len(found) == 1 else merge(*found, key=_order)
+        all_of_them = found[0] if len(found) == 1 else merge(*found, key=_order)
+        return dropwhile(lambda one: one.order <= after, all_of_them) if after else all_of_them
+
+    def in_turn(self, record: Record, after: int, until: int) -> Iterator[W]:
+        """As `of`, up to a number: some at a time, so that those who are served may go."""
+        while some := list(islice(self.of(record, after), LOT)):
+            for one in some:
+                if one.order >= until:
+                    return
+                yield one
+            after = some[-1].order
 
 
 def _order(watcher: Watcher) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from nomospace.space import (
@@ -20,6 +22,7 @@ from nomospace.space import (
     Space,
     Woken,
 )
+from nomospace.space.watchers import Watchers
 from nomospace.terms import a, obj, where
 from nomospace.terms.templates import Template, same as same_as
 
@@ -148,3 +151,49 @@ def test_what_is_late_is_bounded(space: Space, monkeypatch: pytest.MonkeyPatch) 
         assert len(space._steps._late) <= 4
     told += served(space)
     assert sorted(told) == sorted([f"x{n} {count}" for n in range(6) for count in range(20)])
+
+
+def test_who_had_its_turn_is_not_listed_again(
+    space: Space, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = 0
+    of = Watchers.of
+
+    def counted(
+        watchers: Watchers[Reaction], record: Record, after: int = 0
+    ) -> Iterator[Reaction]:
+        nonlocal listed
+        for one in of(watchers, record, after):
+            listed += 1
+            yield one
+
+    for number in range(200):
+        space.react(Reaction(f"r{number}", JOB, ONCE_PER_TUPLE), now=0)
+    monkeypatch.setattr(Watchers, "of", counted)
+    monkeypatch.setattr("nomospace.space.watchers.LOT", 4)
+    fired = len(space.put(job(1), now=0))
+    steps = 0
+    while space.is_serving:
+        fired += len(space.go_on_serving(now=0, slice=Slice(7)))
+        steps += 1
+    assert fired == 200
+    assert steps > 50
+    assert listed < 200 + 4 * (steps + 1) + steps
+
+
+@pytest.mark.parametrize("many", [1, 2, 40])
+def test_those_after_one_are_listed_however_many_there_are(many: int) -> None:
+    watchers: Watchers[Reaction] = Watchers()
+    for order in range(1, many + 1):
+        watchers.add(_in_turn(order, JOB))
+    watchers.add(_in_turn(many + 1, Template.of((str, int))))
+    for after in range(many + 2):
+        found = [one.order for one in watchers.of(job(1), after)]
+        assert found == list(range(after + 1, many + 2))
+        assert [one.order for one in watchers.in_turn(job(1), after, many)] == found[:-2]
+
+
+def _in_turn(order: int, template: Template) -> Reaction:
+    made = Reaction(f"r{order}", template, ONCE_PER_TUPLE)
+    made.order = order
+    return made
