@@ -15,6 +15,7 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
 from functools import partial
 from glob import escape
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, Protocol, Self, runtime_checkable
 
@@ -51,6 +52,8 @@ FAULTY_MAX: Final = 64
 POLL_S: Final = 0.5
 """How often the files of the trust folder are looked at: whoever they no longer vouch for is to be
 gone within two seconds."""
+PLANNER: Final = "nomospace.space.correlating"
+"""What questions about sets need. To load it takes so long that no client should wait for it."""
 
 
 class Wires(Protocol):
@@ -280,6 +283,7 @@ class Server:
             async with self:
                 if ready is not None:
                     ready(self)
+                await asyncio.to_thread(import_module, PLANNER)
                 broken = loop.create_task(self.host.wait_closed())
                 told = loop.create_task(over.wait())
                 await asyncio.wait([broken, told], return_when=asyncio.FIRST_COMPLETED)

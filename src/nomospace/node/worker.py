@@ -22,8 +22,8 @@ LENGTH: Final = struct.Struct(">IB")
 """Before each part: how long it is, and what."""
 PART, END, ERROR, OVER, BROKEN = range(5)
 """A part; the end of a job; its error; it needs too much memory; it has met a fault of ours."""
-QUICK_S: Final = 0.25
-"""A job that takes more processor time than this is a long one."""
+QUICK_S: Final = 0.5
+"""A job that takes more processor time than this is a long one; half of it may be imports."""
 NICE: Final = 5
 NICE_LONG: Final = 15
 """How far this process stands back, and from its first long job on: one that merely stands back a
@@ -128,7 +128,8 @@ def main() -> None:
 
 def _stand_back(*_: object) -> None:
     """A job takes long."""
-    os.nice(NICE_LONG - os.nice(0))
+    os.nice(NICE_LONG - NICE)
+    signal.signal(signal.SIGPROF, signal.SIG_IGN)  # once is enough
 
 
 def _work(job: Callable[..., Iterator[bytes]], given: list[Any], results: BinaryIO) -> bool:

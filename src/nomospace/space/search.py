@@ -27,7 +27,7 @@ SETS_UNITS_MAX: Final = 40_000_000
 FIRST_UNITS_MAX: Final = 80_000
 """What it may cost to find a set across hosts, at once: about ten milliseconds, and as many more
 when a question is first asked and its loops are made."""
-FACT_UNITS: Final = 32
+FACT_UNITS: Final = 64
 """What it costs to take one tuple in as a fact, when sets are first asked for, if it is small."""
 MISSED_MAX: Final = 1_000
 """Tuples that may show up behind a search; past it the search begins anew."""

@@ -18,8 +18,8 @@ from nomospace.terms.budget import Slice
 if TYPE_CHECKING:
     from nomospace.space.correlating import Correlating, QuestionGroup
 
-FACTS_AT_ONCE: Final = 256
-"""Tuples that are facts as soon as sets are first asked for; more are taken in slice by slice."""
+FACTS_AT_ONCE: Final = 64
+"""Tuples that are facts as soon as one waits for sets; more are taken in slice by slice."""
 
 
 class SetSearches:
@@ -56,7 +56,7 @@ class SetSearches:
                 except Unfinished:
                     continue
         began = slice.left
-        facts = self.facts()
+        facts = self.facts(slice)
         if not facts.whole:
             self._take_in(facts, slice)
         if not facts.whole:
@@ -92,14 +92,14 @@ class SetSearches:
         """The tuples of a set."""
         return tuple([self._at(id) for id in gathering.ids])
 
-    def facts(self) -> Correlating:
-        """The tuples as facts; they are taken in when sets are first looked for."""
+    def facts(self, slice: Slice | None = None) -> Correlating:
+        """The tuples as facts; they are taken in when sets are first looked for, in a slice."""
         facts = self._store.sets
         if facts is None:
             from nomospace.space.correlating import Correlating  # the planner with it: on use
 
             facts = self._store.sets = Correlating(self._ontology, whole=False)
-            self._take_in(facts, Slice(FACTS_AT_ONCE * FACT_UNITS))
+            self._take_in(facts, slice or Slice(FACTS_AT_ONCE * FACT_UNITS))
         return facts
 
     def _take_in(self, facts: Correlating, slice: Slice) -> None:

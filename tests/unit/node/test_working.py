@@ -1,6 +1,7 @@
 """Work on what others wrote: within limits, in turns, beside the loop."""
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
@@ -13,7 +14,7 @@ from nomospace.law.canon import law_hash
 from nomospace.law.parts import LAW_BYTES_MAX, LawTooLong
 from nomospace.law.program import known
 from nomospace.laws import path
-from nomospace.node import Host
+from nomospace.node import Host, worker
 from nomospace.node.driver import brought
 from nomospace.node.working import TooManyJobs, WorkerLost, Workers, WorkTooLarge
 from nomospace.protocols.courier import Parcel, Receipt
@@ -75,6 +76,21 @@ def test_the_loop_goes_on_between_parts() -> None:
         return turns
 
     assert run(ask) > 5
+
+
+def test_a_process_stands_back_further_once_a_job_takes_long() -> None:
+    goals = ", ".join(["(X = a ; Y = b)"] * 7)
+    rules = [f"sent(X, m{n}, Y) :- {goals}, do(forward).\n" for n in range(20)]
+    short, long = fresh("law(l)."), fresh(f"law(dear).\n{''.join(rules)}")
+
+    async def ask(work: Workers) -> None:
+        for source, stands_back in ((short, worker.NICE), (long, worker.NICE_LONG)):
+            await work.law(source.text, source.name, "ann")
+            (one,) = work._idle
+            nice = os.getpriority(os.PRIO_PROCESS, one._process.pid)
+            assert nice - os.getpriority(os.PRIO_PROCESS, 0) == stands_back
+
+    run(ask)
 
 
 def test_what_a_text_is_found_to_be_is_remembered_also_when_it_is_no_law() -> None:

@@ -213,6 +213,20 @@ def test_making_the_loops_of_a_plan_is_paid_for(kept: Kept) -> None:
         assert 10**6 - slice.left >= LOOPS_UNITS
 
 
+def test_the_first_question_takes_tuples_in_slice_by_slice(kept: Kept) -> None:
+    for n in range(240):
+        kept.put(obj("Van", f"v{n % 16}"), obj("Bus", f"b{n % 11}"))
+    search, slices = SetSearch(SetQuestion(Template.of([a("Van"), a("Tax")]), "always")), 1
+    while True:
+        try:
+            assert kept.space.sets.go_on(search, now=1, slice=Slice(4_000)) == []
+        except Unfinished:
+            slices += 1
+            continue
+        break
+    assert slices >= 4
+
+
 def test_what_tuples_cost_to_take_in_hangs_on_how_large_they_are(kept: Kept) -> None:
     for n in range(40):
         kept.put(obj("Van", f"v{n}", text="x" * 16_000))
