@@ -159,9 +159,7 @@ def test_who_had_its_turn_is_not_listed_again(
     listed = 0
     of = Watchers.of
 
-    def counted(
-        watchers: Watchers[Reaction], record: Record, after: int = 0
-    ) -> Iterator[Reaction]:
+    def counted(watchers: Watchers[Reaction], record: Record, after: int = 0) -> Iterator[Reaction]:
         nonlocal listed
         for one in of(watchers, record, after):
             listed += 1
