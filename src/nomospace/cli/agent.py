@@ -10,7 +10,7 @@ import msgspec
 import typer
 
 from nomospace.cli import SAID_NO
-from nomospace.cli.remote_options import MARKUP, Remote, on_host, print_json, print_table
+from nomospace.cli.remote_options import Remote, command_group, on_host, print_json, print_table
 from nomospace.errors import CallerError, NomospaceError
 
 if TYPE_CHECKING:
@@ -21,15 +21,12 @@ PAGE: Final = 1_000
 """How many agents a host is asked for at once."""
 NOT_AN_OPERATOR: Final = "node.not-an-operator"
 
-app = typer.Typer(
-    add_completion=False,
-    no_args_is_help=True,
-    rich_markup_mode=MARKUP,
-    help="""Show the agents of a running host, move them, and suspend them.
+app = command_group(
+    """Show the agents of a running host, move them, and suspend them.
 
     On a host with certificates, move takes a token that speaks for the agent, and all others take
     one with the scope operator.
-    """,
+    """
 )
 
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="The agent, as in nurse@ward-3.")]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from itertools import islice
@@ -21,9 +21,16 @@ import msgspec
 import typer
 
 from nomospace.cli.laboratory import plug
-from nomospace.cli.remote_options import MARKUP, Remote, Unusable, on_host, print_json, print_table
+from nomospace.cli.remote_options import (
+    Remote,
+    Unusable,
+    command_group,
+    on_host,
+    print_json,
+    print_table,
+)
 from nomospace.cli.stores import opened
-from nomospace.store.private import open_file
+from nomospace.store.private import open_file, whole
 
 if TYPE_CHECKING:
     from nomospace.client.remote import RemoteHost
@@ -40,14 +47,11 @@ _CHUNK: Final = 10_000
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICRO: Final = timedelta(microseconds=1)
 
-app = typer.Typer(
-    add_completion=False,
-    no_args_is_help=True,
-    rich_markup_mode=MARKUP,
-    help="""Read the journal: rulings of controllers, what became of tuples, refusals.
+app = command_group(
+    """Read the journal: rulings of controllers, what became of tuples, refusals.
 
     It has four tables: events, tuples, laws and checkpoints (states of members now and then).
-    """,
+    """
 )
 
 
@@ -260,18 +264,14 @@ def _rows(
 
 def _write_file(rows: Iterator[dict[str, Any]], out: Path, table: str, form: Format) -> int:
     """Write a file that appears whole or not at all."""
-    beside = out.with_name(f".{out.name}.new")
     try:
-        with _told(out):
+        with whole(out) as new:
             if form is Format.PARQUET:
-                count = _write_parquet(rows, beside, table)
-            else:
-                with open_file(beside, "w", encoding="utf-8") as file:
-                    count = _write_lines(rows, file)
-            beside.replace(out)
-    finally:
-        beside.unlink(missing_ok=True)
-    return count
+                return _write_parquet(rows, new, table)
+            with open_file(new, "w", encoding="utf-8") as file:
+                return _write_lines(rows, file)
+    except OSError as error:
+        raise Unusable(what=str(out), why=error.strerror or str(error)) from None
 
 
 def _write_lines(rows: Iterator[dict[str, Any]], file: IO[str]) -> int:
@@ -299,11 +299,3 @@ def _write_parquet(rows: Iterator[dict[str, Any]], path: Path, table: str) -> in
             writer.write_table(pa.Table.from_pylist(chunk, schema=SCHEMAS[table]))
             count += len(chunk)
     return count
-
-
-@contextmanager
-def _told(out: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise Unusable(what=str(out), why=error.strerror or str(error)) from None

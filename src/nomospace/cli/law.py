@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 
-from nomospace.cli.remote_options import Remote, Unusable, on_host
+from nomospace.cli.remote_options import Remote, Unusable, command_group, on_host
 
 if TYPE_CHECKING:
     from nomospace.law import CompiledLaw
@@ -24,12 +24,7 @@ if TYPE_CHECKING:
     from nomospace.scenarios.lawtest import Result
     from nomospace.terms import Diagnostic, Source
 
-app = typer.Typer(
-    add_completion=False,
-    no_args_is_help=True,
-    rich_markup_mode="rich" if sys.stdout.isatty() else None,  # plain text for programs
-    help="Check, format, compare, explain, run and test laws.",
-)
+app = command_group("Check, format, compare, explain, run and test laws.")
 
 LawArgument = Annotated[str, typer.Argument(metavar="LAW", help="A .law or .law.py file.")]
 LawsArgument = Annotated[
@@ -171,14 +166,14 @@ def _print_diff(old: str, new: str, name: str) -> None:
 
 def _write(name: str, text: str) -> None:
     """Write a file whole or not at all: a law must not be lost to a full disk."""
+    from nomospace.store.private import whole
+
     path = Path(name).resolve()
-    beside = path.with_name(f".{path.name}.new")
     try:
-        beside.write_text(text, encoding="utf-8")
-        beside.chmod(path.stat().st_mode)
-        beside.replace(path)
+        with whole(path) as new:
+            new.write_text(text, encoding="utf-8")
+            new.chmod(path.stat().st_mode)
     except OSError as error:
-        beside.unlink(missing_ok=True)
         raise Unusable(what=name, why=f"cannot be written: {error.strerror}") from None
 
 

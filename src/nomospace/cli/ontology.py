@@ -6,25 +6,19 @@ exit code 2 wherever it is met; 1 is for warnings under `--strict`.
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from nomospace.cli.law import counted, print_json
-from nomospace.cli.remote_options import Unusable
+from nomospace.cli.remote_options import Unusable, command_group
 
 if TYPE_CHECKING:
     from nomospace.meaning import Dependence, Ontology
     from nomospace.meaning.reading import OntologyFault
 
-app = typer.Typer(
-    add_completion=False,
-    no_args_is_help=True,
-    rich_markup_mode="rich" if sys.stdout.isatty() else None,  # plain text for programs
-    help="Check, show and draw ontologies: YAML, Turtle, RDF/XML or JSON-LD.",
-)
+app = command_group("Check, show and draw ontologies: YAML, Turtle, RDF/XML or JSON-LD.")
 
 FileArgument = Annotated[
     str, typer.Argument(metavar="FILE", help="A .yaml, .ttl, .rdf, .owl or .jsonld file.")

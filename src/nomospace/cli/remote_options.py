@@ -79,6 +79,13 @@ TimeoutOption = Annotated[
 ]
 
 
+def command_group(help: str) -> typer.Typer:
+    """Commands under one name."""
+    return typer.Typer(
+        add_completion=False, no_args_is_help=True, rich_markup_mode=MARKUP, help=help
+    )
+
+
 class Unusable(CallerError):
     """A file or an argument of the command line cannot be used."""
 

@@ -9,7 +9,7 @@ import msgspec
 import typer
 
 from nomospace.cli import SAID_NO
-from nomospace.cli.remote_options import MARKUP, Remote, on_host, print_json, print_table
+from nomospace.cli.remote_options import Remote, command_group, on_host, print_json, print_table
 
 if TYPE_CHECKING:
     from nomospace.wire.admin import SpaceLine
@@ -17,14 +17,11 @@ if TYPE_CHECKING:
 NAMES_MAX = 3
 """So many agents of a space stand in its line; `--json` has all of them."""
 
-app = typer.Typer(
-    add_completion=False,
-    no_args_is_help=True,
-    rich_markup_mode=MARKUP,
-    help="""Show the spaces of a running host.
+app = command_group(
+    """Show the spaces of a running host.
 
     For operators: on a host with certificates this takes a token with the scope operator.
-    """,
+    """
 )
 
 

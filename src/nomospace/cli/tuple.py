@@ -15,7 +15,14 @@ import typer
 from typer.core import TyperCommand
 
 from nomospace.cli import SAID_NO
-from nomospace.cli.remote_options import MARKUP, Remote, Unusable, on_host, print_json, print_table
+from nomospace.cli.remote_options import (
+    Remote,
+    Unusable,
+    command_group,
+    on_host,
+    print_json,
+    print_table,
+)
 from nomospace.terms import Compound, Term, show, term
 from nomospace.terms.written import read_fields, read_patterns
 
@@ -33,11 +40,8 @@ LIMIT: Final = 100
 LIMIT_MAX: Final = 10_000
 """The most tuples that `ls` shows: what one answer of a host holds."""
 
-app = typer.Typer(
-    add_completion=False,
-    no_args_is_help=True,
-    rich_markup_mode=MARKUP,
-    help="""Write, read, take and list tuples of a running host.
+app = command_group(
+    """Write, read, take and list tuples of a running host.
 
     A field is a term: 17, 2.5, fire, true, 'two words', room(3), [1,2]. Shells want most of these
     in quotes of their own: "'two words'", 'room(3)'. Put -- before fields that begin with a minus.
@@ -45,7 +49,7 @@ app = typer.Typer(
     A pattern is a term with holes: _ is anything; _:int a kind (int, float, number, str, bool,
     bytes, list); _:1..10 a range; _:'> 5' what a predicate holds of; _:Car an object of that class;
     X the same wherever X stands. Holes may stand inside: 'room(_:int)', '[_,2]'.
-    """,
+    """
 )
 
 

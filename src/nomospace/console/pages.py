@@ -15,7 +15,7 @@ import nicegui
 from nicegui import Client, app as pages_app, ui
 from starlette.middleware.gzip import GZipMiddleware
 
-import nomospace.console.tales  # noqa: F401 (its stories register themselves)
+import nomospace.console.common_stories  # noqa: F401 (its stories register themselves)
 from nomospace.console.files import FilesAtHand, SiteFolder
 from nomospace.console.frame import Frame, RailEntry
 from nomospace.console.gate import PageHeaders

@@ -40,6 +40,7 @@ from nomospace.errors import CallerError
 from nomospace.meaning.facts import Plain, Shape
 from nomospace.meaning.ontology import Ontology
 from nomospace.meaning.sql.layout import BYTES, COMMON, NUMBER, TEXT, WHOLE, Layout, SqlTable
+from nomospace.store.private import sync
 
 ARCHIVE_VERSION: Final = 1
 MANIFEST: Final = "archive.json"
@@ -188,7 +189,7 @@ def write_manifest(archive: Path, manifest: ArchiveManifest) -> None:
         file.flush()
         os.fsync(file.fileno())
     beside.replace(archive / MANIFEST)
-    _sync(archive)
+    sync(archive)
 
 
 @contextmanager
@@ -244,16 +245,8 @@ def to_merge(parts: Sequence[ArchivePart], *, whole: bool = False) -> int:
 def settle(folder: Path) -> None:
     """See that the files of a folder are on disk before a manifest names them."""
     for path in sorted(folder.iterdir()):
-        _sync(path)
-    _sync(folder)
-
-
-def _sync(path: Path) -> None:
-    place = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(place)
-    finally:
-        os.close(place)
+        sync(path)
+    sync(folder)
 
 
 # -- segments --------------------------------------------------------------------------------------

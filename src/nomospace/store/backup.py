@@ -19,7 +19,6 @@ A file that was cut off or altered is refused before anything of it is restored.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from hashlib import blake2b
 from pathlib import Path
@@ -30,7 +29,7 @@ import msgspec
 from nomospace.errors import Unavailable
 from nomospace.store.guarded import Altered, guard, unguard
 from nomospace.store.interface import Header, KeptForClient, Step, Store
-from nomospace.store.private import open_file
+from nomospace.store.private import open_file, sync, whole
 from nomospace.wire.changes import BadRecord, decode_change, encode_change
 
 BACKUP_VERSION: Final = 2
@@ -70,21 +69,12 @@ def write_backup(store: Store, path: Path) -> BackupSummary:
 
     The host may have the store open; `store` is another object for it, and is not begun.
     """
-    beside = path.with_name(f".{path.name}.new")
     store.attach()
-    try:
-        with open_file(beside, "wb") as file:
+    with whole(path) as new:
+        with open_file(new, "wb") as file:
             summary = _Writer(file).write(store.dump())
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+        sync(new)
+    sync(path.parent)
     return summary
 
 

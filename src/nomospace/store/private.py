@@ -12,8 +12,8 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -62,6 +62,33 @@ def make_file(path: Path) -> None:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE))
     except FileExistsError:
         narrow([path])
+
+
+@contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """A name to write a file under: it gets its own when the block ends, or nothing is left of it.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder, suppress(ValueError), whole(Path(folder, "a")) as new:
+    ...     _ = new.write_text("half of i")
+    ...     int(new.read_text())
+    """
+    beside = path.with_name(f".{path.name}.new")
+    try:
+        beside.unlink(missing_ok=True)
+        yield beside
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def sync(path: Path) -> None:
+    """See that a file, or what a folder lists, is on disk."""
+    opened = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
 
 
 def narrow(paths: Iterable[Path]) -> list[Path]:

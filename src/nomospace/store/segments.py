@@ -50,7 +50,7 @@ from nomospace.store.journal import (
 )
 from nomospace.store.opening import open_store
 from nomospace.store.parquet import SCHEMAS, record_of, row_of
-from nomospace.store.private import make_folder, open_file
+from nomospace.store.private import make_folder, open_file, sync
 from nomospace.wire.segments import (
     MANIFEST,
     Manifest,
@@ -108,17 +108,9 @@ def _put(path: Path, write: Callable[[Path], object]) -> None:
     make_folder(path.parent)
     beside = path.with_name(f".{path.name}.new")
     write(beside)
-    _sync(beside)
+    sync(beside)
     beside.replace(path)
-    _sync(path.parent)
-
-
-def _sync(path: Path) -> None:
-    opened = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)
+    sync(path.parent)
 
 
 @contextmanager

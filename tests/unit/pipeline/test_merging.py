@@ -197,7 +197,7 @@ for number, last in enumerate(kills):
     child = os.fork()
     if not child:
         pq.ParquetWriter.close = step(pq.ParquetWriter.close, last)
-        archives._sync = step(archives._sync, last)
+        archives.sync = step(archives.sync, last)
         Path.replace = step(Path.replace, last)
         archives.shutil.rmtree = step(shutil.rmtree, last)
         compacted(before.parent, place, 4)  # its journal is there

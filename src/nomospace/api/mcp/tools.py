@@ -71,7 +71,7 @@ class Write(Arguments):
     ] = ""
 
 
-class Looking(Arguments):
+class TemplateArguments(Arguments):
     """What to look for."""
 
     space: Name
@@ -92,13 +92,13 @@ class Looking(Arguments):
         return {"correlate": "auto"} if self.together else {}
 
 
-class Read(Looking, kw_only=True):
+class Read(TemplateArguments, kw_only=True):
     """What to read."""
 
     limit: Limit = SHOWN
 
 
-class Take(Looking, kw_only=True):
+class Take(TemplateArguments, kw_only=True):
     """What to take."""
 
 

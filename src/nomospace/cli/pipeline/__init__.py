@@ -6,25 +6,20 @@ before Spark is started; progress goes to stderr, the result to stdout.
 
 from __future__ import annotations
 
-import typer
-
 from nomospace.cli.laboratory import plug
 from nomospace.cli.pipeline.audit import audit
 from nomospace.cli.pipeline.compact import compact
 from nomospace.cli.pipeline.match import match
 from nomospace.cli.pipeline.replay import replay
 from nomospace.cli.pipeline.stream import stream
-from nomospace.cli.remote_options import MARKUP
+from nomospace.cli.remote_options import command_group
 
-app = typer.Typer(
-    add_completion=False,
-    no_args_is_help=True,
-    rich_markup_mode=MARKUP,
-    help="""Work through whole journals, on Spark or without it.
+app = command_group(
+    """Work through whole journals, on Spark or without it.
 
     A journal is the folder of a host's segments, or a folder of such folders; `nomospace journal
     make` writes one to try. The first job in a checkout installs Spark.
-    """,
+    """
 )
 
 

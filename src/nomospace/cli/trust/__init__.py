@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from nomospace.cli import SAID_NO
-from nomospace.cli.remote_options import Unusable
+from nomospace.cli.remote_options import Unusable, command_group
 from nomospace.cli.trust import issue
 from nomospace.cli.trust.files import (
     REVOKED,
@@ -25,7 +25,6 @@ from nomospace.cli.trust.files import (
     read_certificate,
 )
 from nomospace.cli.trust.words import (
-    MARKUP,
     TRUST,
     AddressOption,
     DaysOption,
@@ -41,15 +40,12 @@ from nomospace.client import check_name
 from nomospace.trust.authority import read_address
 from nomospace.trust.moments import shown
 
-app = typer.Typer(
-    add_completion=False,
-    no_args_is_help=True,
-    rich_markup_mode=MARKUP,
-    help="""Keys and certificates: who is a host, who may enforce laws, who has which role.
+app = command_group(
+    """Keys and certificates: who is a host, who may enforce laws, who has which role.
 
     Begin with `nomospace trust init`, which makes an authority; then issue a certificate to each
     host. docs/hosts/trust.md says what each certificate is good for.
-    """,
+    """
 )
 app.add_typer(issue.app, name="issue")
 

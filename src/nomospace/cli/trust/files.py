@@ -22,7 +22,7 @@ from typing import Final
 
 from nomospace.cli.remote_options import Unusable
 from nomospace.errors import NomospaceError
-from nomospace.store.private import make_folder
+from nomospace.store.private import make_folder, open_file, whole
 from nomospace.trust.authority import Authority
 from nomospace.trust.certificates import CERTIFICATE_BYTES_MAX, UncheckedCertificate, read_claim
 from nomospace.trust.keys import KEY_PEM_BYTES_MAX, PublicKey, SecretKey
@@ -72,18 +72,14 @@ def read_certificate(path: Path) -> UncheckedCertificate:
 
 def write(path: Path, data: bytes, *, mode: int = OPEN) -> None:
     """Write a file whole or not at all, readable for its owner only from the first byte on."""
-    beside = path.with_name(f".{path.name}.new")
     try:
         make_folder(path.parent)
-        beside.unlink(missing_ok=True)
-        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, SECRET), "wb") as file:
+        with whole(path) as new, open_file(new, "xb") as file:
             file.write(data)
             file.flush()
             os.fchmod(file.fileno(), mode)
             os.fsync(file.fileno())
-        beside.replace(path)
     except OSError as error:
-        beside.unlink(missing_ok=True)
         raise Unusable(what=str(path), why=f"cannot be written: {error.strerror}") from None
 
 

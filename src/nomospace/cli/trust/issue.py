@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from nomospace.cli.remote_options import Unusable
+from nomospace.cli.remote_options import Unusable, command_group
 from nomospace.cli.trust.files import (
     REVOKED,
     CertificatePair,
@@ -22,7 +22,6 @@ from nomospace.cli.trust.files import (
 )
 from nomospace.cli.trust.words import (
     LOOPBACK,
-    MARKUP,
     TRUST,
     AddressOption,
     DaysOption,
@@ -41,12 +40,7 @@ from nomospace.trust.certificates import AgentCertificate, check_certificate, re
 from nomospace.trust.keys import PublicKey, SecretKey
 from nomospace.trust.tokens import ID_BYTES, SECRET_BYTES, make_token
 
-app = typer.Typer(
-    add_completion=False,
-    no_args_is_help=True,
-    rich_markup_mode=MARKUP,
-    help="Issue a certificate or a token.",
-)
+app = command_group("Issue a certificate or a token.")
 
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace keys that are there.")]
 RenewOption = Annotated[bool, typer.Option("--renew", help="A new certificate for the same key.")]

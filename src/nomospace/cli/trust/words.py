@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
@@ -14,7 +13,6 @@ from nomospace.trust.certificates import UncheckedCertificate
 from nomospace.trust.moments import shown
 from nomospace.trust.tokens import StoredToken
 
-MARKUP: Literal["rich"] | None = "rich" if sys.stdout.isatty() else None  # plain for programs
 DAYS_MAX = 36_500
 TRUST = Path("trust")
 LOOPBACK = ("localhost", "127.0.0.1", "::1")

@@ -30,6 +30,7 @@ from nomospace.pipeline.segments import (
     read_batches,
     read_spark,
 )
+from nomospace.store.private import whole
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -218,14 +219,7 @@ def write_report(found: AuditTables, folder: Path) -> list[Path]:
     if can_paint():
         for chart in [chart for several in charts.values() for chart in several]:
             contents[f"{chart.name}.png"] = as_png(chart)
-    return [_write(folder / name, data) for name, data in contents.items()]
-
-
-def _write(path: Path, data: bytes) -> Path:
-    beside = path.with_name(f".{path.name}.new")
-    try:
-        beside.write_bytes(data)
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
-    return path
+    for name, data in contents.items():
+        with whole(folder / name) as new:
+            new.write_bytes(data)
+    return [folder / name for name in contents]

@@ -33,6 +33,7 @@ from nomospace.pipeline.segments import (
     read_batches,
     read_spark,
 )
+from nomospace.store.private import whole
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -142,9 +143,5 @@ def _on_spark(spark: SparkSession, listing: JournalFiles, trial: Trial) -> pa.Ta
 def _write(found: pa.Table, out: Path) -> None:
     import pyarrow.parquet as pq
 
-    beside = out.with_name(f".{out.name}.new")
-    try:
-        pq.write_table(found, beside, compression="zstd")
-        beside.replace(out)
-    finally:
-        beside.unlink(missing_ok=True)
+    with whole(out) as new:
+        pq.write_table(found, new, compression="zstd")

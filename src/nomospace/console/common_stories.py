@@ -6,7 +6,7 @@ stories of whoever takes part in it. Everything is read when the story is opened
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -172,10 +172,9 @@ def _answers(frame: Frame, host: str, ruling: RulingView) -> Iterator[tuple[str,
 def _ruling(service: Service, number: int) -> RulingView | None:
     if number < 1:
         return None
-    if number == 1:
-        found = service.views.rulings(after=0, limit=LOOKED_MAX).rulings
-    else:
-        found = service.views.rulings(after=number - 1, limit=1).rulings
+    # After 0 come the latest ones: the first record may be among them.
+    limit = LOOKED_MAX if number == 1 else 1
+    found = service.views.rulings(after=number - 1, limit=limit).rulings
     return next((one for one in found if one.record == number), None)
 
 
@@ -237,17 +236,24 @@ def tell_agent(frame: Frame, host: str, id: str) -> None:
                 mono(duty.term).classes("pre")
     if not laws:
         empty("It is under no law here.", f"nomospace agent ls shows the agents of {at or host}")
+    _last_rulings_of(frame, seat, id)
+
+
+def _last_rulings_of(frame: Frame, host: str, agent: str) -> None:
+    _last_rulings(frame, host, lambda one: one.home == agent and bool(one.community), home=False)
+
+
+def _last_rulings(
+    frame: Frame, host: str, fits: Callable[[RulingView], bool], *, home: bool = True
+) -> None:
+    """The latest rulings at a host that are of this story, the last one first."""
     heading("Its last rulings")
-    _last_rulings(frame, seat, id)
-
-
-def _last_rulings(frame: Frame, host: str, agent: str) -> None:
     views = frame.console.services[host].views
     after = max(1, views.last_record - LOOKED_MAX)
     found = views.rulings(after=after, limit=LOOKED_MAX).rulings
-    mine = [one for one in found if one.home == agent and one.community][-RULINGS_MAX:]
+    mine = [one for one in found if fits(one)][-RULINGS_MAX:]
     for ruling in reversed(mine):
-        line(frame, host, ruling, home=False)
+        line(frame, host, ruling, home=home)
     if not mine:
         ui.label(f"None among the last {LOOKED_MAX:,} records.").classes("quiet")
 
@@ -354,14 +360,7 @@ def tell_rule(frame: Frame, host: str, id: str) -> None:
         ui.label(rule.comment).classes("why-said")
     lines = law.text.splitlines()[rule.line - 1 : rule.last_line]
     mono("\n".join(lines)).classes("pre term")
-    heading("Its last rulings")
-    after = max(1, views.last_record - LOOKED_MAX)
-    found = views.rulings(after=after, limit=LOOKED_MAX).rulings
-    mine = [one for one in found if one.law == hash and one.rule == name][-RULINGS_MAX:]
-    for ruling in reversed(mine):
-        line(frame, host, ruling)
-    if not mine:
-        ui.label(f"None among the last {LOOKED_MAX:,} records.").classes("quiet")
+    _last_rulings(frame, host, lambda one: one.law == hash and one.rule == name)
 
 
 @story("obligation", "Obligation")
@@ -384,8 +383,7 @@ def tell_obligation(frame: Frame, host: str, id: str) -> None:
         doorway(home, partial(frame.open, "agent", host, home))
     with fact("law"):
         doorway(law[:8], partial(frame.open, "law", host, law))
-    heading("Its last rulings")
-    _last_rulings(frame, host, home)
+    _last_rulings_of(frame, host, home)
 
 
 @story("help", "Help")
