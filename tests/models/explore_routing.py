@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from nomospace.protocols.routing import ALGORITHMS
+from nomospace_lab.sim.algorithms import ALGORITHMS
 from tests.models.routed import Plan, Routed
 
 

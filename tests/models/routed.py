@@ -15,28 +15,25 @@ from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 
-from nomospace.protocols.routing import (
-    ALGORITHMS,
+from nomospace.protocols.routing.changes import SeatPut
+from nomospace.protocols.routing.daemon import Daemon
+from nomospace.protocols.routing.frames import Frame, Post, server_of
+from nomospace.protocols.routing.interface import (
     AgentRefused,
-    Algorithm,
     Created,
-    Daemon,
     DeliverPost,
-    DomainServer,
     Effect,
-    Frame,
     Go,
     MoveSettled,
     Noted,
     PersistChange,
-    Post,
     PostFailed,
-    RoutingLimits,
-    Seat,
     TransmitFrame,
-    server_of,
 )
-from nomospace.protocols.routing.changes import SeatPut
+from nomospace.protocols.routing.limits import RoutingLimits
+from nomospace.protocols.routing.seats import Seat
+from nomospace.protocols.routing.server import DomainServer
+from nomospace_lab.sim.algorithms import ALGORITHMS, Algorithm
 from nomospace_lab.testing.explore import Cores, Exploration, explore
 
 RUNS, ASKED, AWAY, CAME = "runs", "has asked to leave", "is under way", "has come"

@@ -12,20 +12,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from nomospace.protocols.routing import (
-    FQSC,
-    Daemon,
-    DeliverPost,
-    DomainServer,
-    Effect,
-    Frame,
-    PersistChange,
-    Post,
-    TransmitFrame,
-)
 from nomospace.protocols.routing.changes import LastGot, PostKept
-from nomospace.protocols.routing.frames import QueueFull, SeekAgent
+from nomospace.protocols.routing.daemon import Daemon
+from nomospace.protocols.routing.frames import Frame, Post, QueueFull, SeekAgent
+from nomospace.protocols.routing.interface import DeliverPost, Effect, PersistChange, TransmitFrame
 from nomospace.protocols.routing.records import HERE, MOVING, Kind
+from nomospace.protocols.routing.server import DomainServer
+from nomospace_lab.sim.algorithms import FQSC
 from nomospace_lab.testing.explore import Exploration
 from tests.models.routed import Plan, Routed, State
 

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from nomospace.protocols.policy import Announced
-from nomospace.protocols.routing import ALGORITHMS
 from nomospace.terms import show
 from nomospace_lab import apps
 from nomospace_lab.apps.assistants.life import Assumptions, GoToSite, ImpossibleLife, Life, Talk
 from nomospace_lab.apps.assistants.world import LAW, Office
 from nomospace_lab.sim import find, play
+from nomospace_lab.sim.algorithms import ALGORITHMS
 from nomospace_lab.sim.checkers.mail import mail_arrives_once, mail_keeps_order
 from nomospace_lab.sim.federation import Sites
 from nomospace_lab.sim.history import DELIVERED

@@ -26,8 +26,8 @@ from nomospace.law import load
 from nomospace.protocols.births import BEFORE, BIRTH_MAX, UNKNOWN
 from nomospace.protocols.courier import Parcel, Receipt
 from nomospace.protocols.messages import Ready, Relay
-from nomospace.protocols.routing import Seat
 from nomospace.protocols.routing.frames import Frame, Hint, Post, Register, Update
+from nomospace.protocols.routing.seats import Seat
 from nomospace.protocols.routing.server_memory import plain_ticket
 from nomospace.protocols.spaces import Ask, Mailed, Shown
 from nomospace.terms import term

@@ -35,7 +35,8 @@ from nomospace.host.problems import Cancelled, MoveRefused, NoProgram
 from nomospace.host.residents import Resident
 from nomospace.law import load
 from nomospace.protocols.courier import Parcel
-from nomospace.protocols.routing import UNSETTLED, Go, Seat
+from nomospace.protocols.routing.interface import UNSETTLED, Go
+from nomospace.protocols.routing.seats import Seat
 
 if TYPE_CHECKING:
     from nomospace.host.ports import HostPorts

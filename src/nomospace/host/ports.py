@@ -45,7 +45,8 @@ from nomospace.meaning.ontology import Ontology
 from nomospace.protocols.births import Births, Word
 from nomospace.protocols.courier import Courier, Parcel, Receipt
 from nomospace.protocols.messages import View
-from nomospace.protocols.routing import Go, Seat
+from nomospace.protocols.routing.interface import Go
+from nomospace.protocols.routing.seats import Seat
 from nomospace.protocols.spaces import (
     Denied,
     DirectoryChanged,

@@ -33,8 +33,17 @@ from nomospace.host.changes import (
 )
 from nomospace.protocols.births import FITS
 from nomospace.protocols.courier import Courier, Frame, Parcel, Receipt
-from nomospace.protocols.routing import (
-    FQSC,
+from nomospace.protocols.routing.daemon import Daemon
+from nomospace.protocols.routing.frames import (
+    KINDS,
+    Frame as RoutingFrame,
+    NotPrimary,
+    Post,
+    post_in,
+    server_of,
+    with_post,
+)
+from nomospace.protocols.routing.interface import (
     AgentRefused,
     Created,
     DeliverPost,
@@ -43,25 +52,14 @@ from nomospace.protocols.routing import (
     MoveSettled,
     Noted,
     PersistChange,
-    Places,
     PostFailed,
-    RoutingLimits,
-    Seat,
-    ServerCore,
     TransmitFrame,
-    server_of,
 )
-from nomospace.protocols.routing.daemon import Daemon
-from nomospace.protocols.routing.frames import (
-    KINDS,
-    Frame as RoutingFrame,
-    NotPrimary,
-    Post,
-    post_in,
-    with_post,
-)
+from nomospace.protocols.routing.limits import RoutingLimits
+from nomospace.protocols.routing.places import Places
 from nomospace.protocols.routing.records import Kind
 from nomospace.protocols.routing.residents import AWAY, CREATING
+from nomospace.protocols.routing.seats import Seat
 from nomospace.protocols.routing.server import DomainServer
 from nomospace.protocols.routing.standby import PairedServer
 from nomospace.protocols.transfers import Transfers
@@ -168,14 +166,14 @@ class Posting:
         self._host = host
         self.domain = domain
         self._places = places = Everywhere(servers)
-        self.daemon = FQSC.daemon(host.name, domain, places, limits=limits)
-        self._servers: dict[str, ServerCore] = {}
+        self.daemon = Daemon(host.name, domain, places, limits=limits)
+        self._servers: dict[str, DomainServer | PairedServer] = {}
         for served in dict.fromkeys((host.name, *servers)):
             if places.serves(host.name, served):
                 paired = len(servers.get(served, ())) > 1
                 # What the agents of one that has forgotten them number begins above what they did.
                 life = 0 if paired else host.era
-                server = FQSC.server(host.name, served, places, limits=limits, life=life)
+                server = DomainServer(host.name, served, places, limits=limits, life=life)
                 self._servers[served] = PairedServer(server) if paired else server
         self.courier = Courier(
             Transfers(
@@ -192,7 +190,7 @@ class Posting:
         self._fold_at: dict[str, int] = {}
         for core, changes in durable.routing.items():
             self._written[core] = len(changes)
-            known: ServerCore | Daemon | None = self._servers.get(core) if core else self.daemon
+            known = self._servers.get(core) if core else self.daemon
             if known is None:
                 raise self._not_ours(
                     f"it has the agents of {core!r}, which this host does not serve"
@@ -210,7 +208,7 @@ class Posting:
         """Whether a server here has an agent on record that has not ended."""
         for server in self._servers.values():
             inner = server.server if isinstance(server, PairedServer) else server
-            record = inner.record(agent) if isinstance(inner, DomainServer) else None
+            record = inner.record(agent)
             if record is not None and record.kind is not Kind.ENDED:
                 return True
         return False

@@ -11,7 +11,6 @@ import secrets
 import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from nomospace.client import Agent, Closed, Program, Report, check_name
@@ -151,12 +150,7 @@ class Host(Grouped):
         await self.start()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     async def start(self) -> None:

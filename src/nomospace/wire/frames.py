@@ -66,7 +66,7 @@ def too_large(frame: object) -> str:
     >>> from nomospace.host.calls import Bundle
     >>> from nomospace.host.moving import Coming
     >>> from nomospace.protocols.courier import Parcel
-    >>> from nomospace.protocols.routing import Seat
+    >>> from nomospace.protocols.routing.seats import Seat
     >>> def coming(state):
     ...     ann = Bundle("ann@a", "a")
     ...     return Parcel(1, Coming("ann@a", (), ann, Seat(0, "a"), "", "walk", state, None))

@@ -13,7 +13,7 @@ from nomospace.host import calls, changes
 from nomospace.host.moving import Back, Coming, MayCome, There, Unwelcome, Welcome
 from nomospace.host.operations import Carried
 from nomospace.host.posting import Letter, Rejected
-from nomospace.protocols import messages, routing, spaces
+from nomospace.protocols import messages, spaces
 from nomospace.protocols.courier import Parcel, Receipt
 from nomospace.protocols.routing import changes as routed, frames as posts
 from nomospace.protocols.streams import Ack, Data
@@ -53,7 +53,7 @@ STREAMED: Final = Tagged(
 """What engaged hosts say to each other in streams."""
 ROUTED: Final = Tagged("post", *get_args(posts.Frame), none=True)
 """What daemons and servers say to each other; a step of a standby may have heard nothing."""
-ROUTING: Final = Tagged("change of routing", *get_args(routing.Change))
+ROUTING: Final = Tagged("change of routing", *get_args(routed.Change))
 CARRIED: Final = Tagged(
     "parcel", *get_args(posts.Frame), MayCome, Welcome, Unwelcome, Coming, There, Back
 )

@@ -11,20 +11,19 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any, Final
 
-from nomospace.protocols.routing import (
+from nomospace.protocols.routing.daemon import Daemon
+from nomospace.protocols.routing.frames import Frame, server_of
+from nomospace.protocols.routing.interface import (
     AgentRefused,
-    Algorithm,
-    Daemon,
     DeliverPost,
-    DomainServer,
     Go,
     PersistChange,
     PostFailed,
-    RoutingLimits,
     TransmitFrame,
-    server_of,
 )
-from nomospace.protocols.routing.frames import Frame
+from nomospace.protocols.routing.limits import RoutingLimits
+from nomospace.protocols.routing.server import DomainServer
+from nomospace_lab.sim.algorithms import Algorithm
 
 LIMITS: Final = RoutingLimits(guesses_max=4_000, passed_max=64)
 """Nothing is ever under way for long here, so little has to be remembered of it."""
@@ -33,7 +32,7 @@ LIMITS: Final = RoutingLimits(guesses_max=4_000, passed_max=64)
 class Routes:
     """Daemons at sites and servers of domains, joined by a perfect courier.
 
-    >>> from nomospace.protocols.routing import FQSC
+    >>> from nomospace_lab.sim.algorithms import FQSC
     >>> sites = dict.fromkeys(("q", "s1", "s2", "s3"), "lab")
     >>> routes = Routes(FQSC, sites, {"lab": ("q",)})
     >>> routes.create("ann@lab", "s1"); routes.create("bob@lab", "s2")

@@ -12,29 +12,15 @@ SITE` stops when the agent is between two sites, until `land AGENT` or `refuse A
 shows what servers and daemons know. All other lines are remarks.
 """
 
-from nomospace.protocols.routing import (
-    ALGORITHMS,
-    AgentRefused,
-    Created,
-    DeliverPost,
-    Effect,
-    Frame,
-    Go,
-    MoveSettled,
-    Noted,
-    PairedServer,
-    Post,
-    PostFailed,
-    RoutingLimits,
-    TransmitFrame,
-)
 from nomospace.protocols.routing.frames import (
     AgentEnded,
     AgentMigrated,
     Astray,
+    Frame,
     Hint,
     MayGo,
     Migrating,
+    Post,
     PostReturned,
     QueueFull,
     RecordAck,
@@ -44,6 +30,20 @@ from nomospace.protocols.routing.frames import (
     Stayed,
     Update,
 )
+from nomospace.protocols.routing.interface import (
+    AgentRefused,
+    Created,
+    DeliverPost,
+    Effect,
+    Go,
+    MoveSettled,
+    Noted,
+    PostFailed,
+    TransmitFrame,
+)
+from nomospace.protocols.routing.limits import RoutingLimits
+from nomospace.protocols.routing.standby import PairedServer
+from nomospace_lab.sim.algorithms import ALGORITHMS
 from tests.unit.protocols.routing.worlds import World
 
 LIMITS = RoutingLimits(queue_max=2)

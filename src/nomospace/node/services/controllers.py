@@ -17,7 +17,6 @@ import asyncio
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 from urllib.parse import quote
 
@@ -118,12 +117,7 @@ class Registration:
         self._task = asyncio.create_task(self._repeat(), name="stay registered")
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         if self._task is not None:
             self._task.cancel()
             with suppress(asyncio.CancelledError):

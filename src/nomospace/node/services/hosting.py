@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
 from nomospace.law import read_source
@@ -127,12 +126,7 @@ class Services:
             raise
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         assert self._web is not None, "it was begun"
         await self._web.stop()
         self._close()

@@ -45,7 +45,6 @@ import secrets
 from collections.abc import Iterator
 from contextlib import suppress
 from hashlib import sha256
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import msgspec
@@ -143,12 +142,7 @@ class SpaceMediator:
             self._tasks.append(asyncio.create_task(work, name=f"{self._space.owner} {name}"))
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         tasks, self._tasks = self._tasks, []
         for task in tasks:
             task.cancel()

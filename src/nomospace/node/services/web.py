@@ -14,7 +14,6 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, MutableMap
 from dataclasses import fields
 from hashlib import sha256
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from nomospace.errors import CallerError, LawError, NomospaceError, PeerError, Unavailable
@@ -324,12 +323,7 @@ class Web:
         self._listening = listening
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.stop()
 
     async def stop(self) -> None:

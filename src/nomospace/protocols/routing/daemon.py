@@ -94,7 +94,7 @@ class Daemon(DaemonMemory):
     `eager` asks for the policy of the paper's section 5: after a move across domains the home of
     the agent and the sites that lately wrote to it are told, and need not find out.
 
-    >>> from nomospace.protocols.routing import Places
+    >>> from nomospace.protocols.routing.places import Places
     >>> places = Places({"lab": ("q",)})
     >>> daemon = Daemon("s1", "lab", places)
     >>> daemon.create("ann@lab", now=0)[-1]

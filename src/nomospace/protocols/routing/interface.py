@@ -1,4 +1,4 @@
-"""One face for Central, QSC and FQSC, so that a workload runs on each of them unchanged.
+"""What daemons and servers order, and why they refuse.
 
 Every *site* runs a daemon, and some sites run a server besides. Both are cores: told what happened,
 they answer with effects, in the order they must be done. Below them a *courier* carries frames
@@ -9,8 +9,7 @@ in the custody of exactly one place at any time, and the cores never repeat or a
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -120,96 +119,3 @@ Effect: TypeAlias = (
     | AgentRefused
     | Noted
 )
-
-# -- cores -------------------------------------------------------------------------------------
-
-
-class Core(Protocol):
-    """What daemons and servers share."""
-
-    def hear(self, src: str, frame: Frame, *, now: int) -> list[Effect]:
-        """The courier brought a frame from a site."""
-        ...
-
-    def primary(self, domain: str, site: str, term: int) -> list[Effect]:
-        """The host knows which site is the primary of a domain since a term."""
-        ...
-
-    def restore(self, changes: Iterable[Change], *, now: int) -> None:
-        """Become what the persisted changes made; only for a core that has just been made."""
-        ...
-
-    def changes(self) -> list[Change]:
-        """Changes that make the durable part of this core: a journal may start over with them."""
-        ...
-
-    def state(self) -> tuple[Any, ...]:
-        """All that the core's future depends on, as a value to compare and to hash."""
-        ...
-
-
-class DaemonCore(Core, Protocol):
-    """The daemon of a site."""
-
-    @property
-    def site(self) -> str:
-        """Where it runs."""
-        ...
-
-    def create(self, agent: str, *, now: int) -> list[Effect]:
-        """An agent is to be born here; `Created` or `AgentRefused` follows."""
-        ...
-
-    def end(self, agent: str, *, now: int) -> list[Effect]:
-        """An agent here is no more."""
-        ...
-
-    def send(self, sender: str, to: str, body: object, *, now: int) -> list[Effect]:
-        """An agent here sends to another, wherever that is."""
-        ...
-
-    def depart(self, agent: str, to_site: str, *, now: int) -> list[Effect]:
-        """An agent here would move; `Go` or `AgentRefused` follows."""
-        ...
-
-    def gone(self, agent: str, ticket: str, *, now: int) -> list[Effect]:
-        """The handover after the `Go` with this ticket is done: the other site has the agent."""
-        ...
-
-    def stay(self, agent: str, *, now: int) -> list[Effect]:
-        """The agent does not move after all; it runs here again at once, `MoveSettled` follows."""
-        ...
-
-    def arrive(self, agent: str, seat: Seat, ticket: str, *, now: int) -> list[Effect]:
-        """An agent was handed over to this site; it runs at once, `MoveSettled` follows."""
-        ...
-
-    def tick(self, *, now: int) -> list[Effect]:
-        """Time has passed."""
-        ...
-
-    def next_deadline(self) -> int | None:
-        """When `tick` is wanted next."""
-        ...
-
-    def copy(self) -> DaemonCore:
-        """The same daemon, apart."""
-        ...
-
-
-class ServerCore(Core, Protocol):
-    """The server of a domain."""
-
-    @property
-    def site(self) -> str:
-        """Where it runs."""
-        ...
-
-    @property
-    def domain(self) -> str:
-        """What it serves."""
-        ...
-
-    def copy(self) -> ServerCore:
-        """The same server, apart."""
-        ...

@@ -73,7 +73,7 @@ from nomospace.protocols.routing.server_memory import ServerMemory
 class DomainServer(ServerMemory):
     """One domain's server, as a core: told frames, answers with effects.
 
-    >>> from nomospace.protocols.routing import Places
+    >>> from nomospace.protocols.routing.places import Places
     >>> server = DomainServer("q", "lab", Places({"lab": ("q",)}))
     >>> server.hear("s1", Register("lab", "ann@lab", 0), now=0)[-1]
     TransmitFrame(site='s1', frame=RecordAck(domain='lab', agent='ann@lab', epoch=0, strays=()))

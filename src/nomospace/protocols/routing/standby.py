@@ -91,7 +91,8 @@ class _Step:
 class PairedServer:
     """One of the two servers of a domain, around a `DomainServer` that has just been made.
 
-    >>> from nomospace.protocols.routing import Places, DomainServer
+    >>> from nomospace.protocols.routing.places import Places
+    >>> from nomospace.protocols.routing.server import DomainServer
     >>> from nomospace.protocols.routing.frames import Register
     >>> places = Places({"lab": ("q1", "q2")})
     >>> first, second = (PairedServer(DomainServer(site, "lab", places)) for site in ("q1", "q2"))

@@ -52,8 +52,8 @@ def _messages(run: BenchRun) -> int:
 
 def _settled(algorithm: str, given: Assumptions, messages: int) -> Routes:
     """Assistants that have lived for so many messages; then all counts begin, for as many again."""
-    from nomospace.protocols.routing import ALGORITHMS
     from nomospace_lab.apps.assistants.life import Life
+    from nomospace_lab.sim.algorithms import ALGORITHMS
     from nomospace_lab.sim.routes import Routes
 
     life = Life(given, Random(1))
@@ -150,7 +150,7 @@ def _compared(run: BenchRun) -> Iterator[BenchRow]:
 
 
 def _good_guess(run: BenchRun) -> BenchRow:
-    from nomospace.protocols.routing import FQSC
+    from nomospace_lab.sim.algorithms import FQSC
     from nomospace_lab.sim.routes import Routes
 
     routes = Routes(FQSC, dict.fromkeys(("q", "s1", "s2"), "lab"), {"lab": ("q",)})
@@ -191,7 +191,7 @@ def _move(run: BenchRun) -> Iterator[BenchRow]:
 
 def _crossing(others: int) -> Any:
     """One agent that goes to the other domain and back, on bare cores."""
-    from nomospace.protocols.routing import FQSC
+    from nomospace_lab.sim.algorithms import FQSC
     from nomospace_lab.sim.routes import Routes
 
     routes = Routes(FQSC, {"a": "lab", "b": "ward"}, {"lab": ("a",), "ward": ("b",)})
@@ -248,8 +248,8 @@ def _servers(run: BenchRun) -> BenchRow:
 
 
 def _million(run: BenchRun) -> Iterator[BenchRow]:
-    from nomospace.protocols.routing import FQSC
     from nomospace_lab.apps.assistants.life import Assumptions, Life
+    from nomospace_lab.sim.algorithms import FQSC
     from nomospace_lab.sim.routes import Routes, mean_hops
 
     part = 1 if run.full else 1_000 if run.quick else 10

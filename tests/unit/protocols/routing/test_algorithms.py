@@ -2,18 +2,9 @@
 
 import pytest
 
-from nomospace.protocols.routing import (
-    ALGORITHMS,
-    CENTRAL,
-    FQSC,
-    QSC,
-    Algorithm,
-    DaemonCore,
-    NoServer,
-    PairedServer,
-    Places,
-    ServerCore,
-)
+from nomospace.protocols.routing.places import NoServer, Places
+from nomospace.protocols.routing.standby import PairedServer
+from nomospace_lab.sim.algorithms import ALGORITHMS, CENTRAL, FQSC, QSC, Algorithm
 from tests.unit.protocols.routing.worlds import World
 
 LAYOUT: dict[str, tuple[str, ...]] = {"lab": ("q", "s", "t"), "ward": ("r", "u", "v")}
@@ -48,9 +39,9 @@ def test_how_far_each_post_goes() -> None:
 @pytest.mark.parametrize("algorithm", ALGORITHMS.values(), ids=ALGORITHMS)
 def test_all_have_one_face(algorithm: Algorithm) -> None:
     places = algorithm.places({"lab": ("q1", "q2"), "ward": ("r",)})
-    daemon: DaemonCore = algorithm.daemon("u", "ward", places)
-    server: ServerCore = algorithm.server("q1", "lab", places)
-    paired: ServerCore = PairedServer(algorithm.server("q2", "lab", places))
+    daemon = algorithm.daemon("u", "ward", places)
+    server = algorithm.server("q1", "lab", places)
+    paired = PairedServer(algorithm.server("q2", "lab", places))
     assert (daemon.site, server.site, paired.site) == ("u", "q1", "q2")
     assert daemon.copy().state() == daemon.state()
     assert server.domain == paired.domain == "lab"

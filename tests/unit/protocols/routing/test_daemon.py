@@ -2,7 +2,28 @@
 
 from typing import Any
 
-from nomospace.protocols.routing import (
+from nomospace.protocols.routing import changes as written
+from nomospace.protocols.routing.daemon import Daemon
+from nomospace.protocols.routing.frames import (
+    AgentEnded,
+    AgentMigrated,
+    Astray,
+    Frame,
+    Hint,
+    MayGo,
+    Migrating,
+    NotPrimary,
+    Post,
+    PostReturned,
+    QueueFull,
+    RecordAck,
+    Refuse,
+    Register,
+    SeekAgent,
+    Stayed,
+    Update,
+)
+from nomospace.protocols.routing.interface import (
     BUSY,
     ENDED,
     EXISTS,
@@ -13,41 +34,19 @@ from nomospace.protocols.routing import (
     UNSETTLED,
     AgentRefused,
     Created,
-    Daemon,
     DeliverPost,
     Effect,
-    Frame,
     Go,
     MoveSettled,
     Noted,
     PersistChange,
-    Places,
-    Post,
     PostFailed,
-    RoutingLimits,
-    Seat,
     TransmitFrame,
-    changes as written,
 )
-from nomospace.protocols.routing.frames import (
-    AgentEnded,
-    AgentMigrated,
-    Astray,
-    Hint,
-    MayGo,
-    Migrating,
-    NotPrimary,
-    PostReturned,
-    QueueFull,
-    RecordAck,
-    Refuse,
-    Register,
-    SeekAgent,
-    Stayed,
-    Update,
-)
+from nomospace.protocols.routing.limits import RoutingLimits
+from nomospace.protocols.routing.places import Places
 from nomospace.protocols.routing.residents import HERE
-from nomospace.protocols.routing.seats import LIFE_BITS
+from nomospace.protocols.routing.seats import LIFE_BITS, Seat
 
 PLACES = Places({"lab": ("q", "q2"), "ward": ("r",)})
 ANN, BOB, EVE = "ann@lab", "bob@lab", "eve@lab"

@@ -4,8 +4,10 @@ import random
 
 import pytest
 
-from nomospace.protocols.routing import ALGORITHMS, BUSY, ENDED, UNKNOWN, RoutingLimits
+from nomospace.protocols.routing.interface import BUSY, ENDED, UNKNOWN
+from nomospace.protocols.routing.limits import RoutingLimits
 from nomospace.protocols.routing.residents import LEAVING
+from nomospace_lab.sim.algorithms import ALGORITHMS
 from tests.unit.protocols.routing.worlds import World
 
 LAYOUT = {

@@ -2,32 +2,16 @@
 
 from typing import Any
 
-from nomospace.protocols.routing import (
-    ENDED,
-    EXISTS,
-    FULL,
-    NO_TICKET,
-    NOT_HERE,
-    STALE,
-    UNKNOWN,
-    DomainServer,
-    Effect,
-    Frame,
-    Noted,
-    PersistChange,
-    Places,
-    Post,
-    RoutingLimits,
-    TransmitFrame,
-    changes as written,
-)
+from nomospace.protocols.routing import changes as written
 from nomospace.protocols.routing.frames import (
     AgentEnded,
     AgentMigrated,
     Astray,
+    Frame,
     Hint,
     MayGo,
     Migrating,
+    Post,
     PostReturned,
     QueueFull,
     RecordAck,
@@ -37,8 +21,24 @@ from nomospace.protocols.routing.frames import (
     Stayed,
     Update,
 )
+from nomospace.protocols.routing.interface import (
+    ENDED,
+    EXISTS,
+    FULL,
+    NO_TICKET,
+    NOT_HERE,
+    STALE,
+    UNKNOWN,
+    Effect,
+    Noted,
+    PersistChange,
+    TransmitFrame,
+)
+from nomospace.protocols.routing.limits import RoutingLimits
+from nomospace.protocols.routing.places import Places
 from nomospace.protocols.routing.records import GONE, HERE, LocationRecord
 from nomospace.protocols.routing.seats import LIFE_BITS
+from nomospace.protocols.routing.server import DomainServer
 
 PLACES = Places({"lab": ("q",), "ward": ("r",), "moon": ("m",)})
 ANN, BOB = "ann@lab", "bob@lab"

@@ -1,23 +1,12 @@
 """A server and its standby."""
 
-from nomospace.protocols.routing import (
-    DomainServer,
-    Effect,
-    Frame,
-    Noted,
-    PairedServer,
-    PersistChange,
-    Places,
-    Post,
-    RoutingLimits,
-    ServerRole,
-    TransmitFrame,
-)
 from nomospace.protocols.routing.frames import (
     Deposed,
+    Frame,
     MayGo,
     Migrating,
     NotPrimary,
+    Post,
     QueueFull,
     RecordAck,
     Refuse,
@@ -29,7 +18,12 @@ from nomospace.protocols.routing.frames import (
     SeekAgent,
     ServerSnapshot,
 )
+from nomospace.protocols.routing.interface import Effect, Noted, PersistChange, TransmitFrame
+from nomospace.protocols.routing.limits import RoutingLimits
+from nomospace.protocols.routing.places import Places
 from nomospace.protocols.routing.records import HERE, MOVING
+from nomospace.protocols.routing.server import DomainServer
+from nomospace.protocols.routing.standby import PairedServer, ServerRole
 
 PLACES = Places({"lab": ("q1", "q2")})
 ANN, BOB = "ann@lab", "bob@lab"

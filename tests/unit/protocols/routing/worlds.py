@@ -9,28 +9,25 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from nomospace.protocols.routing import (
+from nomospace.protocols.routing.changes import Change
+from nomospace.protocols.routing.daemon import Daemon
+from nomospace.protocols.routing.frames import Frame, NotPrimary, server_of
+from nomospace.protocols.routing.interface import (
     AgentRefused,
-    Algorithm,
-    Change,
     Created,
-    Daemon,
     DeliverPost,
-    DomainServer,
     Effect,
-    Frame,
     Go,
     MoveSettled,
     Noted,
-    PairedServer,
     PersistChange,
     PostFailed,
-    RoutingLimits,
-    ServerRole,
     TransmitFrame,
-    server_of,
 )
-from nomospace.protocols.routing.frames import NotPrimary
+from nomospace.protocols.routing.limits import RoutingLimits
+from nomospace.protocols.routing.server import DomainServer
+from nomospace.protocols.routing.standby import PairedServer, ServerRole
+from nomospace_lab.sim.algorithms import Algorithm
 
 
 @dataclass
