@@ -69,6 +69,7 @@ RAISING = (
     "terms.objects",
     "terms.predicate",
     "terms.templates",
+    "terms.tuples",
     "terms.values",
 )
 INSIDE = {

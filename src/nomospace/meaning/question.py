@@ -428,11 +428,14 @@ class _Parser(Scanner):
         return without_class(text, *self.ontology.names(class_name))
 
     def check_paths(self, class_name: str, text: str, offset: int) -> None:
-        """Refuse a path that begins with what no object of the class has."""
+        """Refuse a path of several names that begins with neither a property nor the class.
+
+        A single name may be any: an object may have more than its class declares.
+        """
         assert self.ontology is not None
         own, known = self.ontology.names(class_name), self.ontology.properties_below(class_name)
-        for one in path_starts(text):
-            if one.name in known or not known or (one.name in own and one.next is not None):
+        for one in path_starts(text) if known else ():
+            if one.next is None or one.name in own or one.name in known:
                 continue
             near = get_close_matches(one.name, known, n=1)
             listed = ", ".join(sorted(known)[:NAMES_SHOWN])
