@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Dialog, Page, expect
 
+from nomospace.calls.requests import Tell
 from nomospace.law import load
 from tests.browser.conftest import Open
 from tests.browser.site import Servers, Site, site
@@ -43,7 +44,7 @@ async def say(servers: Servers, agent: str, message: str, to: str) -> None:
     line = servers[host].host.line(agent)
     from nomospace.terms import term
 
-    await line.tell(load(LAW).hash, term(message), to)
+    await line.ask(Tell(load(LAW).hash, term(message), to))
     line.shut(name)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import FilePayload, Page, expect
 
+from nomospace.calls.requests import Tell
 from nomospace.node.principals import NotLetIn, OpenDoor, Principal
 from nomospace.trust.authority import Authority, make_authority, new_serial
 from nomospace.trust.keys import SecretKey
@@ -70,7 +71,7 @@ async def say(servers: Servers, message: str, to: str) -> None:
     from nomospace.terms import term
 
     line = servers["ward-1"].host.line("bob@ward-1")
-    await line.tell(load(LAW).hash, term(message), to)
+    await line.ask(Tell(load(LAW).hash, term(message), to))
     line.shut("bob")
 
 

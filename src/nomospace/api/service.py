@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, Unpack
 
 from nomospace.api.logins import End, Logins, Told
+from nomospace.calls.requests import Settle, Show, Tell
 from nomospace.client import Agent, Departed, TimedOut, Tuple
 from nomospace.client.correlation import Correlation
 from nomospace.client.tuples import agent_id
@@ -236,7 +237,7 @@ class AgentSeat:
 
     async def settle(self, space: str, lease: str, *, done: bool) -> None:
         """End a lease: the tuple is done with, or goes back."""
-        await self._line.settle(space, lease, done)
+        await self._line.ask(Settle(space, lease, done))
 
     async def adopt(self, law: CompiledLaw, args: Sequence[Term] = ()) -> Any:
         """Adopt a law; what the agent may know of the ruling."""
@@ -249,11 +250,11 @@ class AgentSeat:
         """Send a message under a law; what the agent may know of the ruling."""
         receiver = to if isinstance(to, str) else tuple(to)
         self.inbox(law)
-        return await self._line.tell(law, freeze(message), receiver)
+        return await self._line.ask(Tell(law, freeze(message), receiver))
 
     async def present(self, law: str, certificate: bytes) -> Any:
         """Present a certificate (DER); what the agent may know of the ruling."""
-        return await self._line.show(law, certificate)
+        return await self._line.ask(Show(law, certificate))
 
     def inbox(self, law: str) -> NumberedInbox:
         """The inbox under a law, which an earlier life may have adopted."""

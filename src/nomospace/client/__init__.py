@@ -16,7 +16,6 @@ from nomospace.client.connection import (
     Connection as Connection,
     Ear as Ear,
     Firing as Firing,
-    Found as Found,
     Law as Law,
     Mailbox as Mailbox,
     NotYetKnown as NotYetKnown,

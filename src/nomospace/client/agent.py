@@ -6,6 +6,7 @@ import asyncio
 from typing import Any, Final
 
 from nomospace.calls.problems import AlreadyMember
+from nomospace.calls.requests import Open, Save, Share
 from nomospace.client.connection import Connection, Law
 from nomospace.client.membership import Membership
 from nomospace.client.reactions import LISTENER_TIMEOUT_S, ReactionHandle
@@ -147,19 +148,19 @@ class Agent:
     async def _open(self, name: str, law: Any, durable: bool, ontology: Any) -> None:
         """Open a space; the text of its ontology goes along only when the host does not know it."""
         if ontology is None:
-            await self._connection.open(name, law, durable)
+            await self._connection.ask(Open(name, law, durable))
             return
         if isinstance(ontology, str):
-            await self._connection.open(name, law, durable, OntologyText(ontology))
+            await self._connection.ask(Open(name, law, durable, OntologyText(ontology)))
             return
         try:
             named = OntologyText(ontology.hash, ontology.name)
-            await self._connection.open(name, law, durable, named)
+            await self._connection.ask(Open(name, law, durable, named))
         except OntologyUnknown:
             from nomospace.meaning.canon import written  # for the few who send one
 
             told = OntologyText(ontology.hash, ontology.name, written(ontology))
-            await self._connection.open(name, law, durable, told)
+            await self._connection.ask(Open(name, law, durable, told))
 
     async def share(self, *spaces: Space) -> None:
         """Share several spaces in one atomic step: nobody sees one shared and another not.
@@ -181,7 +182,7 @@ class Agent:
     async def _set_shared(self, spaces: tuple[Space, ...], shared: bool) -> None:
         names = tuple(space.name for space in spaces)
         if names:
-            await self._connection.share(names, shared)
+            await self._connection.ask(Share(names, shared))
             for space in spaces:
                 space.shared = shared
 
@@ -282,7 +283,7 @@ class Agent:
 
     async def save(self, state: bytes) -> None:
         """Make the state of the program that runs as this agent durable."""
-        await self._connection.save(state)
+        await self._connection.ask(Save(state))
 
     def resume(self, law: Law) -> Membership:
         """Hold a membership that an earlier run of the program has adopted; its mail comes here."""

@@ -13,10 +13,12 @@ from typing import Any, Protocol
 
 import msgspec
 
+from nomospace.calls.answers import Found
+from nomospace.calls.requests import Request
 from nomospace.errors import Unavailable
 from nomospace.terms import Term
 from nomospace.terms.templates import Template
-from nomospace.wire.talk import OntologyText, Sets
+from nomospace.wire.talk import Sets
 
 
 class TimedOut(Unavailable):
@@ -62,42 +64,6 @@ class Report(msgspec.Struct, frozen=True):
         facts = ", ".join(f"{name} {value!r}" for name, value in self.facts.items())
         cause = "" if self.error is None else f": {type(self.error).__name__}: {self.error}"
         return f"{self.what} ({facts}){cause}" if facts else f"{self.what}{cause}"
-
-
-class Found(Protocol):
-    """A tuple that was found, with what rides along hidden."""
-
-    @property
-    def fields(self) -> tuple[Term, ...]: ...
-    @property
-    def writer(self) -> str: ...
-    @property
-    def count(self) -> int: ...
-    @property
-    def source(self) -> str: ...
-    @property
-    def deliveries(self) -> int: ...
-    @property
-    def lease(self) -> str: ...
-    @property
-    def why(self) -> str: ...
-    @property
-    def members(self) -> tuple[FoundPart, ...]: ...
-    @property
-    def rows(self) -> tuple[tuple[Term, ...], ...]: ...
-
-
-class FoundPart(Protocol):
-    """One of several tuples that answer together."""
-
-    @property
-    def fields(self) -> tuple[Term, ...]: ...
-    @property
-    def writer(self) -> str: ...
-    @property
-    def count(self) -> int: ...
-    @property
-    def source(self) -> str: ...
 
 
 class Firing(Protocol):
@@ -146,23 +112,13 @@ class Connection(Protocol):
     def agent(self) -> str:
         """The agent's id."""
 
-    def open(
-        self, space: str, law: object, durable: bool, ontology: OntologyText | None = None
-    ) -> Coroutine[object, None, None]:
-        """Have an interface space of this name; having it already is fine."""
-
-    def share(self, spaces: tuple[str, ...], shared: bool) -> Coroutine[object, None, None]:
-        """Share or part several interface spaces in one atomic step."""
+    def ask(self, request: Request) -> Coroutine[object, None, Any]:
+        """Ask for something that has no way of its own here."""
 
     def out(
         self, space: str, fields: tuple[Term, ...], to: str, ttl_us: int
     ) -> Coroutine[object, None, None]:
         """Write one tuple."""
-
-    def out_many(
-        self, space: str, rows: tuple[tuple[Term, ...], ...], to: str, ttl_us: int, once: str
-    ) -> Coroutine[object, None, None]:
-        """Write several tuples in one atomic step; under a key `once`, if it is not empty."""
 
     def seek(
         self,
@@ -180,9 +136,6 @@ class Connection(Protocol):
         When its task is cancelled, a tuple that was taken all the same goes back.
         """
 
-    def settle(self, space: str, lease: str, done: bool) -> Coroutine[object, None, None]:
-        """Acknowledge a tuple taken under a lease, or give it back."""
-
     def react(
         self, space: str, template: Template, mode: str, strength: str, at: str, dest: str, ear: Ear
     ) -> None:
@@ -195,17 +148,6 @@ class Connection(Protocol):
         self, law: object, args: tuple[Term, ...], mailbox: Mailbox
     ) -> Coroutine[object, None, Any]:
         """Adopt a law; the ruling on the adoption."""
-
-    def tell(
-        self, law: str, message: Term, to: str | tuple[str, ...]
-    ) -> Coroutine[object, None, Any]:
-        """Send a message under a law; the ruling on it."""
-
-    def show(self, law: str, certificate: bytes) -> Coroutine[object, None, Any]:
-        """Present a certificate under a law; the ruling on it."""
-
-    def stand(self, law: str) -> Coroutine[object, None, Any]:
-        """What a law discloses to the agent of its own control state."""
 
     def attend(self, law: str, mailbox: Mailbox) -> None:
         """Bring the mail of a membership that the agent has already."""
@@ -222,9 +164,6 @@ class Connection(Protocol):
 
         When its task is cancelled, the move is called off, unless it is too late for that.
         """
-
-    def save(self, state: bytes) -> Coroutine[object, None, None]:
-        """Make a state of the agent's program durable."""
 
     def connected(self, agent: str) -> bool:
         """Whether an agent (or, without an `@`, a host) is connected now.

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
+from nomospace.calls.requests import Show, Stand, Tell
 from nomospace.client.connection import Connection, Law, Report
 from nomospace.errors import CallerError
 from nomospace.terms import Term, freeze, term
@@ -98,7 +99,7 @@ class Membership:
         """
         made = term(message) if isinstance(message, str) else freeze(message)
         receiver = to if isinstance(to, str) else tuple(to)
-        return await self._connection.tell(self.law.hash, made, receiver)
+        return await self._connection.ask(Tell(self.law.hash, made, receiver))
 
     async def present(self, certificate: bytes | str | Path) -> Any:
         """Present a certificate, PEM or DER, or its file: the ruling on it.
@@ -106,7 +107,7 @@ class Membership:
         The controller checks it; one that counts is `certified` to the law until it runs out or is
         revoked. Raises a kind of `BadCertificate` for one that does not.
         """
-        return await self._connection.show(self.law.hash, read_certificate(certificate))
+        return await self._connection.ask(Show(self.law.hash, read_certificate(certificate)))
 
     async def standing(self) -> Any:
         """Where the agent stands: its control state and what it owes, if the law discloses it.
@@ -114,7 +115,7 @@ class Membership:
         The answer has `told`, which says whether it does (`disclose(all)`), `state`, and `owed`
         with when each obligation falls due. Asking is no event: the law does not rule on it.
         """
-        return await self._connection.stand(self.law.hash)
+        return await self._connection.ask(Stand(self.law.hash))
 
     def inbox(self) -> Inbox:
         """Messages that the law delivers to this agent, oldest first: for `async for`.

@@ -25,7 +25,8 @@ from contextvars import copy_context
 from types import coroutine
 from typing import Any, Final, Generic, TypeVar
 
-from nomospace.client.connection import Closed, Connection, Firing, Found, Report
+from nomospace.calls.answers import Found
+from nomospace.client.connection import Closed, Connection, Firing, Report
 from nomospace.client.listening import (
     LIMIT_S,
     LISTENER,

@@ -33,19 +33,12 @@ from nomospace.wire.talk import (
     Cancel,
     InDoubt,
     Move,
-    OntologyText,
     Open,
-    OutMany,
     React,
     Request,
-    Save,
     Seek,
     Sets,
     Settle,
-    Share,
-    Show,
-    Stand,
-    Tell,
     pack_ask,
     pack_out,
     pack_seek,
@@ -129,44 +122,6 @@ class RemoteConnection(SessionDriver):
                 self._talk.send(body)
         await future
 
-    def out_many(
-        self, space: str, rows: tuple[tuple[Term, ...], ...], to: str, ttl_us: int, once: str
-    ) -> Coroutine[object, None, None]:
-        return self._ask(OutMany(space, rows, to, ttl_us, once))
-
-    def open(
-        self, space: str, law: Any, durable: bool, ontology: OntologyText | None = None
-    ) -> Coroutine[object, None, None]:
-        return self._ask_law(Open(space, law, durable, ontology))
-
-    def share(self, spaces: tuple[str, ...], shared: bool) -> Coroutine[object, None, None]:
-        return self._ask(Share(spaces, shared))
-
-    async def settle(self, space: str, lease: str, done: bool) -> None:
-        call, future = await self._asked(Settle(space, lease, done))
-        try:
-            await future
-        except NomospaceError as error:
-            lender = lease.partition("/")[0]
-            if error.code == LAPSED and call.again and lender != self.host:
-                # The word went out before: it may have counted, and its answer died with a host.
-                raise InDoubt(peer=lender) from None
-            raise
-
-    def tell(
-        self, law: str, message: Term, to: str | tuple[str, ...]
-    ) -> Coroutine[object, None, Any]:
-        return self._ask(Tell(law, message, to))
-
-    def show(self, law: str, certificate: bytes) -> Coroutine[object, None, Any]:
-        return self._ask(Show(law, certificate))
-
-    def stand(self, law: str) -> Coroutine[object, None, Any]:
-        return self._ask(Stand(law))
-
-    def save(self, state: bytes) -> Coroutine[object, None, None]:
-        return self._ask(Save(state))
-
     async def adopt(self, law: Any, args: tuple[Term, ...], mailbox: Mailbox) -> Any:
         # Mail may come before the answer does, so the mailbox is there before.
         boxes = self._mailboxes.setdefault(law.hash, [])
@@ -187,6 +142,24 @@ class RemoteConnection(SessionDriver):
             self._unclaimed.extend(kept)
         for letter in letters:
             mailbox.on_mail(letter.sender, letter.message)
+
+    def ask(self, request: Request) -> Coroutine[object, None, Any]:
+        if isinstance(request, Open):
+            return self._ask_law(request)
+        if isinstance(request, Settle):
+            return self._settle(request)
+        return self._ask(request)
+
+    async def _settle(self, request: Settle) -> None:
+        call, future = await self._asked(request)
+        try:
+            await future
+        except NomospaceError as error:
+            lender = request.lease.partition("/")[0]
+            if error.code == LAPSED and call.again and lender != self.host:
+                # The word went out before: it may have counted, and its answer died with a host.
+                raise InDoubt(peer=lender) from None
+            raise
 
     async def _ask_law(self, request: Open | Adopt) -> Any:
         """A request with a law: its text goes along only when the host does not know it."""

@@ -15,7 +15,9 @@ from collections.abc import Coroutine, Generator, Iterable
 from types import TracebackType
 from typing import Any, Final, Literal, Unpack, overload
 
-from nomospace.client.connection import Connection, Found, Report
+from nomospace.calls.answers import Found
+from nomospace.calls.requests import OutMany, Settle, Share
+from nomospace.client.connection import Connection, Report
 from nomospace.client.correlation import Correlation, sets_of
 from nomospace.client.listening import LISTENER, refuse_waiting
 from nomospace.client.reactions import (
@@ -121,8 +123,9 @@ class Space:
         """
         if once is not None:
             row = (freeze_tuple(fields),)
-            await self._connection.out_many(
-                self.name, row, agent_id("to", to), micros("ttl", ttl), check_key(once)
+            key = check_key(once)
+            await self._connection.ask(
+                OutMany(self.name, row, agent_id("to", to), micros("ttl", ttl), key)
             )
             return
         await self._connection.out(
@@ -150,8 +153,8 @@ class Space:
                 raise TooManyRows(limit=ROWS_MAX)
             frozen.append(freeze_tuple(tuple(row)))
         if frozen:
-            await self._connection.out_many(
-                self.name, tuple(frozen), agent_id("to", to), micros("ttl", ttl), ""
+            await self._connection.ask(
+                OutMany(self.name, tuple(frozen), agent_id("to", to), micros("ttl", ttl))
             )
 
     # -- operations that wait --------------------------------------------------------------
@@ -259,7 +262,8 @@ class Space:
         ...     jobs.acknowledge(jobs.take("job", int, lease=30))
         ...     jobs.take_nowait("job", int)
         """
-        await self._connection.settle(self.name, _lease_of("acknowledge", taken), True)
+        lease = _lease_of("acknowledge", taken)
+        await self._connection.ask(Settle(self.name, lease, True))
 
     async def give_back(self, taken: Tuple) -> None:
         """Give a tuple taken under a lease back before the lease ends.
@@ -272,7 +276,8 @@ class Space:
         ...     jobs.take("job", int, lease=30).deliveries
         2
         """
-        await self._connection.settle(self.name, _lease_of("give_back", taken), False)
+        lease = _lease_of("give_back", taken)
+        await self._connection.ask(Settle(self.name, lease, False))
 
     # -- operations that do not wait ---------------------------------------------------------
 
@@ -488,7 +493,7 @@ class Space:
         ...     before, his.read_nowait("job", int)
         (None, ('job', 17))
         """
-        await self._connection.share((self.name,), True)
+        await self._connection.ask(Share((self.name,), True))
         self.shared = True
 
     async def unshare(self) -> None:
@@ -503,7 +508,7 @@ class Space:
         ...     hers.read_nowait("job", int), his.read_nowait("job", int)
         (('job', 17), None)
         """
-        await self._connection.share((self.name,), False)
+        await self._connection.ask(Share((self.name,), False))
         self.shared = False
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from nomospace.client.connection import Found, FoundPart
+from nomospace.calls.answers import Found
 from nomospace.errors import CallerError
 from nomospace.terms.dicts import thaw
 
@@ -81,29 +81,15 @@ class Tuple(tuple[Any, ...]):  # noqa: SLOT001 - a tuple subclass can have no sl
         >>> found.why, [one[-1] for one in found.tuples]
         ('nurse@ward-3/1 and nurse@ward-3/2 share Car c1', [term("object('Tax',x,[])"), 17])
         """
-        if not self._found.members:
+        parts = self._found.members
+        if not parts:
             return (self,)
-        return tuple([as_tuple(_Member(one)) for one in self._found.members])
+        return tuple(
+            [as_tuple(Found(one.fields, one.writer, one.count, one.source)) for one in parts]
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         return as_tuple, (self._found,)
-
-
-class _Member:
-    """One of several tuples that answer together, as something that was found by itself."""
-
-    deliveries = 0
-    lease = ""
-    why = ""
-    members: tuple[FoundPart, ...] = ()
-
-    def __init__(self, part: FoundPart) -> None:
-        self.fields, self.writer, self.count = part.fields, part.writer, part.count
-        self.source = part.source
-
-    @property
-    def rows(self) -> tuple[tuple[Any, ...], ...]:
-        return (self.fields,)
 
 
 def as_tuple(found: Found) -> Tuple:

@@ -11,7 +11,8 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, Final
 
-from nomospace.client.connection import Ear, Firing, Found, NotYetKnown, Report
+from nomospace.calls.answers import Found
+from nomospace.client.connection import Ear, Firing, NotYetKnown, Report
 from nomospace.client.reactions import ONCE, ONCE_PER_TUPLE, WEAK
 from nomospace.errors import CallerError, NomospaceError
 from nomospace.terms.templates import ANY, Template

@@ -20,20 +20,11 @@ from nomospace.host.calls import (
     Event,
     Launch,
     Move,
-    OntologyText,
-    Open,
     Out,
-    OutMany,
     React,
     Request,
-    Save,
     Seek,
     Sets,
-    Settle,
-    Share,
-    Show,
-    Stand,
-    Tell,
     Unread,
 )
 from nomospace.host.effects import Answer, Effect, Fire, Mail, Note
@@ -107,12 +98,7 @@ class LocalConnection:
     def out(
         self, space: str, fields: tuple[Term, ...], to: str, ttl_us: int
     ) -> Coroutine[object, None, None]:
-        return self._ask(Out(space, fields, to, ttl_us))
-
-    def out_many(
-        self, space: str, rows: tuple[tuple[Term, ...], ...], to: str, ttl_us: int, once: str
-    ) -> Coroutine[object, None, None]:
-        return self._ask(OutMany(space, rows, to, ttl_us, once))
+        return self.ask(Out(space, fields, to, ttl_us))
 
     def seek(
         self,
@@ -125,29 +111,7 @@ class LocalConnection:
         timeout_s: float | None,
         sets: Sets | None = None,
     ) -> Coroutine[object, None, Any]:
-        return self._ask(Seek(space, how, template, at, dest, lease_us, sets), timeout_s)
-
-    def open(
-        self, space: str, law: Any, durable: bool, ontology: OntologyText | None = None
-    ) -> Coroutine[object, None, None]:
-        return self._ask(Open(space, law, durable, ontology))
-
-    def share(self, spaces: tuple[str, ...], shared: bool) -> Coroutine[object, None, None]:
-        return self._ask(Share(spaces, shared))
-
-    def settle(self, space: str, lease: str, done: bool) -> Coroutine[object, None, None]:
-        return self._ask(Settle(space, lease, done))
-
-    def tell(
-        self, law: str, message: Term, to: str | tuple[str, ...]
-    ) -> Coroutine[object, None, Any]:
-        return self._ask(Tell(law, message, to))
-
-    def show(self, law: str, certificate: bytes) -> Coroutine[object, None, Any]:
-        return self._ask(Show(law, certificate))
-
-    def stand(self, law: str) -> Coroutine[object, None, Any]:
-        return self._ask(Stand(law))
+        return self.ask(Seek(space, how, template, at, dest, lease_us, sets), timeout_s)
 
     async def adopt(self, law: Any, args: tuple[Term, ...], mailbox: Mailbox) -> Any:
         # Mail may come in the very step of the adoption, so the mailbox is there before.
@@ -156,7 +120,7 @@ class LocalConnection:
         mine = self._laws.setdefault(law.hash, [])
         mine.append(mailbox)
         try:
-            return await self._ask(Adopt(law, args))
+            return await self.ask(Adopt(law, args))
         except BaseException:
             boxes.remove(mailbox)
             mine.remove(mailbox)
@@ -201,10 +165,7 @@ class LocalConnection:
         self, program: str, state: bytes, code: bytes | None
     ) -> Coroutine[object, None, None]:
         """Note what this agent runs; an empty name says that it runs nothing any more."""
-        return self._ask(Launch(program, state, code))
-
-    def save(self, state: bytes) -> Coroutine[object, None, None]:
-        return self._ask(Save(state))
+        return self.ask(Launch(program, state, code))
 
     async def move(
         self,
@@ -294,7 +255,7 @@ class LocalConnection:
         if self.closed:
             raise Closed(what=f"agent {self._agent}")
 
-    async def _ask(self, request: Request, timeout_s: float | None = None) -> Any:
+    async def ask(self, request: Request, timeout_s: float | None = None) -> Any:
         if self.closed:
             self._check_open()
         clients = self._clients

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nomospace.client import Found
+from nomospace.calls.answers import Found
 from nomospace.terms import Term
 from nomospace.terms.templates import Template
 from nomospace_lab.sim.firings import Inside
