@@ -72,6 +72,11 @@ FOLD_FROM: Final = 4_096
 """So many changes of a daemon or server are kept one by one before they are folded together; or
 as many as its state took the last time, if that was more."""
 
+RECEIPT_US: Final = 100_000
+"""How long after a receipt the next one waits: far less than a parcel does to be sent again."""
+RECEIPT_EVERY: Final = 64
+"""So many parcels are not waited for."""
+
 UNSEALED: Final = b"\0"
 """In the place of a seal, on a letter that came from elsewhere without one."""
 
@@ -184,6 +189,11 @@ class Posting:
             births=host.peers.births,
             now=host.now,
         )
+        self.timed = True
+        self._told: dict[str, tuple[int, int]] = {}
+        """When peers were last told what has come, and up to which number that was."""
+        self._owed: dict[str, int] = {}
+        """Peers that are to be told of more, and when."""
         self._own: deque[tuple[str, RoutingFrame]] = deque()
         self._running = False
         self._written: dict[str, int] = {}
@@ -293,7 +303,21 @@ class Posting:
             self._running = False
         self._work_off()
         if reply is not None:
-            host.group.reach(peer, reply)
+            self._confirm(peer, reply, news=bool(came))
+
+    def _confirm(self, peer: str, reply: Frame, *, news: bool) -> None:
+        """Let a peer know what has come: now, or soon if it was told just now.
+
+        A receipt costs its receiver a step on disk, and one says what many would.
+        """
+        now = self._host.now
+        told, number = self._told.get(peer, (-RECEIPT_US, 0))
+        if news and now < told + RECEIPT_US and reply.number < number + RECEIPT_EVERY:
+            self._owed[peer] = told + RECEIPT_US
+        else:
+            self._owed.pop(peer, None)
+            self._told[peer] = (now, reply.number)
+            self._host.group.reach(peer, reply)
 
     def _forged(self, peer: str, post: Post) -> bool:
         """Whether a letter for an agent here does not come from whom it says."""
@@ -314,13 +338,17 @@ class Posting:
         host = self._host
         for peer, frame in self.courier.tick(now=host.now):
             host.group.reach(peer, frame)
+        for peer in [peer for peer, due in self._owed.items() if due <= host.now]:
+            self._confirm(peer, self.courier.receipt(peer), news=False)
         self._carry("", self.daemon.tick(now=host.now))
 
     def next_deadline(self) -> int | None:
         """When the post office next wants to hear the time."""
-        due = [self.courier.next_deadline(), self.daemon.next_deadline()]
-        known = [at for at in due if at is not None]
-        return min(known) if known else None
+        due = self.courier.next_deadline()
+        for at in (self.daemon.next_deadline(), *self._owed.values()):
+            if at is not None and (due is None or at < due):
+                due = at
+        return due
 
     # -- what routing orders ---------------------------------------------------------------
 
@@ -388,13 +416,13 @@ class Posting:
             else:
                 assert isinstance(effect, Noted), effect
                 host.note("routing", news=effect.what, facts=effect.facts)
-        self._fold(core)
-        self._work_off()
+        if self._written.get(core, 0) >= self._fold_at.get(core, FOLD_FROM):
+            self._fold(core)
+        if self._own:
+            self._work_off()
 
     def _fold(self, core: str) -> None:
         """Write down the state of a core whose changes have become many."""
-        if self._written.get(core, 0) < self._fold_at.get(core, FOLD_FROM):
-            return
         changes = tuple((self._servers[core] if core else self.daemon).changes())
         self._host.write_down(RoutingFolded(core, changes))
         self._written[core] = len(changes)
