@@ -6,12 +6,13 @@ blob that cannot be read means where it came from.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Final
 
 import msgspec
 
 from nomospace.errors import NomospaceError
-from nomospace.wire.kinds import Tagged
+from nomospace.wire.annotations import Step
 from nomospace.wire.packing import Unfit, pack, unpack
 from nomospace.wire.slots import SHAPES
 
@@ -50,16 +51,19 @@ def body(version: bytes, data: bytes) -> Any:
     return unpack(data[1:] if len(data) <= _COPY_MAX else memoryview(data)[1:])
 
 
-def unseal(version: bytes, slot: Tagged, data: bytes) -> Any:
-    """The struct of a blob, one of those that a slot knows; raises `Unfit`."""
-    raw = body(version, data)
-    return build(slot.kind(raw), raw)
+def unseal(version: bytes, read: Step, data: bytes) -> Any:
+    """The struct of a blob, as the reader of a slot makes it; raises `Unfit`."""
+    return _built(read, body(version, data))
 
 
 def build(struct: type[msgspec.Struct], raw: object) -> Any:
     """An instance of what was read; raises `Unfit`, whatever is wrong with it."""
+    return _built(partial(SHAPES.read, struct), raw)
+
+
+def _built(read: Step, raw: object) -> Any:
     try:
-        return SHAPES.read(struct, raw)
+        return read(raw)
     except RecursionError:
         raise Unfit("frames nested in frames without end") from None
     except NomospaceError as error:  # a template that is none

@@ -16,7 +16,7 @@ from typing import Any, Final
 from nomospace.wire.blobs import Newer, seal, unseal
 from nomospace.wire.framing import FRAME_BYTES_MAX, BadFrame, FrameTooLarge
 from nomospace.wire.packing import Unfit
-from nomospace.wire.slots import FRAMES
+from nomospace.wire.slots import FRAMES, SHAPES
 
 PARCEL_BYTES_MAX: Final = FRAME_BYTES_MAX - (64 << 10)
 """The largest frame that is begun with, in bytes: on its way more may come around it."""
@@ -24,6 +24,7 @@ FRAME_VERSION: Final = 2
 """The version of all frames between hosts that this nomospace sends."""
 
 _VERSION: Final = bytes([FRAME_VERSION])
+_read: Final = FRAMES.reader(SHAPES)
 
 
 class NewerFrame(BadFrame):
@@ -93,6 +94,6 @@ def decode_frame(data: bytes) -> Any:
     if len(data) > FRAME_BYTES_MAX:
         raise BadFrame(why=f"{len(data):,} bytes are over the limit of {FRAME_BYTES_MAX:,}")
     try:
-        return unseal(_VERSION, FRAMES, data)
+        return unseal(_VERSION, _read, data)
     except Unfit as error:
         raise bad(error) from None

@@ -87,11 +87,12 @@ class Framer:
     ([b'ab'], 2)
     """
 
-    __slots__ = ("_bytes_max", "_held", "_need")
+    __slots__ = ("_bytes_max", "_need", "held")
 
     def __init__(self, bytes_max: int) -> None:
         self._bytes_max = bytes_max
-        self._held = bytearray()
+        self.held = bytearray()
+        """What has come of a frame that is not whole yet."""
         self._need = LENGTH_BYTES
 
     def widen(self, bytes_max: int) -> None:
@@ -101,7 +102,7 @@ class Framer:
     @property
     def pending(self) -> int:
         """How many bytes have come of a frame that is not whole yet."""
-        return len(self._held)
+        return len(self.held)
 
     def feed(self, data: bytes) -> list[bytes]:
         """The frames that are whole with these bytes; raises `BadFrame` for one past the limit.
@@ -109,7 +110,7 @@ class Framer:
         After that the stream makes no sense any more: drop the connection.
         """
         size = len(data) - LENGTH_BYTES
-        if size >= 0 and not self._held:  # most reads bring one frame, and all of it
+        if size >= 0 and not self.held:  # most reads bring one frame, and all of it
             (length,) = _length.unpack_from(data)
             if length == size and length <= self._bytes_max:
                 return [data[LENGTH_BYTES:]]
@@ -130,10 +131,10 @@ class Framer:
         return next(iter(self._feed(data, 1)), None)
 
     def _feed(self, data: bytes, frames_max: int) -> list[bytes]:
-        held = self._held
+        held = self.held
         if not held:
             frames, at = self._cut(data, frames_max)
-            self._held = bytearray(data[at:])
+            self.held = bytearray(data[at:])
             return frames
         held += data
         if len(held) < self._need:

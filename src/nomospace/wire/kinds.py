@@ -90,10 +90,16 @@ class Tagged:
         return found
 
     def reader(self, shapes: Shapes) -> Step:
+        by_tag, read_struct = self._by_tag, shapes.read
+
         def read(raw: Any) -> Any:
-            if raw is None and self._none:
-                return None
-            return shapes.read(self.kind(raw), raw)
+            tag = raw[0] if raw.__class__ is list and raw else None
+            struct = by_tag.get(tag) if tag.__class__ is str else None
+            if struct is None:
+                if raw is None and self._none:
+                    return None
+                raise Unfit(f"{_brief(tag)} is no known kind of {self._what}")
+            return read_struct(struct, raw)
 
         return read
 
@@ -101,13 +107,18 @@ class Tagged:
         if not raw and not any(shapes.is_lowered(each) for each in self._classes):
             return None
         known = frozenset(self._classes)
+        steps: dict[Struct, Step | None] = {}
 
         def lower(value: Any) -> Any:
-            if value.__class__ in known:
-                return shapes.lower(value, raw=raw)
-            if value is None and self._none:
-                return None
-            raise TypeError(f"a {type(value).__name__} is no {self._what}")
+            struct = value.__class__
+            if struct not in steps:
+                if struct not in known:
+                    if value is None and self._none:
+                        return None
+                    raise TypeError(f"a {type(value).__name__} is no {self._what}")
+                steps[struct] = shapes.lower_of(struct, raw)
+            step = steps[struct]
+            return value if step is None else step(value)
 
         return lower
 

@@ -30,7 +30,8 @@ from nomospace.wire.annotations import (
     structs_in,
     through,
 )
-from nomospace.wire.kinds import Slot, as_raw, convert
+from nomospace.wire.kinds import Slot, as_raw
+from nomospace.wire.packing import Unfit
 from nomospace.wire.values import thaw_all
 
 _set: Final = msgspec.structs.force_setattr
@@ -58,7 +59,10 @@ class Shapes:
         if known is None:
             known = self._readers[struct] = self.wire(struct), self.finish_of(struct)
         wire, finish = known
-        made = convert(raw, wire)
+        try:
+            made = msgspec.convert(raw, wire)
+        except (msgspec.ValidationError, OverflowError) as error:
+            raise Unfit(str(error)) from None
         return made if finish is None else finish(made)
 
     def lower(self, value: Any, *, raw: bool = False) -> Any:
