@@ -146,9 +146,10 @@ async def _governed_message(folder: Path, where: str, run: BenchRun) -> float:
         sender = await (await site.agent("ann", "a")).adopt(law)
         receiver = await (await site.agent("bob", "b")).adopt(law)
         inbox = receiver.inbox()
+        messages = [t.say(number) for number in range(WARM + _times(run))]
 
         async def message(number: int) -> None:
-            await sender.send(t.say(number), to="bob@b")
+            await sender.send(messages[number], to="bob@b")
             await inbox.__anext__()
 
         return await _counted(site.count, run, message)
