@@ -15,6 +15,7 @@ from nomospace.client.connection import Connection, Law, Report
 from nomospace.errors import CallerError
 from nomospace.terms import Term, freeze, term
 from nomospace.terms.dicts import thaw
+from nomospace.terms.tuples import LIGHT, LIGHT_LEVELS, light_weight
 
 CERTIFICATE_BYTES_MAX: Final = 16_384
 """The largest certificate that is presented."""
@@ -97,7 +98,12 @@ class Membership:
         A string is read as the text of a term, so `"publish(alarm(fire))"` and
         `t.publish(t.alarm("fire"))` are the same message.
         """
-        made = term(message) if isinstance(message, str) else freeze(message)
+        if isinstance(message, str):
+            made = term(message)
+        elif light_weight(message, LIGHT_LEVELS) <= LIGHT:  # it is a small term as it is
+            made = message
+        else:
+            made = freeze(message)
         receiver = to if isinstance(to, str) else tuple(to)
         return await self._connection.ask(Tell(self.law.hash, made, receiver))
 

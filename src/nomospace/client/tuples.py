@@ -12,6 +12,7 @@ from typing import Any, Final
 from nomospace.calls.answers import Found
 from nomospace.errors import CallerError
 from nomospace.terms.dicts import thaw
+from nomospace.terms.values import Compound
 
 SECONDS_MAX: Final = 100 * 366 * 24 * 3600.0
 """The longest lease, timeout or life of a tuple: a hundred years."""
@@ -94,7 +95,12 @@ class Tuple(tuple[Any, ...]):  # noqa: SLOT001 - a tuple subclass can have no sl
 
 def as_tuple(found: Found) -> Tuple:
     """What was found, as programs see it."""
-    made = Tuple(thaw(found.fields))
+    fields = found.fields
+    for field in fields:
+        if field.__class__ is Compound or field.__class__ is tuple:
+            fields = thaw(fields)
+            break
+    made = Tuple(fields)
     made._found = found
     return made
 

@@ -91,12 +91,12 @@ class Ruling(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="ruling
     @property
     def refused(self) -> bool:
         """A `sent` whose ruling forwards nothing, changes no state and imposes nothing."""
-        return self.event.kind == "sent" and not self.forwards and not self.delta
+        return self.event.kind == "sent" and not self.delta and not goes_out(self.operations)
 
     @property
     def held(self) -> bool:
         """A `sent` whose ruling forwards nothing but changes state or imposes something."""
-        return self.event.kind == "sent" and not self.forwards and bool(self.delta)
+        return self.event.kind == "sent" and bool(self.delta) and not goes_out(self.operations)
 
 
 _OUTGOING: Final = ("forward", "multicast", "release")

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
-from nomospace.control.events import Ruling
+from nomospace.control.events import Ruling, goes_out
 from nomospace.control.membership import Membership
 from nomospace.law.budget import Stop
 from nomospace.law.holes import close
@@ -184,11 +184,11 @@ def verdict_on(ruling: Ruling, level: str = "all") -> str:
         return "no rule applies, so the event has no effect"
     if ruling.event.kind != "sent":
         return f"ruled by {ruling.rule}"
-    if ruling.refused:
-        return f"refused by {ruling.rule}: nothing is sent and nothing changes"
-    if ruling.held:
+    if goes_out(ruling.operations):
+        return f"forwarded by {ruling.rule}"
+    if ruling.delta:
         return f"held back by {ruling.rule}: nothing is sent yet"
-    return f"forwarded by {ruling.rule}"
+    return f"refused by {ruling.rule}: nothing is sent and nothing changes"
 
 
 def _story(trace: Trace, ruling: Ruling, tell_facts: bool) -> RuleStory:

@@ -35,6 +35,7 @@ class Alarms:
     def __init__(self) -> None:
         self._due: dict[Home, int] = {}
         self._heap: list[tuple[int, int, Home]] = []
+        self.timed = self._heap
         """The same, earliest first; what `_due` does not say any more is skipped."""
         self._count = 0
         self.paid: dict[Home, int] = {}
@@ -51,7 +52,7 @@ class Alarms:
         self._count += 1
         heappush(self._heap, (due, self._count, home))
         if len(self._heap) > 2 * len(self._due) + ALARMS_SLACK:
-            self._heap = [alarm for alarm in self._heap if self._rings(alarm)]
+            self._heap[:] = [alarm for alarm in self._heap if self._rings(alarm)]
             heapify(self._heap)
 
     def drop(self, home: Home) -> None:

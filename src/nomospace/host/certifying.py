@@ -32,6 +32,8 @@ class Certifying:
     def __init__(self, host: HostPorts, revocations: Revocations) -> None:
         self._host = host
         self._presented = Presented(revocations)
+        self.timed = False
+        """Whether any was shown, or will be: until then there is none to run out."""
         self._late: list[tuple[Membership, bytes]] = []
         """Certificates that ended while nobody could be told: with their host down, or on a way."""
 
@@ -43,6 +45,7 @@ class Certifying:
         host = self._host
         member = host.governing.member(agent, request.law)
         shown: bytes | UncheckedCertificate = request.certificate
+        self.timed = True
         try:
             shown = read_claim(request.certificate)  # once, also for what is told of it
             accepted = self._presented.present(
@@ -73,6 +76,7 @@ class Certifying:
         """A member comes back, or comes from elsewhere: what it has shown is checked again."""
         host, law = self._host, member.law
         for certificate in member.shown:
+            self.timed = True
             try:
                 self._presented.present(
                     member.home, law.hash, certificate, _authorities(law), now=host.now

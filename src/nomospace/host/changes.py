@@ -243,12 +243,10 @@ class StoredMember:
         self.base = base
         self.log: list[Ruling] = []
 
-    def add(self, ruling: Ruling) -> None:
-        """One more ruling; old ones are folded into the base."""
-        self.log.append(ruling)
-        if len(self.log) >= COMPACT_FROM:
-            self.base = redo(self.base, self.log)
-            self.log.clear()
+    def fold(self) -> None:
+        """Make one base of all that there is."""
+        self.base = redo(self.base, self.log)
+        self.log.clear()
 
     def restore(self, law: CompiledLaw) -> Membership:
         """The membership as the disk has it."""
@@ -309,9 +307,10 @@ class Durable:
         self.ontologies: dict[str, OntologyText] = {}
         self.floor = 0
 
-    def apply(self, change: Change) -> None:
-        """Carry one change out. Changes of one `Persist` are carried out together or not at all."""
-        _APPLY[change.__class__](self, change)
+    def apply(self, *changes: Change) -> None:
+        """Carry changes out. Those of one `Persist` are carried out together or not at all."""
+        for change in changes:
+            _APPLY[change.__class__](self, change)
 
     def _tuple_put(self, change: TuplePut) -> None:
         row = change.row
@@ -400,7 +399,10 @@ class Durable:
 
     def _member_ruled(self, change: MemberRuled) -> None:
         ruling = change.ruling
-        self.members[ruling.home, ruling.law].add(ruling)
+        member = self.members[ruling.home, ruling.law]
+        member.log.append(ruling)
+        if len(member.log) >= COMPACT_FROM:
+            member.fold()
 
     def _floor_raised(self, change: FloorRaised) -> None:
         self.floor = max(self.floor, change.number)

@@ -118,6 +118,7 @@ class Collecting:
     def __init__(self, host: HostPorts) -> None:
         self._host = host
         self._wides: dict[tuple[str, str], Wide] = {}
+        self.timed = self._wides
         self._mirrors: dict[Key, tuple[Wide | None, str]] = {}
         self._attempts: dict[int, Attempt] = {}  # by the number of the operation
         self._next_number = 1

@@ -88,7 +88,7 @@ from nomospace.host.looking import Looking
 from nomospace.host.mirroring import Mirroring
 from nomospace.host.moving import Moving
 from nomospace.host.peers import Peers
-from nomospace.host.plain import PlainCalls
+from nomospace.host.plain import PLAIN, PlainCalls
 from nomospace.host.posting import Posting
 from nomospace.host.problems import Busy
 from nomospace.host.reacting import Reacting
@@ -254,6 +254,18 @@ class Host:
         self.deciding = Deciding(self)
         self.system = System(self)
         self.plain = PlainCalls(self)
+        self._timed = (
+            self.holding,
+            self.looking,
+            self.collecting,
+            self.governing,
+            self.suspending,
+            self.deciding,
+            self.certifying,
+            self.posting,
+            self.moving,
+        )
+        """Parts that may want to hear the time: none does that has nothing `timed`."""
         self.group.hears.update(self._hears())
         self.governing.restore(durable)
         self.speaking.restore(durable)
@@ -331,21 +343,14 @@ class Host:
         self.stirred = False
         if self.loading:
             return None
-        due = [self.group.next_deadline()]
+        due = self.group.next_deadline()
         if not self.group.frozen:
-            due += [
-                self.holding.next_deadline(),
-                self.looking.next_deadline(),
-                self.collecting.next_deadline(),
-                self.governing.next_deadline(),
-                self.suspending.next_deadline(),
-                self.deciding.next_deadline(),
-                self.certifying.next_deadline(),
-                self.posting.next_deadline(),
-                self.moving.next_deadline(),
-            ]
-        known = [at for at in due if at is not None]
-        return min(known) if known else None
+            for part in self._timed:
+                if part.timed:
+                    at = part.next_deadline()
+                    if at is not None and at < due:
+                        due = at
+        return due
 
     # -- a step ----------------------------------------------------------------------------
 
@@ -360,7 +365,9 @@ class Host:
         nobody is told and no deadline is another after them. Of all others the first is a step.
         """
         self.now = now
-        if not self.loading and not self.group.frozen:
+        first = events[0]
+        is_plain = first.__class__ is Call and first.request.__class__ in PLAIN
+        if is_plain and not self.loading and not self.group.frozen:
             done = self.plain.serve(events, self._changes, self._orders)
             if done:
                 return done, self._hand_over()
@@ -374,7 +381,10 @@ class Host:
             self._load(event)
         elif kind is Call or kind in _ACTS:
             if not self.group.frozen:
-                self._act(event)
+                if event.__class__ is Call:
+                    self.call(event)
+                else:
+                    self._act(event)
             elif len(self._held) < HELD_MAX:
                 self._held.append(event)
             elif isinstance(event, Call):
@@ -429,9 +439,12 @@ class Host:
     def _end(self) -> list[Effect]:
         """Tell the group what changed, and say what this step asks for."""
         if not self.group.frozen and not self.loading:
-            self.collecting.settle()
-            self.mirroring.tell()
-            self.group.announce()
+            if self.collecting.timed:
+                self.collecting.settle()
+            if self.mirroring.shown:
+                self.mirroring.tell()
+            if self.holding.unannounced:
+                self.group.announce()
         return self._hand_over()
 
     def _hand_over(self) -> list[Effect]:
@@ -495,7 +508,7 @@ class Host:
         request = call.request
         try:
             resident = self.holding.resident(call.agent)
-            if request.__class__ not in _ALWAYS:
+            if self.suspending.concerned and request.__class__ not in _ALWAYS:
                 refused = self.suspending.refusal(call.agent)
                 if refused is not None:
                     raise refused

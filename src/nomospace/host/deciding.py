@@ -77,6 +77,7 @@ class Deciding:
         self.left = STEP_UNITS
         """What is left of them in this one."""
         self.cases: dict[Home, Case] = {}
+        self.timed = self.cases
         self._active: deque[Case] = deque()
         self._line: deque[Case] = deque()
         self._paused: list[Case] = []

@@ -119,19 +119,23 @@ class News:
     >>> news.tell(2, is_here=lambda agent: True, tie_of=lambda space, agent: None)
     """
 
-    __slots__ = ("_agents", "_spaces")
+    __slots__ = ("_agents", "_spaces", "touched")
 
     def __init__(self) -> None:
+        self.touched: dict[str, None] = {}
+        """The agents that all of it is about; empty, when there is nothing to tell."""
         self._agents: dict[str, bool] = {}
         self._spaces: dict[tuple[str, str], Tie | None] = {}
 
     def agent(self, agent: str, *, was: bool) -> None:
         """An agent comes or goes, and was here before or was not."""
         self._agents.setdefault(agent, was)
+        self.touched[agent] = None
 
     def space(self, space: str, agent: str, *, was: Tie | None) -> None:
         """An agent shares or parts a space, which it shared so before, or (`None`) not at all."""
         self._spaces.setdefault((space, agent), was)
+        self.touched[agent] = None
 
     def tell(
         self,
@@ -141,8 +145,9 @@ class News:
         tie_of: Callable[[str, str], Tie | None],
     ) -> DirectoryChanged | None:
         """The difference that all of it makes, as an edition, and begin anew; `None` if none."""
-        if not self._agents and not self._spaces:
+        if not self.touched:
             return None
+        self.touched.clear()
         came = tuple([agent for agent, was in self._agents.items() if not was and is_here(agent)])
         went = tuple([agent for agent, was in self._agents.items() if was and not is_here(agent)])
         shared: list[Sharing] = []

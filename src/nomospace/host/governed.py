@@ -55,6 +55,8 @@ class Governed:
         """By agent and space."""
         self._firings: dict[tuple[str, str, bytes], deque[tuple[Registered, Found]]] = {}
         """Those that are being ruled on, by agent, space, and the bytes of pattern and tuple."""
+        self.forget_firings = self._firings.clear
+        """All is ruled on: what is left the law has kept."""
 
     # -- the agents' operations ------------------------------------------------------------
 
@@ -426,10 +428,6 @@ class Governed:
 
         event = arrived(one.request.space, message, one.agent)
         self._host.governing.rule(member, event, then=ruled)
-
-    def forget_firings(self) -> None:
-        """All is ruled on: what is left the law has kept."""
-        self._firings.clear()
 
     def _resolve_reacted(self, member: Membership, space: str, message: Compound) -> bool:
         pattern, fields = message.args

@@ -69,6 +69,8 @@ ORDERS_FREE: Final = 8
 """Rulings with no more orders than these count for themselves alone."""
 ORDER_UNITS: Final = 40
 """What each order of another one counts: to let a message wait takes about as long."""
+OWED: Final = ("due", "undue")
+"""Changes after which a member owes something else."""
 FIRED_BEFORE: Final = 1
 """How many obligations of a space fall due before an event that it rules on at once."""
 STEP_US: Final = 5_000
@@ -92,6 +94,7 @@ class Governing:
         self._next_step = 0
         """Before this moment no further step of obligations is begun."""
         self._alarms = Alarms()
+        self.timed = self._alarms.timed
         self._second = 0
         self._reasons: dict[Home, int] = {}
         """How many refusals each member was told the reasons of in this second."""
@@ -207,7 +210,8 @@ class Governing:
         found = self._members.get((home, law))
         if found is None or found.ended:
             raise NotAMember(agent=home, law=law)
-        refused = self._host.suspending.refusal(home, law)
+        suspending = self._host.suspending
+        refused = suspending.refusal(home, law) if suspending.concerned else None
         if refused is not None:
             raise refused
         return found
@@ -311,8 +315,9 @@ class Governing:
         One that is suspended rules on nothing: what may wait is held, all else is as refused.
         """
         home = (member.home, member.law.hash)
-        if self._host.suspending.holds(home):
-            self._host.suspending.hold(member, event)
+        suspending = self._host.suspending
+        if suspending.concerned and suspending.holds(home):
+            suspending.hold(member, event)
         elif home in self._host.deciding.cases and self._host.deciding.slice:
             self._wait(member, event, hops, then)
         else:
@@ -338,7 +343,7 @@ class Governing:
         """
         home = (member.home, member.law.hash)
         deciding = self._host.deciding
-        if deciding.late or (home in deciding.cases and deciding.slice):
+        if (deciding.left < 0 and deciding.late) or (home in deciding.cases and deciding.slice):
             deciding.wait(member, Pending(event, 0, op, then, durable=durable))
             return False
         found = self.attempt(member, event, 0)
@@ -368,7 +373,8 @@ class Governing:
             return ruling
         began = host.lap()
         home = (member.home, member.law.hash)
-        effects = member.handle(event, now=host.now, most=self._most(home), slice=slice)
+        most = self._most(home) if home in self._alarms.paid else FIRED_IN_STEP
+        effects = member.handle(event, now=host.now, most=most, slice=slice)
         host.deciding.left -= max(member.spent, RULING_UNITS)
         if effects and effects[-1].__class__ is Undecided:
             undecided = effects.pop()
@@ -397,8 +403,9 @@ class Governing:
 
     def rule_apart(self, member: Membership, event: Event) -> tuple[Ruling, list[ControlEffect]]:
         """Let a controller rule at once, and leave it to the caller which orders to `post`."""
-        if self._host.suspending.holds((member.home, member.law.hash)):
-            self._host.suspending.hold(member, event)
+        suspending = self._host.suspending
+        if suspending.concerned and suspending.holds((member.home, member.law.hash)):
+            suspending.hold(member, event)
             return no_ruling(member, event, self._host.now), []
         return self._rule_now(member, event, 0)
 
@@ -418,7 +425,7 @@ class Governing:
         began = host.lap()
         home = (member.home, member.law.hash)
         host.deciding.overtake(home)
-        most = self._most(home)
+        most = self._most(home) if home in self._alarms.paid else FIRED_IN_STEP
         if "@" not in member.home:
             most = min(most, FIRED_BEFORE)
         effects = member.handle(event, now=host.now, most=most)
@@ -465,8 +472,9 @@ class Governing:
             hops = took_ns = 0
             if ruling.due_at is not None:
                 fired += 1
-            if ruling.delta:
-                changed = True
+            for change in ruling.delta:
+                if change[0] in OWED:
+                    changed = True
             if mine is None or ruling.event is event:
                 mine = ruling
         if len(orders) > ORDERS_FREE:
@@ -593,7 +601,8 @@ class Governing:
         """An event comes to a controller, or waits if this step has taken far too long."""
         host = self._host
         home = (there.home, there.law.hash)
-        if host.deciding.late and "@" in there.home and not host.suspending.holds(home):
+        late = host.deciding.left < 0 and host.deciding.late
+        if late and "@" in there.home and not host.suspending.holds(home):
             self._wait(there, event, hops, None)
         else:
             self.rule(there, event, hops)
@@ -636,8 +645,10 @@ class Governing:
             why = "lawMismatch" if self._of.of(agent) else "unknownDestination"
             self._host.posting.send(agent, origin, Rejected(law, message, agent, why))
             return
-        home = (agent, law)
-        if self._host.suspending.full(home) or self._host.deciding.full(home):
+        home, suspending, deciding = (agent, law), self._host.suspending, self._host.deciding
+        if (suspending.concerned and suspending.full(home)) or (
+            deciding.cases and deciding.full(home)
+        ):
             self._host.posting.send(agent, origin, Rejected(law, message, agent, "mailboxFull"))
             return
         self._arrive(there, arrived(sender, message, agent), hops)

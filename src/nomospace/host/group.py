@@ -161,15 +161,13 @@ class Group:
         if self._leaving_at is not None:
             self._leave_when_drained()
 
-    def next_deadline(self) -> int | None:
+    def next_deadline(self) -> int:
         """When the group next wants to hear the time."""
-        due = [
-            self._engagement.next_deadline(),
-            self._streams.next_deadline(),
-            self._leaving_at,
-        ]
-        known = [at for at in due if at is not None]
-        return min(known) if known else None
+        due = self._engagement.due
+        for at in (self._streams.next_deadline(), self._leaving_at):
+            if at is not None and at < due:
+                due = at
+        return due
 
     def _leave_when_drained(self) -> None:
         """An announced departure waits a little for what is under way, then is told to all."""

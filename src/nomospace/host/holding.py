@@ -62,7 +62,10 @@ class Holding:
         self.levels: dict[str, Level] = {}
         self._limbo: dict[str, list[tuple[str, str, Record]]] = {}
         self._timed: dict[Space, str] = {}
+        self.timed = self._timed
         self._news = News()
+        self.unannounced = self._news.touched
+        """Agents whose lines in the directory have changed, and the peers do not know."""
 
     # -- agents ----------------------------------------------------------------------------
 
@@ -669,8 +672,6 @@ class Holding:
 
     def next_deadline(self) -> int | None:
         """When a lease lapses or a tuple expires next."""
-        if not self._timed:
-            return None
         due = [space.next_deadline() for space in self._timed]
         known = [at for at in due if at is not None]
         return min(known) if known else None

@@ -110,6 +110,7 @@ class Looking:
     def __init__(self, host: HostPorts) -> None:
         self._host = host
         self._parked: dict[str, deque[Look]] = {}
+        self.timed = self._parked
         self._count = 0
         self._watchers: dict[str, int] = {}
         self._serving: dict[Space, Serve] = {}

@@ -74,6 +74,8 @@ class Mirroring:
     def __init__(self, host: HostPorts) -> None:
         self._host = host
         self._feeds: dict[int, Feed] = {}  # by identity of the space, which a feed keeps alive
+        self.shown = self._feeds
+        """What is shown to others; empty mostly."""
         self._mirrors: dict[tuple[str, Key], Feed] = {}
 
     def hear_mirror(self, peer: str, body: Mirror) -> None:

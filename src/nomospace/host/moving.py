@@ -122,6 +122,7 @@ class Moving:
         self._host = host
         self.programs = dict(durable.programs)
         self._asking: dict[str, Asking] = {}
+        self.timed = self._asking
         self._keys: dict[int, str] = {}  # the agents that ask, by the keys they ask under
         self._away: dict[str, int] = {}  # the calls of those who left, until their arrival is known
         self._next = 1

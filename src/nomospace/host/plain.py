@@ -25,6 +25,8 @@ from nomospace.terms.measure import weight
 if TYPE_CHECKING:
     from nomospace.host.ports import HostPorts
 
+PLAIN: Final = (Seek, Out)
+"""What a plain call asks for."""
 _ONE: Final = frozenset(WAYS) - frozenset(BULK)
 """The ways to read or take one tuple."""
 
@@ -69,12 +71,14 @@ class PlainCalls:
                 break
             request: Any = event.request
             kind = request.__class__
-            if kind is not Seek and kind is not Out:
+            if kind not in PLAIN:
                 break
             if event.agent != agent or request.space != name or space is None:
                 agent, name = event.agent, request.space
                 resident = host.holding.residents.get(agent)
-                if resident is None or host.suspending.refusal(agent) is not None:
+                if resident is None:
+                    break
+                if host.suspending.concerned and host.suspending.refusal(agent) is not None:
                     break
                 interface = resident.spaces.get(name)
                 if interface is None or interface.law or not interface.shared:

@@ -51,6 +51,9 @@ class Suspending:
         self._bytes = {key: sum(map(_bytes, held.values())) for key, held in self._held.items()}
         """How much that is."""
         self._resuming = dict.fromkeys(key for key in self._held if self._is_free(key))
+        self.timed = self._resuming
+        self.concerned = bool(self._suspended or self._held)
+        """Whether anybody has been suspended; while nobody was, nothing else needs to be asked."""
         """Those whose suspension is over."""
         self._postponed: dict[tuple[str, type, Key], Watch | ReactWatch] = {}
         self._left = set(self._resuming)
@@ -94,6 +97,7 @@ class Suspending:
         host, name = self._host, event.name
         before = self._suspended.get(name)
         since = host.now if before is None else before.since
+        self.concerned = True
         found = self._suspended[name] = Suspension(name, since, event.why)
         host.write_down(found)
         host.note("suspended", name=name, why=event.why)

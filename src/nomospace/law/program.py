@@ -13,8 +13,7 @@ from __future__ import annotations
 import gc
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -190,8 +189,18 @@ class CompiledLaw:
         try:
             if not self._recursive:
                 return ruler(home, x, y, z, state, obligations, now, units)
-            with deep_recursion():
+            # It may recurse as far as its budget goes: frames of Python functions live on the heap.
+            # The collector is kept out: with a hundred thousand live frames and closures each of
+            # its rounds would walk them all, for nothing.
+            limit, collecting = sys.getrecursionlimit(), gc.isenabled()
+            sys.setrecursionlimit(max(limit, FRAMES_MAX))
+            gc.disable()
+            try:
                 outcome = ruler(home, x, y, z, state, obligations, now, units)
+            finally:
+                sys.setrecursionlimit(limit)
+                if collecting:
+                    gc.enable()
         except Retreat:
             _take_back(units, spent)
             return self._retreat(event, home, args, state, obligations, now, units)
@@ -281,25 +290,6 @@ def _take_back(units: Units, spent: int) -> None:
     if len(units) > 1:
         units[1] = units[4]
     units[0] = spent
-
-
-@contextmanager
-def deep_recursion() -> Iterator[None]:
-    """Let a law recurse as far as its budget goes.
-
-    Frames of Python functions live on the heap. The collector is kept out: with a hundred
-    thousand live frames and closures each of its rounds would walk them all, for nothing.
-    """
-    limit = sys.getrecursionlimit()
-    collecting = gc.isenabled()
-    sys.setrecursionlimit(max(limit, FRAMES_MAX))
-    gc.disable()
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(limit)
-        if collecting:
-            gc.enable()
 
 
 @dataclass

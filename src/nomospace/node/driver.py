@@ -261,16 +261,6 @@ class Driver(ABC):
             return 1
         return self._step(events)
 
-    def _persist(self, todo: list[Effect | Outgoing], step: Step) -> None:
-        """Do something once a step is on disk, and with it what the journal has to tell."""
-        keeper = self._keeper
-        assert keeper is not None, "there is a store"
-        if self._aside:
-            step = Step(step.changes, step.outbox, (*self._aside, *step.records))
-            self._aside = []
-        self._behind.append((keeper.last + 1, todo))
-        keeper.put(step)
-
     def _carry(self, effects: list[Effect], now: int) -> None:
         """Do what a step orders: now, or when all that it rests on is on disk."""
         if not effects:
@@ -293,7 +283,10 @@ class Driver(ABC):
                 self._set_aside(records)
         if persists:
             assert isinstance(first, Persist)
-            self._persist(todo, Step(first.changes, kept, records))
+            if self._aside:
+                records, self._aside = (*self._aside, *records), []
+            self._behind.append((keeper.last + 1, todo))
+            keeper.put(Step(first.changes, kept, records))
         elif self._behind:
             self._behind.append((keeper.last, todo))
         else:
@@ -366,7 +359,7 @@ class Driver(ABC):
         core = self._core
         if core is None:
             return
-        if core.view is not self._view:
+        if self._watchers and core.view is not self._view:
             self._view = core.view
             watchers, self._watchers = self._watchers, []
             for future in watchers:

@@ -149,7 +149,7 @@ class Framed(asyncio.Protocol):
             self.abort()
             self.failed(error)
             return
-        if not self._framer.pending:
+        if not self._framer.held:
             self.begun_at = None
         elif frames or self.begun_at is None:
             self.begun_at = now

@@ -131,7 +131,7 @@ class Keeper:
             return number
         self._waiting.append(step)
         self.full = len(self._waiting) >= WAITING_MAX
-        self._back += _heads(step)
+        self._back += len(step.outbox) or bool(step.changes)  # as `_heads`
         if self.state is IDLE:
             self._idle.clear()
             self._gather()

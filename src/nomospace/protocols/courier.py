@@ -166,5 +166,8 @@ class Courier:
 
     def next_deadline(self) -> int | None:
         """When something must next be sent again."""
-        due = [route.due for peer, route in self._routes.items() if self.book.is_waiting(peer)]
-        return min(due) if due else None
+        due: int | None = None
+        for peer, route in self._routes.items():
+            if (due is None or route.due < due) and self.book.is_waiting(peer):
+                due = route.due
+        return due

@@ -103,7 +103,6 @@ class Engagement:
     __slots__ = (
         "_changed_at",
         "_component",
-        "_due",
         "_entry",
         "_failures",
         "_frozen_at",
@@ -119,6 +118,7 @@ class Engagement:
         "_prepared_at",
         "_restless_since",
         "_round",
+        "due",
         "host",
         "phase",
         "promised",
@@ -156,7 +156,8 @@ class Engagement:
         self._failures = 0
         self._owing = False
         self._pause_until = now
-        self._due = now
+        self.due = now
+        """When `handle` next wants to hear the time."""
 
     def __repr__(self) -> str:
         return f"<{self.host} {self.phase.name} in {self.view.id}, promised {self.promised}>"
@@ -196,9 +197,9 @@ class Engagement:
             return [DeliverRelayed(self.host, body)]
         return self._links.send(dst, body)
 
-    def next_deadline(self) -> int | None:
+    def next_deadline(self) -> int:
         """When `handle` next wants to hear the time. It may turn out to be early."""
-        return self._due
+        return self.due
 
     # -- events ----------------------------------------------------------------------------
 
@@ -217,7 +218,7 @@ class Engagement:
             frame = event.frame
             if frame.__class__ is HelloFrame:
                 assert isinstance(frame, HelloFrame)
-                if not links.hear_hello(event.neighbour, frame, now, effects) and now < self._due:
+                if not links.hear_hello(event.neighbour, frame, now, effects) and now < self.due:
                     return effects
             elif isinstance(frame, Adverts):
                 links.hear_adverts(event.neighbour, frame, now, effects)
@@ -571,7 +572,7 @@ class Engagement:
             due.append(round.ends_at(self._pace))
         if self.phase is not STABLE:
             due.append(self._frozen_until())
-        self._due = min([at for at in due if at is not None])
+        self.due = min([at for at in due if at is not None])
 
     def _change(self, component: tuple[str, ...], now: int) -> None:
         """The component is another."""

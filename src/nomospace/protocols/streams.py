@@ -168,5 +168,8 @@ class Streams:
 
     def next_deadline(self) -> int | None:
         """When something must next be sent again."""
-        due = [stream.retry_at for stream in self._streams.values() if stream.unacked]
-        return min(due) if due else None
+        due: int | None = None
+        for stream in self._streams.values():
+            if stream.unacked and (due is None or stream.retry_at < due):
+                due = stream.retry_at
+        return due

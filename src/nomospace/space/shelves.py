@@ -225,13 +225,13 @@ class Shelf:
         for path, key in template.features:
             if len(path) == 1:
                 slots = self.columns[path[0]]
-            elif is_eager(path):
+            else:
                 found = self.deep.get(path)
                 if found is None:
-                    return ()
+                    if is_eager(path):
+                        return ()
+                    continue
                 slots = found
-            else:
-                continue
             slot: Slot = slots.shards[hash(key) % slots.width].get(key)
             kind = slot.__class__
             if kind is Record:

@@ -9,7 +9,6 @@ A batch changes nothing outside itself. If the commit fails, it is dropped.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import chain
 from typing import Any, Final
 
@@ -58,28 +57,27 @@ class Counters(msgspec.Struct):
     floor: int = 0
 
 
-class Batch:
+class Batch(msgspec.Struct, eq=False):
     """The rows of one commit.
 
-    >>> batch = Batch(Counters(), {})
+    >>> batch = Batch(Counters(), CommitPart())
     >>> batch.add(Step((AgentCame("ann@x", 0), AgentCame("bob@x", 0), AgentWent("ann@x"))))
     >>> [(name, len(rows)) for name, rows in batch.runs()][:2]
     [('agent came', 2), ('agent went', 1)]
     """
 
-    def __init__(self, counters: Counters, trims: Mapping[str, int]) -> None:
-        self.counters = msgspec.structs.replace(counters)
-        self.part = CommitPart(list(trims.items()))
-        """What it brings for tuples and pushes: first of all, what is to be forgotten."""
-        self.left: dict[str, None] = {}
-        """Agents that went."""
-        self.begun: dict[tuple[str, str], None] = {}
-        """Memberships that began, after any that they take the place of."""
-        self.ruled: dict[tuple[str, str], int] = {}
-        """Memberships, and how many rulings each has more, since it began if it did."""
-        self._runs: dict[str, list[tuple[str, list[Params]]]] = {}
-        self._counts: dict[str, int] = {}
-        self._records: list[bytes] = []
+    counters: Counters
+    part: CommitPart
+    """What it brings for tuples and pushes."""
+    left: dict[str, None] = {}
+    """Agents that went."""
+    begun: dict[tuple[str, str], None] = {}
+    """Memberships that began, after any that they take the place of."""
+    ruled: dict[tuple[str, str], int] = {}
+    """Memberships, and how many rulings each has more, since it began if it did."""
+    _runs: dict[str, list[tuple[str, list[Params]]]] = {}
+    _counts: dict[str, int] = {}
+    _records: list[bytes] = []
 
     def add(self, step: Step) -> None:
         """One more step, after the others."""

@@ -24,6 +24,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from nomospace.control import Ruling, Snapshot, redo
+from nomospace.control.events import goes_out
 from nomospace.errors import Unavailable
 from nomospace.host.calls import LawText
 from nomospace.host.changes import LawLearnt, MemberJoined
@@ -159,7 +160,7 @@ class RulingCounts:
         self.hops += effect.hops
         if ruling.event.kind == "sent":
             self.sent += 1
-            if not ruling.forwards:
+            if not goes_out(ruling.operations):
                 if ruling.delta:
                     self.held += 1
                 else:
@@ -204,7 +205,10 @@ class Scribe:
             if kind is Traced:
                 assert isinstance(effect, Traced)
                 # A `TupleRecord`, as `encode_record` would write it.
-                body = encode(effect.fields)
+                try:
+                    body = _encode(effect.fields)
+                except (OverflowError, RecursionError):  # huge integers, deep terms
+                    body = encode(effect.fields)
                 space, writer, count, op = effect.space, effect.writer, effect.count, effect.op
                 record = (_TUPLE, host, now, space, writer, count, op, effect.agent, body)
                 told.append(_VERSION + _encode(record))
@@ -224,10 +228,12 @@ class Scribe:
     def _ruled(self, effect: Ruled, told: list[bytes], now: int) -> None:
         ruling = effect.ruling
         home, law = ruling.home, ruling.law
-        name = self._name(law, told, now)
+        name = self._names.get(law)
+        if name is None:
+            name = self._name(law, told, now)
         body = encode_ruling(ruling)
         record = EventRecord(self.host, name, body, effect.hops, effect.took_ns)
-        told.append(encode_record(record))
+        told.append(_VERSION + _encode(record))
         count = self._since.get((home, law), 0) + 1
         if count >= self._every:
             snapshot = self._member(home, law)

@@ -101,8 +101,7 @@ class MemoryStore:
     def stage(self, steps: Sequence[Step], *, at: int) -> None:
         """Carry the changes out."""
         for step in steps:
-            for change in step.changes:
-                self.durable.apply(change)
+            self.durable.apply(*step.changes)
             for kept in step.outbox:
                 self._outbox.setdefault(kept.agent, {})[kept.number] = kept
             for record in step.records:

@@ -18,10 +18,12 @@ from contextlib import AbstractContextManager
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
+import msgspec
+
 from nomospace.control import redo
 from nomospace.host.changes import COMPACT_FROM, TuplePut
 from nomospace.protocols.births import BEFORE
-from nomospace.store.backlog import BYTES_MAX, ROWS_MAX, Backlog, encode_part
+from nomospace.store.backlog import BYTES_MAX, ROWS_MAX, Backlog, CommitPart, encode_part
 from nomospace.store.batch import Batch, Counters
 from nomospace.store.copying import changes_of, numbers_of
 from nomospace.store.guarded import Altered, guard, guarded_row
@@ -218,7 +220,8 @@ class SqlStore(ABC):
         assert self._begun, "a store begins a life before it keeps anything"
         assert self._staged is None, "what was staged is flushed before more is"
         trims, self._trims = self._trims, {}
-        batch = Batch(self._counters, trims)
+        counters = msgspec.structs.replace(self._counters)
+        batch = Batch(counters, CommitPart(list(trims.items())))
         for step in steps:
             batch.add(step)
         forgotten = self._forget(batch)

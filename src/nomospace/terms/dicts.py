@@ -62,7 +62,8 @@ def thaw(value: Term) -> Any:
     kind = value.__class__
     if kind is tuple:
         for part in value:
-            if part.__class__ is Compound or part.__class__ is tuple:
+            of = part.__class__
+            if of is tuple or (of is Compound and part.name == OBJECT):
                 return tuple([thaw(part) for part in value])
         return value
     if kind is not Compound or value.name != OBJECT:

@@ -160,6 +160,8 @@ def _check_parts(parts: Fields, path: Path, alike: dict[str, list[Path]]) -> Tes
     if len(checks) == 1:  # the commonest, without a generator
         at, only = checks[0]
         return lambda values, budget: len(values) == width and only(values[at], budget)
+    if not checks:
+        return lambda values, budget: len(values) == width
     return lambda values, budget: (
         len(values) == width and all(check(values[i], budget) for i, check in checks)
     )
