@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from nomospace.api.service import Service
+from nomospace.calls.problems import Busy, Refused
 from nomospace.client import Membership
 from nomospace.console.stage import FloorPerson, Stages, Ward
-from nomospace.host.problems import Busy, Refused
 from nomospace.law import load
 from nomospace.node.principals import Principal
 from nomospace.node.serve import Server

@@ -12,14 +12,8 @@ from nomospace.errors import NomospaceError
 from nomospace.host.shares import Shares
 from nomospace.sessions.host_session import OUTBOX_BYTES_MAX
 from nomospace.sessions.host_sessions import GRACE_US, SESSIONS_MAX
-from nomospace.wire.calls import HUGE_MAX
-from nomospace.wire.talk import (
-    BATCH_PARTS_MAX,
-    CALL_BYTES_MAX,
-    CALL_PARTS_MAX,
-    TALK_BYTES_MAX,
-    WINDOW,
-)
+from nomospace.wire.calls import CALL_PARTS_MAX, HUGE_MAX
+from nomospace.wire.talk import BATCH_PARTS_MAX, CALL_BYTES_MAX, TALK_BYTES_MAX, WINDOW
 from tests.repo.rooms import ROOT
 
 TEXT = (ROOT / "docs" / "spaces" / "remote.md").read_text(encoding="utf-8")

@@ -14,20 +14,9 @@ import pytest
 from nomospace.law.bag import Bag
 from nomospace.law.budget import Stop
 from nomospace.law.program import CompiledLaw, load
-from nomospace.law.tree import (
-    Clause,
-    Conj,
-    Disj,
-    Goal,
-    If,
-    Node,
-    Not,
-    PredicateCall,
-    Rule,
-    Sense,
-    Unify,
-)
+from nomospace.law.tree import Clause, Conj, Disj, Goal, If, Not, PredicateCall, Rule, Sense, Unify
 from nomospace.terms import Compound, Term, Var, resolve, show, unify
+from nomospace.terms.nodes import Node
 from nomospace.terms.text import PARTIAL, from_node
 from tests.repo.rooms import PACKAGE
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from nomospace.host.calls import (
+from nomospace.calls.requests import (
     READ,
     READ_ALL,
     TAKE,

@@ -12,11 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from typing import Any, Final, NamedTuple
 
+from nomospace.calls.requests import ONCE_PER_TUPLE, STRONG, WEAK, Open, Out, React, Seek, Share
 from nomospace.control import Ruling
 from nomospace.host.calls import (
-    ONCE_PER_TUPLE,
-    STRONG,
-    WEAK,
     Arrive,
     Asked,
     Bundle,
@@ -26,11 +24,6 @@ from nomospace.host.calls import (
     Engage,
     Event,
     Heard,
-    Open,
-    Out,
-    React,
-    Seek,
-    Share,
     Tick,
 )
 from nomospace.host.changes import Durable

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from nomospace import laws
-from nomospace.host.problems import LeaseLapsed, OtherLaw, Refused
+from nomospace.calls.problems import LeaseLapsed, OtherLaw, Refused
 from nomospace.law import CompiledLaw, load
 from nomospace.terms import Compound, Term, show, t
 from nomospace.terms.templates import ANY, Template

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nomospace.host.calls import Open, Share
+from nomospace.calls.requests import Open, Share
 from nomospace.host.reacting import Firing
 from nomospace.host.system import SYSTEM
 from nomospace.protocols.spaces import Migrated

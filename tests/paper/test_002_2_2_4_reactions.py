@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
+from nomospace.calls.problems import BadReaction, UnboundStrong, WaitingInListener
+from nomospace.calls.requests import ONCE, ONCE_PER_TUPLE, Adjust, Open, Reactions, Seek, Share
 from nomospace.errors import NomospaceError
-from nomospace.host.calls import ONCE, ONCE_PER_TUPLE, Adjust, Open, Reactions, Seek, Share
-from nomospace.host.problems import BadReaction, UnboundStrong, WaitingInListener
 from nomospace.host.reacting import Firing
 from nomospace.terms.templates import ANY, Template
 from tests.paper.hosts import Hosts

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from nomospace.host.calls import Depart, Open, Out, OutMany, Share
-from nomospace.host.problems import ReadOnly
+from nomospace.calls.problems import ReadOnly
+from nomospace.calls.requests import Open, Out, OutMany, Share
+from nomospace.host.calls import Depart
 from nomospace.host.reacting import Firing
 from nomospace.host.system import SYSTEM
 from nomospace.terms.templates import ANY, Template

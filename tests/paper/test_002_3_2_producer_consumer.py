@@ -6,7 +6,7 @@ performs it. We follow the prose, as two consumers would otherwise both do every
 
 import pytest
 
-from nomospace.host.calls import Adjust, Out, Seek
+from nomospace.calls.requests import Adjust, Out, Seek
 from nomospace.host.effects import Answer, Found
 from nomospace.terms.templates import Template
 from tests.paper.hosts import Hosts

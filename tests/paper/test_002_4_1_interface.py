@@ -2,8 +2,9 @@
 
 import pytest
 
-from nomospace.host.calls import Arrive, Call, Open, OutMany, Share
-from nomospace.host.problems import NoSuchAgent, NotAnAgent, NotOpen, PrivateSpace
+from nomospace.calls.problems import NoSuchAgent, NotAnAgent, NotOpen, PrivateSpace
+from nomospace.calls.requests import Open, OutMany, Share
+from nomospace.host.calls import Arrive, Call
 from nomospace.host.reacting import Firing
 from nomospace.host.system import SYSTEM
 from nomospace.protocols.policy import Announced

@@ -2,8 +2,8 @@
 
 import pytest
 
-from nomospace.host.calls import Cancel, Share
-from nomospace.host.problems import AgentLeft, Cancelled, ContactLost
+from nomospace.calls.problems import AgentLeft, Cancelled, ContactLost
+from nomospace.calls.requests import Cancel, Share
 from nomospace.protocols.spaces import (
     Ask,
     Claim,

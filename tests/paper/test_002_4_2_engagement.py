@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from nomospace.host.calls import Call, Out, Seek, Share
+from nomospace.calls.requests import Out, Seek, Share
+from nomospace.host.calls import Call
 from nomospace.host.system import SYSTEM
 from nomospace.protocols.messages import View
 from nomospace.protocols.policy import Announced

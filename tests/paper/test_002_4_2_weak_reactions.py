@@ -2,7 +2,7 @@
 
 import pytest
 
-from nomospace.host.calls import ONCE, Adjust, Share
+from nomospace.calls.requests import ONCE, Adjust, Share
 from nomospace.protocols.spaces import Reacted, ReactWatch, UnreactWatch
 from nomospace.terms.templates import ANY
 from tests.paper.hosts import Hosts

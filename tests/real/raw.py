@@ -7,6 +7,7 @@ import ssl
 from contextlib import suppress
 from typing import Any, Self
 
+from nomospace.calls.requests import Request
 from nomospace.client.dialling import ALPN, trust_context
 from nomospace.errors import NomospaceError
 from nomospace.wire.framing import join
@@ -17,7 +18,6 @@ from nomospace.wire.talk import (
     VERSION,
     WELCOME,
     ClientHello,
-    Request,
     pack_ask,
     pack_frame,
     read_error,

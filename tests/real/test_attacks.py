@@ -19,13 +19,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from nomospace.calls.problems import NotAMember, NotOpen, OtherLaw
+from nomospace.calls.requests import Adopt, LawText, Open, Out, Tell
 from nomospace.client import Agent, Membership
 from nomospace.client.dialling import NotItsHost, Unreachable
 from nomospace.client.remote import connect
-from nomospace.host.calls import Adopt, LawText, Open, Out, Tell
 from nomospace.host.moving import MayCome, Unwelcome
 from nomospace.host.posting import Letter
-from nomospace.host.problems import NotAMember, NotOpen, OtherLaw
 from nomospace.law import load
 from nomospace.node.identity import CLIENT_ALPN, HOST_ALPN
 from nomospace.node.principals import NotAnOperator, NotLetIn, NotYourAgent

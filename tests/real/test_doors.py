@@ -21,6 +21,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 from nomospace import ANY
+from nomospace.calls.requests import Open, Seek, Share
 from nomospace.cli import main
 from nomospace.client.remote import RemoteHost, connect
 from nomospace.node.listen import PortLimits
@@ -28,7 +29,7 @@ from nomospace.node.principals import NotAnOperator, NotLetIn, NotYourAgent
 from nomospace.terms.templates import Template
 from nomospace.wire.admin import SpaceLine, Spaces, Stats, Tail
 from nomospace.wire.framing import STRANGER_BYTES_MAX, join
-from nomospace.wire.talk import Open, Seek, Share, pack_ask
+from nomospace.wire.talk import pack_ask
 from tests.parity.worlds import see
 from tests.real.hosts import RealHost, caller, end, play, start
 from tests.real.raw import Raw

@@ -16,10 +16,11 @@ from typing import Any
 import pytest
 
 from nomospace import t
+from nomospace.calls.requests import CLIENT_PROGRAM, LawText
 from nomospace.client import Membership
 from nomospace.client.remote import RemoteAgent
 from nomospace.control import Snapshot
-from nomospace.host.calls import Bundle, LawText
+from nomospace.host.calls import Bundle
 from nomospace.host.moving import Coming
 from nomospace.host.posting import Letter
 from nomospace.law import load
@@ -32,7 +33,6 @@ from nomospace.protocols.routing.server_memory import plain_ticket
 from nomospace.protocols.spaces import Ask, Mailed, Shown
 from nomospace.terms import term
 from nomospace.wire.admin import Agents
-from nomospace.wire.talk import CLIENT_PROGRAM
 from tests.parity.worlds import see
 from tests.real.hosts import RealHost, caller, end, play, seen, start
 from tests.real.intruder import insider

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from nomospace import ANY, MoveRefused
+from nomospace.calls.problems import TooMuch
 from nomospace.client.remote import RemoteAgent
-from nomospace.host.problems import TooMuch
 from nomospace.wire.framing import FrameTooLarge
 from tests.parity.worlds import see
 from tests.real.hosts import RealHost, caller, end, play, start

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from nomospace.calls.requests import Open, Out, OutMany, React, Seek, Sets
 from nomospace.errors import NomospaceError
-from nomospace.host.calls import Open, Out, OutMany, React, Seek, Sets
 from nomospace.terms import ANY, Compound, Term, a, obj
 from nomospace.terms.templates import Template, same as same_as
 from tests.real.hosts import RealHost, end, play, start

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from nomospace import Law
+from nomospace.calls.problems import Suspended
 from nomospace.host.alarms import FIRED_BURST
-from nomospace.host.problems import Suspended
 from nomospace.wire.admin import Resume, Suspend, Suspensions, Tail
 from tests.parity.processes import PACE
 from tests.parity.worlds import WAIT_S, see

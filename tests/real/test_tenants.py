@@ -13,8 +13,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from nomospace.client import own_tokens
-from nomospace.host.calls import (
+from nomospace.calls.problems import Refused
+from nomospace.calls.requests import (
     TAKE_NOWAIT,
     Adopt,
     LawText,
@@ -25,7 +25,7 @@ from nomospace.host.calls import (
     Share,
     Tell,
 )
-from nomospace.host.problems import Refused
+from nomospace.client import own_tokens
 from nomospace.host.shares import TooManyReceivers, TooManyRowsAtOnce
 from nomospace.host.speaking import OntologyTooLong
 from nomospace.law import load
@@ -34,11 +34,11 @@ from nomospace.meaning.canon import NotAnOntology, written
 from nomospace.meaning.ontology import Ontology, OntologyClass
 from nomospace.terms import t
 from nomospace.terms.templates import ANY, Template
-from nomospace.wire.calls import LawAltered
+from nomospace.wire.calls import CallTooWide, LawAltered
 from nomospace.wire.forms import WireAdopt
 from nomospace.wire.framing import join
 from nomospace.wire.packing import pack
-from nomospace.wire.talk import ASK, FAILURE, OUT, CallTooWide, pack_ask, read_error
+from nomospace.wire.talk import ASK, FAILURE, OUT, pack_ask, read_error
 from tests.real.hosts import RealHost, caller, end, play, start
 from tests.real.raw import Raw
 from tests.real.steady import steady

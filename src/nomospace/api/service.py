@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, Unpack
 
 from nomospace.api.logins import End, Logins, Told
-from nomospace.calls.requests import Settle, Show, Tell
+from nomospace.calls.requests import CLIENT_PROGRAM, Settle, Show, Tell
 from nomospace.client import Agent, Departed, TimedOut, Tuple
 from nomospace.client.correlation import Correlation
 from nomospace.client.tuples import agent_id
@@ -34,7 +34,6 @@ from nomospace.node.viewed import ObligationView
 from nomospace.node.views import Views
 from nomospace.node.working import Workers
 from nomospace.terms import Term, freeze
-from nomospace.wire.talk import CLIENT_PROGRAM
 
 if TYPE_CHECKING:
     from nomospace.client import Space

@@ -19,8 +19,8 @@ import typer
 from nomospace.cli.remote_options import Remote, Unusable, command_group, on_host
 
 if TYPE_CHECKING:
+    from nomospace.control import Explanation
     from nomospace.law import CompiledLaw
-    from nomospace.scenarios.community import Explanation
     from nomospace.scenarios.lawtest import Result
     from nomospace.terms import Diagnostic, Source
 

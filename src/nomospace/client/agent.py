@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Final
 
-from nomospace.calls.problems import AlreadyMember
-from nomospace.calls.requests import Open, Save, Share
+from nomospace.calls.problems import AlreadyMember, OntologyUnknown
+from nomospace.calls.requests import OntologyText, Open, Save, Share
 from nomospace.client.connection import Connection, Law
 from nomospace.client.membership import Membership
 from nomospace.client.reactions import LISTENER_TIMEOUT_S, ReactionHandle
@@ -14,7 +14,6 @@ from nomospace.client.space import Space
 from nomospace.errors import CallerError
 from nomospace.terms import freeze
 from nomospace.terms.templates import ANY
-from nomospace.wire.talk import OntologyText, OntologyUnknown
 
 SYSTEM: Final = "LimeSystem"
 """The system space: what hosts, agents and shared spaces there are, written by hosts only."""

@@ -14,11 +14,10 @@ from typing import Any, Protocol
 import msgspec
 
 from nomospace.calls.answers import Found
-from nomospace.calls.requests import Request
+from nomospace.calls.requests import Request, Sets
 from nomospace.errors import Unavailable
 from nomospace.terms import Term
 from nomospace.terms.templates import Template
-from nomospace.wire.talk import Sets
 
 
 class TimedOut(Unavailable):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from nomospace.wire.talk import Sets
+from nomospace.calls.requests import Sets
 
 
 class Correlation(TypedDict, total=False):

@@ -14,6 +14,19 @@ from collections.abc import Coroutine
 from contextlib import suppress
 from typing import Any, Final
 
+from nomospace.calls.problems import InDoubt
+from nomospace.calls.requests import (
+    TAKING,
+    Adopt,
+    Cancel,
+    Move,
+    Open,
+    React,
+    Request,
+    Seek,
+    Sets,
+    Settle,
+)
 from nomospace.client.connection import Closed, Ear, Mailbox, TimedOut
 from nomospace.client.session_driver import SessionDriver
 from nomospace.errors import NomospaceError
@@ -26,24 +39,7 @@ from nomospace.sessions.open_calls import OpenCall
 from nomospace.terms import Term
 from nomospace.terms.templates import Template
 from nomospace.wire.calls import LawUnknown
-from nomospace.wire.talk import (
-    BYE_FRAME,
-    TAKING,
-    Adopt,
-    Cancel,
-    InDoubt,
-    Move,
-    Open,
-    React,
-    Request,
-    Seek,
-    Sets,
-    Settle,
-    pack_ask,
-    pack_out,
-    pack_seek,
-    pack_seen,
-)
+from nomospace.wire.talk import BYE_FRAME, pack_ask, pack_out, pack_seek, pack_seen
 
 _CANCELLED: Final = "host.cancelled"
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Final
 
+from nomospace.calls.requests import Request
 from nomospace.client.connection import Mailbox, Report
 from nomospace.client.dialling import Dialler, HostConnection, Url
 from nomospace.client.watching import Presence, Watching
@@ -36,15 +37,7 @@ from nomospace.sessions.client_session import (
     Then,
 )
 from nomospace.sessions.open_calls import OpenCall
-from nomospace.wire.talk import (
-    BYE_FRAME,
-    VERSION,
-    WINDOW,
-    ClientHello,
-    HostWelcome,
-    Request,
-    read_found,
-)
+from nomospace.wire.talk import BYE_FRAME, VERSION, WINDOW, ClientHello, HostWelcome, read_found
 
 RECONNECT_S: Final = 60.0
 """How long a client looks for a host that is gone, by default."""

@@ -12,11 +12,11 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from nomospace.calls.answers import Found
+from nomospace.calls.requests import Adjust, React, Request
 from nomospace.client.connection import Ear, Firing, NotYetKnown, Report
 from nomospace.client.reactions import ONCE, ONCE_PER_TUPLE, WEAK
 from nomospace.errors import CallerError, NomospaceError
 from nomospace.terms.templates import ANY, Template
-from nomospace.wire.talk import Adjust, React, Request
 
 WATCHED_MAX: Final = 1_000
 """How many agents and hosts a client is told of."""

@@ -1,6 +1,7 @@
 """A whole host without its wires: spaces, controllers, protocols and agents behind one `handle`.
 
->>> from nomospace.host.calls import Arrive, Call, Open, Out, Seek
+>>> from nomospace.calls.requests import Open, Out, Seek
+>>> from nomospace.host.calls import Arrive, Call
 >>> from nomospace.host.core import Host
 >>> from nomospace.terms.templates import Template
 >>> host = Host("ward", life=1, now=0)

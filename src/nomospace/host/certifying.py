@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from nomospace.calls.requests import Show
 from nomospace.control import Event, Membership, Ruling, tell
-from nomospace.host.calls import RevocationsLearnt, Show
+from nomospace.host.calls import RevocationsLearnt
 from nomospace.host.changes import MemberJoined
 from nomospace.law import CompiledLaw
 from nomospace.terms import Compound

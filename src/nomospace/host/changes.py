@@ -13,8 +13,8 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
+from nomospace.calls.requests import LawText, OntologyText
 from nomospace.control import Event, Membership, Ruling, Snapshot, redo
-from nomospace.host.calls import LawText, OntologyText
 from nomospace.law import CompiledLaw
 from nomospace.protocols.spaces import Row
 

@@ -17,11 +17,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nomospace.host.calls import BULK
+from nomospace.calls.problems import Busy, TooMuch
+from nomospace.calls.requests import BULK
 from nomospace.host.composing import apart, composed
 from nomospace.host.effects import Found
 from nomospace.host.operations import Op, ask_of, gathered_of
-from nomospace.host.problems import Busy, TooMuch
 from nomospace.host.residents import record_of, row_of
 from nomospace.protocols.spaces import (
     Ask,

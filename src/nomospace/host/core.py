@@ -30,46 +30,49 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from nomospace.calls.problems import Busy
+from nomospace.calls.requests import (
+    Adjust,
+    Adopt,
+    Cancel,
+    Launch,
+    Move,
+    Open,
+    Out,
+    OutMany,
+    React,
+    Reactions,
+    Save,
+    Seek,
+    Settle,
+    Share,
+    Show,
+    Stand,
+    Tell,
+)
 from nomospace.control import Ruling
 from nomospace.control.told import standing
 from nomospace.errors import NomospaceError
 from nomospace.host.calls import (
     Absent,
-    Adjust,
-    Adopt,
     Arrive,
     Call,
-    Cancel,
     Certified,
     Depart,
     Disengage,
     Engage,
     Event,
     Heard,
-    Launch,
     Loaded,
-    Move,
     Moved,
-    Open,
-    Out,
-    OutMany,
     Present,
     Primary,
     PutBack,
-    React,
-    Reactions,
     Resume,
     RevocationsLearnt,
     Revoked,
-    Save,
-    Seek,
-    Settle,
-    Share,
-    Show,
     Speak,
-    Stand,
     Suspend,
-    Tell,
     Tick,
     Uncertified,
 )
@@ -90,7 +93,6 @@ from nomospace.host.moving import Moving
 from nomospace.host.peers import Peers
 from nomospace.host.plain import PLAIN, PlainCalls
 from nomospace.host.posting import Posting
-from nomospace.host.problems import Busy
 from nomospace.host.reacting import Reacting
 from nomospace.host.residents import Resident
 from nomospace.host.seeking import Seeking

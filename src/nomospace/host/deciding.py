@@ -19,10 +19,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
+from nomospace.calls.problems import Busy
 from nomospace.control import Decision, Event, Membership, Ruling, Undecided
 from nomospace.errors import NomospaceError
 from nomospace.host.outstanding import Pending
-from nomospace.host.problems import Busy
 from nomospace.terms.measure import weight
 
 if TYPE_CHECKING:

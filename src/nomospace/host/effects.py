@@ -11,9 +11,10 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from nomospace.calls.answers import Found, Member
+from nomospace.calls.requests import Unread
 from nomospace.control import Ruling
 from nomospace.errors import NomospaceError
-from nomospace.host.calls import Bundle, Unread
+from nomospace.host.calls import Bundle
 from nomospace.terms import Term
 
 __all__ = ["Found", "Member"]  # answers, for the host's own modules

@@ -17,9 +17,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from nomospace.calls.problems import AgentLeft, Busy
+from nomospace.calls.requests import BULK, Out, OutMany, React, Seek
 from nomospace.control import Deliver, Forward, Membership, Ruling, arrived, sent
 from nomospace.errors import NomospaceError
-from nomospace.host.calls import BULK, Out, OutMany, React, Seek, Waiting
+from nomospace.host.calls import Waiting
 from nomospace.host.effects import Found
 from nomospace.host.linda import read, show
 from nomospace.host.outstanding import (
@@ -30,7 +32,6 @@ from nomospace.host.outstanding import (
     OutstandingCalls,
     Released,
 )
-from nomospace.host.problems import AgentLeft, Busy
 from nomospace.host.residents import Interface, Resident
 from nomospace.host.shares import TooManyRowsAtOnce
 from nomospace.terms import Compound, Term

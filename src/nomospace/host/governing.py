@@ -11,6 +11,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from nomospace.calls.problems import AlreadyMember, NotAMember, Refused
+from nomospace.calls.requests import Adopt, LawText, Tell
 from nomospace.control import (
     TICK,
     Deliver,
@@ -31,24 +33,13 @@ from nomospace.control import (
 )
 from nomospace.errors import NomospaceError
 from nomospace.host.alarms import FIRED_IN_STEP, Alarms
-from nomospace.host.calls import (
-    Absent,
-    Adopt,
-    Certified,
-    LawText,
-    Present,
-    Revoked,
-    Speak,
-    Tell,
-    Uncertified,
-)
+from nomospace.host.calls import Absent, Certified, Present, Revoked, Speak, Uncertified
 from nomospace.host.changes import Durable, LawLearnt, MemberJoined
 from nomospace.host.deciding import RULING_UNITS, no_ruling
 from nomospace.host.effects import Mail
 from nomospace.host.index import Index
 from nomospace.host.outstanding import Pending
 from nomospace.host.posting import Letter, Rejected
-from nomospace.host.problems import AlreadyMember, NotAMember, Refused
 from nomospace.host.shares import TooManyLaws, TooManyMemberships, check_receivers
 from nomospace.law import CompiledLaw, load
 from nomospace.law.parts import text_bytes

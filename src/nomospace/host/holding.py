@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from nomospace.calls.problems import AgentExists, NoSuchAgent, NotAnAgent, OtherLaw, ReadOnly
+from nomospace.calls.requests import Open, Out, OutMany
 from nomospace.errors import CallerError
-from nomospace.host.calls import Arrive, Bundle, CarriedSpace, Open, Out, OutMany, PutBack
+from nomospace.host.calls import Arrive, Bundle, CarriedSpace, PutBack
 from nomospace.host.changes import AgentCame, AgentWent, Durable, Opened, TupleGone, TuplePut
 from nomospace.host.directory import Directory, News, Tie
 from nomospace.host.effects import EXPIRED, MOVED, WRITTEN, Packed
-from nomospace.host.problems import AgentExists, NoSuchAgent, NotAnAgent, OtherLaw, ReadOnly
 from nomospace.host.residents import SYSTEM, Interface, Level, Resident, record_of, row_of
 from nomospace.host.shares import CHECK_EVERY, LARGE, SAMPLED, TooManyRowsAtOnce, TooManyTuples
 from nomospace.host.shifting import Shift

@@ -10,10 +10,10 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from nomospace.host.calls import Settle
+from nomospace.calls.problems import AgentLeft, Busy, InDoubt, LeaseLapsed
+from nomospace.calls.requests import Settle
 from nomospace.host.effects import TAKEN, Found
 from nomospace.host.holding import DELIVERIES_MAX
-from nomospace.host.problems import AgentLeft, Busy, InDoubt, LeaseLapsed
 from nomospace.host.residents import Resident
 from nomospace.protocols.spaces import Id, LeaseClosed, LeaseSettled
 from nomospace.space import Record, Space

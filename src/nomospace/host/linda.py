@@ -12,8 +12,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from nomospace.errors import NomospaceError
-from nomospace.host.calls import (
+from nomospace.calls.requests import (
     ONCE,
     ONCE_PER_TUPLE,
     READ,
@@ -29,6 +28,7 @@ from nomospace.host.calls import (
     Seek,
     Sets,
 )
+from nomospace.errors import NomospaceError
 from nomospace.meaning.question import SET_MAX
 from nomospace.terms import Compound, Term
 from nomospace.terms.templates import Template, freeze_tuple

@@ -20,9 +20,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
+from nomospace.calls.problems import Busy
 from nomospace.errors import LimitReached, NomospaceError
 from nomospace.host.operations import NO_SEARCH, Look
-from nomospace.host.problems import Busy
 from nomospace.space import Fired, Gathered, Reaction, Slice, Space, Unfinished, Woken
 from nomospace.space.search import SEARCH_UNITS_MAX
 

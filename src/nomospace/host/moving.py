@@ -28,10 +28,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from nomospace.host.calls import CLIENT_PROGRAM, Bundle, Launch, LawText, Move, Save, Unread
+from nomospace.calls.problems import Cancelled, MoveRefused, NoProgram
+from nomospace.calls.requests import CLIENT_PROGRAM, Launch, LawText, Move, Save, Unread
+from nomospace.host.calls import Bundle
 from nomospace.host.changes import Durable, ProgramKept, StateKept
 from nomospace.host.effects import Came, Left, Mail
-from nomospace.host.problems import Cancelled, MoveRefused, NoProgram
 from nomospace.host.residents import Resident
 from nomospace.law import load
 from nomospace.protocols.courier import Parcel

@@ -34,7 +34,8 @@ _ONE: Final = frozenset(WAYS) - frozenset(BULK)
 class PlainCalls:
     """The branch for plain calls of one host.
 
-    >>> from nomospace.host.calls import Arrive, Call, Open, Out, Seek, Share
+    >>> from nomospace.calls.requests import Open, Out, Seek, Share
+    >>> from nomospace.host.calls import Arrive, Call
     >>> from nomospace.host.core import Host
     >>> from nomospace.terms.templates import Template
     >>> host = Host("ward", life=1, now=0)

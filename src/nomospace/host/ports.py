@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Set as AbstractSet
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeAlias
 
+from nomospace.calls.problems import Refused, Suspended
+from nomospace.calls.requests import LawText, OntologyText, Out, OutMany, React, Request, Seek
 from nomospace.control import (
     Effect as ControlEffect,
     Event,
@@ -19,24 +21,12 @@ from nomospace.control import (
     Undecided,
 )
 from nomospace.errors import NomospaceError
-from nomospace.host.calls import (
-    Bundle,
-    Call,
-    LawText,
-    OntologyText,
-    Out,
-    OutMany,
-    React,
-    Request,
-    Seek,
-    Waiting,
-)
+from nomospace.host.calls import Bundle, Call, Waiting
 from nomospace.host.changes import Change
 from nomospace.host.directory import Directory
 from nomospace.host.effects import Answer, Effect, Found, Mail
 from nomospace.host.operations import Carried, Look, Op, Registered
 from nomospace.host.outstanding import Outstanding, Pending, Released
-from nomospace.host.problems import Refused, Suspended
 from nomospace.host.residents import Interface, Level, Resident
 from nomospace.host.shares import Shares
 from nomospace.host.trust import Trust

@@ -21,7 +21,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from nomospace.calls.answers import Listed
-from nomospace.host.calls import (
+from nomospace.calls.problems import BadReaction, NotAnAgent, UnboundStrong, WaitingInListener
+from nomospace.calls.requests import (
     ONCE,
     ONCE_PER_TUPLE,
     READ_ALL,
@@ -31,17 +32,16 @@ from nomospace.host.calls import (
     TAKE_NOWAIT,
     WEAK,
     Adjust,
-    Call,
     Out,
     React,
     Request,
     Seek,
 )
+from nomospace.host.calls import Call
 from nomospace.host.effects import Fire, Found
 from nomospace.host.index import Index
 from nomospace.host.looking import Scan
 from nomospace.host.operations import Carried, Registered
-from nomospace.host.problems import BadReaction, NotAnAgent, UnboundStrong, WaitingInListener
 from nomospace.host.residents import SYSTEM, Interface, Resident, record_of, row_of
 from nomospace.host.shares import TooManyReactions
 from nomospace.protocols.spaces import Key, Reacted, ReactWatch, UnreactWatch

@@ -22,8 +22,19 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
+from nomospace.calls.problems import (
+    AgentLeft,
+    Busy,
+    Cancelled,
+    ContactLost,
+    NoSuchWay,
+    NotAnAgent,
+    PrivateSpace,
+    ReadOnly,
+)
+from nomospace.calls.requests import BULK, TAKING, WAITING, WAYS, Seek
 from nomospace.errors import LimitReached, NomospaceError
-from nomospace.host.calls import BULK, TAKING, WAITING, WAYS, Seek, Waiting
+from nomospace.host.calls import Waiting
 from nomospace.host.effects import TAKEN, Found
 from nomospace.host.index import Index
 from nomospace.host.looking import SETS_PRICE
@@ -40,16 +51,6 @@ from nomospace.host.operations import (
     gathered_of,
 )
 from nomospace.host.outstanding import Outstanding
-from nomospace.host.problems import (
-    AgentLeft,
-    Busy,
-    Cancelled,
-    ContactLost,
-    NoSuchWay,
-    NotAnAgent,
-    PrivateSpace,
-    ReadOnly,
-)
 from nomospace.host.residents import SYSTEM, Interface, Resident
 from nomospace.host.shares import TooManyWaiting
 from nomospace.protocols.spaces import Key, Unwatch, Watch

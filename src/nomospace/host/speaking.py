@@ -14,8 +14,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from nomospace.calls.problems import OntologyUnknown
+from nomospace.calls.requests import OntologyText
 from nomospace.errors import CallerError, LimitReached, NomospaceError, Unavailable
-from nomospace.host.calls import Bundle, OntologyText
+from nomospace.host.calls import Bundle
 from nomospace.host.changes import Durable, OntologyLearnt
 from nomospace.meaning.canon import is_read, read, written
 from nomospace.meaning.functions import FUNCTIONS, Functions

@@ -16,11 +16,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from nomospace.calls.problems import Suspended
 from nomospace.control import Event, Membership
 from nomospace.host.calls import Resume, Suspend
 from nomospace.host.changes import Durable, EventHeld, EventServed, Suspension
 from nomospace.host.effects import Halted
-from nomospace.host.problems import Suspended
 from nomospace.protocols.spaces import Key, ReactWatch, Watch
 from nomospace.terms.measure import weight
 

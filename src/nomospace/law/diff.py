@@ -24,20 +24,16 @@ from nomospace.law.tree import (
     SPECIAL,
     Clause,
     Conj,
-    Const,
     Disj,
     Goal,
     If,
     LawTree,
-    ListSyntax,
-    Node,
     Rule,
-    Struct,
     TrueGoal,
-    Variable,
     variables_in,
 )
 from nomospace.terms import Compound, Term, show
+from nomospace.terms.nodes import Const, ListSyntax, Node, Struct, Variable
 from nomospace.terms.source import NOWHERE
 
 SIMILARITY_MIN: Final = 0.5

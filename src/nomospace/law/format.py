@@ -26,8 +26,8 @@ from nomospace.errors import Bug
 from nomospace.law.canon import canonical
 from nomospace.law.parse import parse
 from nomospace.law.render import WHOLE, functor_text, infix_text, is_infix, show_constant, show_node
-from nomospace.law.tree import Const, ListSyntax, Node, Struct, Variable
 from nomospace.terms import Diagnostic, Faulty, Source, Span
+from nomospace.terms.nodes import Const, ListSyntax, Node, Struct, Variable
 from nomospace.terms.syntax import INFIX, TEXT_BYTES_MAX, Reader
 from nomospace.terms.tokens import Token, comments, tokenize
 

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 from nomospace.law.budget import COPIED_A_UNIT, Units, same_for, spend
-from nomospace.law.tree import Const, ListSyntax, Node, Variable
 from nomospace.terms import Compound, Term, Var, undo
+from nomospace.terms.nodes import Const, ListSyntax, Node, Variable
 from nomospace.terms.values import PARTIAL as PARTIAL_NAME, UNBOUND
 
 

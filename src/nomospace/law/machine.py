@@ -23,23 +23,9 @@ from nomospace.law.holes import (
     unify,
 )
 from nomospace.law.prices import node_weight
-from nomospace.law.tree import (
-    Conj,
-    Disj,
-    FindAll,
-    Goal,
-    If,
-    LawTree,
-    ListSyntax,
-    Node,
-    Not,
-    Rule,
-    Struct,
-    Toll,
-    Variable,
-    goals_in,
-)
+from nomospace.law.tree import Conj, Disj, FindAll, Goal, If, LawTree, Not, Rule, Toll, goals_in
 from nomospace.terms import Span, Term, Var, undo
+from nomospace.terms.nodes import ListSyntax, Node, Struct, Variable
 
 Env: TypeAlias = dict[str, Any]
 """Variables of one clause by name: a `Var`, or a term for `Self`, `Msg` and `Peer`."""

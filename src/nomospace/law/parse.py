@@ -17,7 +17,6 @@ from nomospace.law.tree import (
     ClockGoal,
     Compare,
     Conj,
-    Const,
     Disj,
     Do,
     Fail,
@@ -27,22 +26,19 @@ from nomospace.law.tree import (
     Is,
     LawAuthority,
     LawTree,
-    ListSyntax,
-    Node,
     Not,
     PredicateCall,
     Rule,
     Same,
     Sense,
-    Struct,
     ThisLaw,
     TrueGoal,
     Unify,
-    Variable,
     goals_in,
     nodes_of,
 )
 from nomospace.terms import TERM_DEPTH_MAX, Diagnostic, Source, Span, Term, Var
+from nomospace.terms.nodes import Const, ListSyntax, Node, Struct, Variable
 from nomospace.terms.syntax import Reader
 from nomospace.terms.text import from_node
 

@@ -26,18 +26,15 @@ from nomospace.law.tree import (
     Goal,
     If,
     LawTree,
-    ListSyntax,
-    Node,
     Not,
     PredicateCall,
     Rule,
     Sense,
-    Struct,
     Toll,
-    Variable,
     nodes_of,
     subgoals,
 )
+from nomospace.terms.nodes import ListSyntax, Node, Struct, Variable
 
 WORDS_FREE: Final = 8
 """Names, values and variables of a text that its one unit covers."""

@@ -25,7 +25,6 @@ from nomospace.law.tree import (
     ClockGoal,
     Compare,
     Conj,
-    Const,
     Disj,
     Do,
     Fail,
@@ -33,21 +32,18 @@ from nomospace.law.tree import (
     Goal,
     If,
     Is,
-    ListSyntax,
-    Node,
     Not,
     PredicateCall,
     Rule,
     Same,
     Sense,
-    Struct,
     ThisLaw,
     Toll,
     TrueGoal,
     Unify,
-    Variable,
 )
 from nomospace.terms import quote, show
+from nomospace.terms.nodes import Const, ListSyntax, Node, Struct, Variable
 from nomospace.terms.source import NOWHERE
 from nomospace.terms.syntax import INFIX, PREFIX
 

@@ -47,15 +47,12 @@ from nomospace.law.tree import (
     ClockGoal,
     Compare,
     Conj,
-    Const,
     Disj,
     Do,
     Fail,
     FindAll,
     If,
     Is,
-    ListSyntax,
-    Node,
     Not,
     PredicateCall,
     Same,
@@ -64,9 +61,9 @@ from nomospace.law.tree import (
     Toll,
     TrueGoal,
     Unify,
-    Variable,
 )
 from nomospace.terms import Term, Var, undo
+from nomospace.terms.nodes import Const, ListSyntax, Node, Variable
 
 _Next: TypeAlias = Work | Literal[StepResult.FAILED]
 

@@ -13,11 +13,10 @@ from typing import Final, TypeAlias
 
 from nomospace.terms import Source, Span, Term
 from nomospace.terms.nodes import (
-    Const as Const,
-    ListSyntax as ListSyntax,
-    Node as Node,
-    Struct as Struct,
-    Variable as Variable,
+    ListSyntax,
+    Node,
+    Struct,
+    Variable,
 )
 
 EVENTS: Final[dict[str, int]] = {

@@ -18,8 +18,8 @@ import asyncio
 from collections.abc import Awaitable, Iterator
 from typing import Final, cast
 
+from nomospace.calls.requests import LawText, OntologyText, Open, Request
 from nomospace.errors import CallerError, LawError, NomospaceError, PeerError, Unavailable
-from nomospace.host.calls import LawText, OntologyText
 from nomospace.node.clients import Answers, Clients, micros
 from nomospace.node.entrance import Entrance, IncomingConnection, TooManyClients
 from nomospace.node.principals import (
@@ -36,7 +36,7 @@ from nomospace.node.turns import (
 )
 from nomospace.sessions.host_session import SOME, HostSession
 from nomospace.wire.admin import Question, pack_answer
-from nomospace.wire.calls import Unready
+from nomospace.wire.calls import CALL_PARTS_MAX, CallTooWide, Unready
 from nomospace.wire.framing import STRANGER_BYTES_MAX, BadFrame, Framer, join
 from nomospace.wire.talk import (
     ALIVE_FRAME,
@@ -44,19 +44,15 @@ from nomospace.wire.talk import (
     BYE,
     BYE_FRAME,
     CALL_BYTES_MAX,
-    CALL_PARTS_MAX,
     OUT,
     QUESTION,
     SEEK_PLAIN,
     SEEN,
     VERSIONS,
     WINDOW,
-    CallTooWide,
     Challenge,
     Frame,
     HostWelcome,
-    Open,
-    Request,
     call_number,
     check_call,
     is_batch,

@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from functools import partial
 from typing import Any, Final, Protocol
 
-from nomospace.host.calls import LawText, OntologyText
+from nomospace.calls.requests import LawText, OntologyText
 from nomospace.host.shares import USUAL_SHARES, Shares
 from nomospace.node.entrance import TooManyClients
 from nomospace.node.principals import (

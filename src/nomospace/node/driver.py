@@ -22,9 +22,11 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final, Protocol, cast
 
+from nomospace.calls.problems import Busy
+from nomospace.calls.requests import LawText
 from nomospace.client import Closed, Report, check_name
 from nomospace.errors import NomospaceError, Unavailable
-from nomospace.host.calls import Asked, Call, Event, Heard, LawText, Loaded, Tick
+from nomospace.host.calls import Asked, Call, Event, Heard, Loaded, Tick
 from nomospace.host.core import Host as Core
 from nomospace.host.effects import (
     Answer,
@@ -38,7 +40,6 @@ from nomospace.host.effects import (
     Transmit,
 )
 from nomospace.host.moving import Coming, MayCome
-from nomospace.host.problems import Busy
 from nomospace.law.program import known, remember
 from nomospace.node.clock import ClockMark
 from nomospace.node.keeper import WAITING_MAX, Keeper

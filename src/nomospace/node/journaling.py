@@ -19,9 +19,9 @@ from typing import Any, Final
 
 import msgspec
 
+from nomospace.calls.requests import LawText
 from nomospace.control import Event, Ruling
 from nomospace.errors import CallerError
-from nomospace.host.calls import LawText
 from nomospace.host.core import Host as Core
 from nomospace.node.config import Journal
 from nomospace.node.notes import OnNote

@@ -13,6 +13,7 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from nomospace.calls.requests import CLIENT_PROGRAM
 from nomospace.client import Agent, Closed, Program, Report, check_name
 from nomospace.client.reactions import LISTENER_TIMEOUT_S
 from nomospace.errors import Unavailable
@@ -36,7 +37,6 @@ from nomospace.protocols.pace import USUAL, Pace
 from nomospace.protocols.policy import Policy
 from nomospace.sessions.host_sessions import HostSessions
 from nomospace.store.interface import KeptForClient, Store
-from nomospace.wire.talk import CLIENT_PROGRAM
 
 if TYPE_CHECKING:
     from nomospace.trust.revocation import RevocationList

@@ -12,12 +12,10 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
-from nomospace.client import Closed, Departed, Ear, Mailbox, Report, TimedOut
-from nomospace.host.calls import (
+from nomospace.calls.problems import BadReaction, Cancelled
+from nomospace.calls.requests import (
     Adjust,
     Adopt,
-    Call,
-    Event,
     Launch,
     Move,
     Out,
@@ -27,8 +25,9 @@ from nomospace.host.calls import (
     Sets,
     Unread,
 )
+from nomospace.client import Closed, Departed, Ear, Mailbox, Report, TimedOut
+from nomospace.host.calls import Call, Event
 from nomospace.host.effects import Answer, Effect, Fire, Mail, Note
-from nomospace.host.problems import BadReaction, Cancelled
 from nomospace.sessions.local_calls import LocalCall, LocalCalls
 from nomospace.terms import Term
 from nomospace.terms.templates import Template

@@ -20,6 +20,8 @@ from hashlib import sha256
 from types import ModuleType
 from typing import Any, Final
 
+from nomospace.calls.problems import MoveRefused
+from nomospace.calls.requests import Unread
 from nomospace.client import Agent, Program, Report
 from nomospace.client.membership import Letter
 from nomospace.client.program import (
@@ -31,9 +33,7 @@ from nomospace.client.program import (
     registering,
 )
 from nomospace.errors import CallerError, NomospaceError
-from nomospace.host.calls import Unread
 from nomospace.host.changes import ProgramKept
-from nomospace.host.problems import MoveRefused
 from nomospace.law import CompiledLaw
 from nomospace.node.local_connection import LocalConnection
 from nomospace.trust.bundles import open_bundle

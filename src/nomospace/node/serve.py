@@ -19,11 +19,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, Protocol, Self, runtime_checkable
 
+from nomospace.calls.requests import LawText, OntologyText
 from nomospace.client import Report
 from nomospace.client.own_tokens import OwnToken, link_key
 from nomospace.errors import CallerError, NomospaceError, Unavailable
 from nomospace.extras import need
-from nomospace.host.calls import LawText, OntologyText
 from nomospace.host.speaking import is_told
 from nomospace.law import CompiledLaw
 from nomospace.node.addresses import Address

@@ -83,7 +83,7 @@ def ontology(
     hash: str, name: str, text: str, functions: list[tuple[str, int, int]]
 ) -> Iterator[bytes]:
     """Whether a text is a sound ontology: nothing, or its error."""
-    from nomospace.host.calls import OntologyText
+    from nomospace.calls.requests import OntologyText
     from nomospace.host.speaking import know_functions, read_told
 
     know_functions(functions)

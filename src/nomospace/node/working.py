@@ -20,8 +20,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from nomospace.calls.requests import OntologyText
 from nomospace.errors import Bug, LimitReached, NomospaceError, Unavailable
-from nomospace.host.calls import OntologyText
 from nomospace.host.speaking import own_functions, read_told
 from nomospace.law import CompiledLaw
 from nomospace.law.parts import Assembly, check_length

@@ -21,21 +21,16 @@ from typing import Final
 import msgspec
 
 from nomospace.control import (
-    Deliver as Deliver,
     Effect,
-    Event as Event,
-    Explanation as Explanation,
+    Event,
+    Explanation,
     Forward,
-    Membership as Membership,
+    Membership,
     RecordRuling,
-    Release as Release,
     ReservedRole,
-    Ruling as Ruling,
-    Signal as Signal,
-    TooOld as TooOld,
-    arrived as arrived,
+    Ruling,
+    arrived,
     explain,
-    sent as sent,
 )
 from nomospace.errors import CallerError, LawError
 from nomospace.law import CompiledLaw

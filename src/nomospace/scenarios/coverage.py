@@ -11,12 +11,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from nomospace.control import Membership, Ruling
 from nomospace.law import CompiledLaw
 from nomospace.law.budget import Stop
 from nomospace.law.interpret import Trace
 from nomospace.law.render import show_goal
 from nomospace.law.tree import Clause, Conj, Disj, Goal, If, Rule, TrueGoal, goals_in
-from nomospace.scenarios.community import Membership, Ruling
 from nomospace.terms import Span
 
 

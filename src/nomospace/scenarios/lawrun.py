@@ -19,12 +19,13 @@ from collections.abc import Callable, Iterable, Iterator
 from difflib import get_close_matches
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from nomospace.control import Event, arrived, sent
 from nomospace.errors import CallerError, LawError
 from nomospace.law import CompiledLaw
 from nomospace.law.arithmetic import seconds
 from nomospace.law.runtime import reserved
 from nomospace.law.tree import EVENTS
-from nomospace.scenarios.community import Community, CommunityRuling, Event, Runaway, arrived, sent
+from nomospace.scenarios.community import Community, CommunityRuling, Runaway
 from nomospace.terms import Compound, Faulty, Term, freeze, show, term
 
 LINE_BYTES_MAX: Final = 16_000_000

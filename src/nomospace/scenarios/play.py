@@ -11,19 +11,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
+from nomospace.control import Deliver, Event, Release, Signal, TooOld
 from nomospace.errors import CallerError
 from nomospace.law import CompiledLaw
 from nomospace.law.arithmetic import seconds
-from nomospace.scenarios.community import (
-    Community,
-    CommunityRuling,
-    Deliver,
-    Event,
-    Release,
-    Runaway,
-    Signal,
-    TooOld,
-)
+from nomospace.scenarios.community import Community, CommunityRuling, Runaway
 from nomospace.scenarios.coverage import Coverage
 from nomospace.scenarios.scenario import Act, Expect, Item, Join, MemberLine, Scenario, Wait
 from nomospace.terms import Compound, Term, Var, is_ground, match, resolve, show, undo, unify

@@ -11,7 +11,8 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from nomospace.host.calls import Call, Event, Request
+from nomospace.calls.requests import Request
+from nomospace.host.calls import Call, Event
 from nomospace.sessions.taken import Taken
 from nomospace.store.interface import KeptForClient
 from nomospace.wire.talk import WINDOW

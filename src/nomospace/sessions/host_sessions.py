@@ -34,19 +34,18 @@ from typing import Final
 
 import msgspec
 
-from nomospace.errors import CallerError, NomospaceError, PeerError, Unavailable
-from nomospace.host.calls import (
-    Absent,
+from nomospace.calls.requests import (
+    CLIENT_PROGRAM,
     Adjust,
-    Call,
     Cancel,
     Launch,
     Move,
-    Present,
     Request,
     Save,
     Seek,
 )
+from nomospace.errors import CallerError, NomospaceError, PeerError, Unavailable
+from nomospace.host.calls import Absent, Call, Present
 from nomospace.host.shares import USUAL_SHARES, Shares
 from nomospace.sessions.host_session import (
     CALLS_MAX,
@@ -61,14 +60,7 @@ from nomospace.sessions.host_session import (
 from nomospace.sessions.pushing import Pushing
 from nomospace.store.interface import KeptForClient
 from nomospace.wire.framing import BadFrame
-from nomospace.wire.talk import (
-    CLIENT_PROGRAM,
-    LIFE_BITS,
-    answered_call,
-    moved_to,
-    pack_failure,
-    pack_refusal,
-)
+from nomospace.wire.talk import LIFE_BITS, answered_call, moved_to, pack_failure, pack_refusal
 
 GRACE_US: Final = 600_000_000
 """How long a session waits for its client to come back."""

@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from nomospace.host.calls import TAKING, Asked, Call, Cancel, Event, Seek
+from nomospace.calls.problems import LeaseLapsed
+from nomospace.calls.requests import TAKING, Cancel, Seek
+from nomospace.host.calls import Asked, Call, Event
 from nomospace.host.effects import Answer
-from nomospace.host.problems import LeaseLapsed
 from nomospace.sessions.open_calls import Asker, OpenCall, OpenCalls
 from nomospace.sessions.taken import giving_back
 

@@ -11,26 +11,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from nomospace.calls.problems import AgentLeft, Busy
+from nomospace.calls.requests import CLIENT_PROGRAM, ONCE, TAKING, Adjust, React, Seek, Settle
 from nomospace.errors import NomospaceError
-from nomospace.host.calls import (
-    ONCE,
-    TAKING,
-    Adjust,
-    Asked,
-    Call,
-    PutBack,
-    React,
-    Seek,
-    Settle,
-)
+from nomospace.host.calls import Asked, Call, PutBack
 from nomospace.host.effects import Answer, Came, Effect, Fire, Left, Mail
-from nomospace.host.problems import AgentLeft, Busy
 from nomospace.host.shares import USUAL_SHARES
 from nomospace.sessions.host_session import Gate, HostSession, Outgoing, Push
 from nomospace.sessions.taken import Taken, giving_back
 from nomospace.store.interface import KeptForClient
 from nomospace.wire.talk import (
-    CLIENT_PROGRAM,
     pack_back,
     pack_failure,
     pack_fired,

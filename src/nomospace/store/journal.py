@@ -23,10 +23,10 @@ from typing import Final, TypeAlias
 
 import msgspec
 
+from nomospace.calls.requests import LawText
 from nomospace.control import Ruling, Snapshot, redo
 from nomospace.control.events import goes_out
 from nomospace.errors import Unavailable
-from nomospace.host.calls import LawText
 from nomospace.host.changes import LawLearnt, MemberJoined
 from nomospace.host.effects import Effect, Persist, Ruled, Traced
 from nomospace.terms import Term, encode

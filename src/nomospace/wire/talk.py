@@ -32,30 +32,12 @@ from typing import Any, Final
 import msgspec
 
 from nomospace.calls.answers import Found
-from nomospace.calls.problems import InDoubt as InDoubt, OntologyUnknown as OntologyUnknown
 from nomospace.calls.requests import (
-    BULK as BULK,
-    CLIENT_PROGRAM as CLIENT_PROGRAM,
-    TAKING as TAKING,
     WAYS,
-    Adjust as Adjust,
-    Adopt as Adopt,
-    Cancel as Cancel,
-    Move as Move,
-    OntologyText as OntologyText,
-    Open as Open,
     Out,
-    OutMany as OutMany,
-    React as React,
-    Request as Request,
-    Save as Save,
-    Seek as Seek,
-    Sets as Sets,
-    Settle as Settle,
-    Share as Share,
-    Show as Show,
-    Stand as Stand,
-    Tell as Tell,
+    OutMany,
+    Request,
+    Seek,
 )
 from nomospace.errors import NomospaceError
 from nomospace.terms import Term, encode
@@ -64,9 +46,8 @@ from nomospace.terms.tuples import check_tuple
 from nomospace.wire.admin import Question, read_question
 from nomospace.wire.call_slots import SHAPES
 from nomospace.wire.calls import (
-    CALL_PARTS_MAX as CALL_PARTS_MAX,
+    CALL_PARTS_MAX,
     PERIOD_US_MAX,
-    CallTooWide as CallTooWide,
     Laws,
     check_parts,
     decode_request,

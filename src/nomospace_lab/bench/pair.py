@@ -6,20 +6,8 @@ from collections import deque
 from itertools import count
 from typing import Final
 
-from nomospace.host.calls import (
-    TAKE,
-    Arrive,
-    Call,
-    Engage,
-    Event,
-    Heard,
-    Move,
-    Open,
-    Request,
-    Seek,
-    Share,
-    Tick,
-)
+from nomospace.calls.requests import TAKE, Move, Open, Request, Seek, Share
+from nomospace.host.calls import Arrive, Call, Engage, Event, Heard, Tick
 from nomospace.host.core import Host
 from nomospace.host.effects import Transmit
 from nomospace.protocols.policy import Announced

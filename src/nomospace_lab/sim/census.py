@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from nomospace.host.calls import READ_ALL, Seek
+from nomospace.calls.requests import READ_ALL, Seek
 from nomospace.host.holding import DEAD
 from nomospace.host.system import SYSTEM
 from nomospace.terms.templates import ANY, Template

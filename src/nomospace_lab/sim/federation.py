@@ -26,10 +26,9 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
+from nomospace.calls.requests import READ_ALL, STRONG, React, Request, Seek
 from nomospace.control import Ruling
 from nomospace.host.calls import (
-    READ_ALL,
-    STRONG,
     Arrive,
     Bundle,
     Call,
@@ -41,10 +40,7 @@ from nomospace.host.calls import (
     Heard,
     Moved,
     PutBack,
-    React,
-    Request,
     Revoked,
-    Seek,
     Speak,
     Tick,
 )
@@ -119,7 +115,7 @@ class Sites(Simulation):
     >>> for name in ("x", "y"):
     ...     _ = world.site(name)
     >>> world.arrive("ann@x", "x"); world.arrive("bob@y", "y")
-    >>> from nomospace.host.calls import TAKE, Open, Out, Seek, Share
+    >>> from nomospace.calls.requests import Open, Out, Seek, Share, TAKE
     >>> for agent in ("ann@x", "bob@y"):
     ...     _ = world.call(agent, Open("jobs")), world.call(agent, Share(("jobs",)))
     >>> world.connect("x", "y")

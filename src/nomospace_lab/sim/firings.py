@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from nomospace.host.calls import STRONG, React
+from nomospace.calls.requests import STRONG, React
 from nomospace.terms.templates import Template
 from nomospace_lab.sim.observed import ObservedFiring, TupleKey
 

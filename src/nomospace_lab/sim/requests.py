@@ -3,7 +3,8 @@
 Scripts need not know the host.
 """
 
-from nomospace.host.calls import (
+from nomospace.calls.problems import ContactLost
+from nomospace.calls.requests import (
     ONCE,
     ONCE_PER_TUPLE,
     READ,
@@ -16,7 +17,6 @@ from nomospace.host.calls import (
     WEAK,
     Adjust,
     Adopt,
-    Call,
     Cancel,
     Move,
     Open,
@@ -29,8 +29,8 @@ from nomospace.host.calls import (
     Share,
     Tell,
 )
+from nomospace.host.calls import Call
 from nomospace.host.effects import Answer, Found
-from nomospace.host.problems import ContactLost
 from nomospace.protocols.births import BEFORE, ERAS_FROM
 from nomospace.protocols.policy import Announced, Policy, Position
 from nomospace.protocols.routing.limits import DEFAULT_LIMITS, RoutingLimits

@@ -16,7 +16,6 @@ from nomospace.law.tree import (
     ClockGoal,
     Compare,
     Conj,
-    Const,
     Disj,
     Do,
     FindAll,
@@ -24,20 +23,17 @@ from nomospace.law.tree import (
     If,
     Is,
     LawTree,
-    ListSyntax,
-    Node,
     Not,
     PredicateCall,
     Rule,
     Same,
     Sense,
-    Struct,
     ThisLaw,
     TrueGoal,
     Unify,
-    Variable,
 )
 from nomospace.terms import Term
+from nomospace.terms.nodes import Const, ListSyntax, Node, Struct, Variable
 from nomospace_lab.testing.generate import LAW_NAME, EventCase
 
 TRIES_MAX: Final = 2_000

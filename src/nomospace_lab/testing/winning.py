@@ -26,20 +26,18 @@ from nomospace.law.tree import (
     If,
     Is,
     LawTree,
-    Node,
     Not,
     PredicateCall,
     Same,
     Sense,
-    Struct,
     ThisLaw,
     Toll,
     TrueGoal,
     Unify,
-    Variable,
     nodes_of,
     subgoals,
 )
+from nomospace.terms.nodes import Node, Struct, Variable
 
 _PLAIN: Final[dict[type, str]] = {
     TrueGoal: "true",

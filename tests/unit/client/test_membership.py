@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import nomospace as ns
+from nomospace.calls.problems import NotAMember, Refused
 from nomospace.client import membership as membership_module
 from nomospace.client.membership import Letter
-from nomospace.host.problems import NotAMember, Refused
 from nomospace.law import CompiledLaw
 from tests.unit.client.programs import Ward, in_ward
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from nomospace.calls.problems import UnboundStrong
 from nomospace.client import (
     BadListener,
     Closed,
@@ -23,7 +24,6 @@ from nomospace.client import (
     WaitingInListener,
     reactions as reactions_module,
 )
-from nomospace.host.problems import UnboundStrong
 from nomospace.node import Host
 from tests.unit.client.programs import Ward, in_ward
 

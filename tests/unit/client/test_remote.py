@@ -11,11 +11,11 @@ import pytest
 
 import nomospace as ns
 from nomospace import ANY
+from nomospace.calls.problems import InDoubt, NotOpen
 from nomospace.client import Closed, NotYetKnown, Report, Space, TimedOut, session_driver
 from nomospace.client.dialling import BadUrl, NoTrust, Unreachable
 from nomospace.client.remote import RemoteAgent, RemoteHost, connect
 from nomospace.client.session_driver import HostLost, MovedOn
-from nomospace.host.problems import InDoubt, NotOpen
 from nomospace.law import load
 from nomospace.node.principals import NotAnOperator, NotLetIn, NotYourAgent, OpenDoor, Principal
 from nomospace.sessions.client_session import SessionLost

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import nomospace as ns
+from nomospace.calls.problems import LeaseLapsed, PrivateSpace, ReadOnly
 from nomospace.client import (
     BadDuration,
     BadName,
@@ -21,7 +22,6 @@ from nomospace.client import (
     space as space_module,
 )
 from nomospace.errors import NomospaceError
-from nomospace.host.problems import LeaseLapsed, PrivateSpace, ReadOnly
 from nomospace.terms import NotATerm, TooLarge
 from nomospace.terms.templates import BadWidth, FormalInTuple, NotAPattern
 from tests.unit.client.programs import Ward, in_ward

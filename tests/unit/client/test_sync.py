@@ -12,8 +12,8 @@ import pytest
 
 import nomospace as ns
 from nomospace import client, node, sync
+from nomospace.calls.problems import PrivateSpace
 from nomospace.client import Closed, Report, TimedOut, WaitingInListener
-from nomospace.host.problems import PrivateSpace
 from nomospace.sync import WouldBlock
 from tests.sites import QUICK
 

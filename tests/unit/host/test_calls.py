@@ -4,26 +4,7 @@ from typing import Any
 
 import pytest
 
-from nomospace.errors import NomospaceError
-from nomospace.host.calls import (
-    Adjust,
-    Adopt,
-    Arrive,
-    Call,
-    Cancel,
-    Depart,
-    Open,
-    Out,
-    OutMany,
-    React,
-    Reactions,
-    Request,
-    Seek,
-    Settle,
-    Share,
-)
-from nomospace.host.core import Host
-from nomospace.host.problems import (
+from nomospace.calls.problems import (
     AgentLeft,
     AlreadyMember,
     BadReaction,
@@ -36,6 +17,23 @@ from nomospace.host.problems import (
     ReadOnly,
     UnboundStrong,
 )
+from nomospace.calls.requests import (
+    Adjust,
+    Adopt,
+    Cancel,
+    Open,
+    Out,
+    OutMany,
+    React,
+    Reactions,
+    Request,
+    Seek,
+    Settle,
+    Share,
+)
+from nomospace.errors import NomospaceError
+from nomospace.host.calls import Arrive, Call, Depart
+from nomospace.host.core import Host
 from nomospace.law import load
 from nomospace.terms.templates import ANY, Template
 from tests.paper.hosts import Hosts

@@ -2,8 +2,9 @@
 
 import pytest
 
+from nomospace.calls.requests import Adopt, Show
 from nomospace.control import Ruling, Told
-from nomospace.host.calls import Adopt, RevocationsLearnt, Show
+from nomospace.host.calls import RevocationsLearnt
 from nomospace.law import load
 from nomospace.terms import show, t
 from nomospace.trust.authority import make_authority

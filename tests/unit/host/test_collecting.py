@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from nomospace.calls.requests import Adopt, Cancel, OntologyText, Open, Out, Seek, Sets, Share
 from nomospace.host import collecting, mirroring
-from nomospace.host.calls import Adopt, Cancel, OntologyText, Open, Out, Seek, Sets, Share
 from nomospace.host.collecting import Collecting, TooManySeen
 from nomospace.host.effects import Found
 from nomospace.law import load

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from nomospace.host.calls import ONCE_PER_TUPLE, WEAK, Adopt, Open, React, Seek, Share
+from nomospace.calls.requests import ONCE_PER_TUPLE, WEAK, Adopt, Open, React, Seek, Share
 from nomospace.law import load
 from nomospace.protocols.spaces import DirectoryChanged, Sharing
 from nomospace.protocols.streams import Streams

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from nomospace.control import Ruling, sent
-from nomospace.host.calls import (
+from nomospace.calls.problems import Busy, Cancelled, MoveRefused, Refused, Suspended
+from nomospace.calls.requests import (
     READ,
     TAKE,
     Adjust,
@@ -22,16 +22,14 @@ from nomospace.host.calls import (
     OutMany,
     React,
     Reactions,
-    Resume,
     Seek,
     Settle,
     Share,
     Stand,
-    Suspend,
     Tell,
-    Tick,
 )
-from nomospace.host.problems import Busy, Cancelled, MoveRefused, Refused, Suspended
+from nomospace.control import Ruling, sent
+from nomospace.host.calls import Resume, Suspend, Tick
 from nomospace.law import load
 from nomospace.law.prelude import SPACE_UNITS_MAX
 from nomospace.terms import ANY, Term, show, t

@@ -4,8 +4,9 @@ from random import Random
 
 import pytest
 
+from nomospace.calls.requests import Cancel, Out, Share
 from nomospace.host import group as grouping
-from nomospace.host.calls import Arrive, Cancel, Depart, Out, Share, Tick
+from nomospace.host.calls import Arrive, Depart, Tick
 from nomospace.host.changes import Durable
 from nomospace.host.core import Host
 from nomospace.host.directory import Directory, News

@@ -2,7 +2,8 @@
 
 import pytest
 
-from nomospace.host.calls import Arrive, Cancel, Depart, Out, Seek, Tick
+from nomospace.calls.requests import Cancel, Out, Seek
+from nomospace.host.calls import Arrive, Depart, Tick
 from nomospace.protocols.spaces import Given, Handed, Returned, Watch
 from nomospace.terms.templates import ANY, Template
 from tests.paper.hosts import Hosts

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nomospace.host.calls import Open, Out, OutMany, Share
+from nomospace.calls.requests import Open, Out, OutMany, Share
 from nomospace.terms.templates import ANY
 from tests.paper.hosts import Hosts
 

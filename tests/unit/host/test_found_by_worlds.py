@@ -1,6 +1,6 @@
 """Bugs that simulated worlds found in hosts, each as the smallest world that shows it."""
 
-from nomospace.host.calls import (
+from nomospace.calls.requests import (
     READ_ALL,
     STRONG,
     TAKE,

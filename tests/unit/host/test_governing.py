@@ -5,30 +5,7 @@ from typing import Any
 import pytest
 
 from nomospace import laws
-from nomospace.host.calls import (
-    ONCE,
-    READ_ALL,
-    STRONG,
-    TAKE,
-    TAKE_ALL,
-    TAKE_NOWAIT,
-    Adopt,
-    Arrive,
-    Cancel,
-    Certified,
-    Open,
-    Out,
-    OutMany,
-    React,
-    Reactions,
-    Revoked,
-    Seek,
-    Settle,
-    Share,
-    Speak,
-    Tell,
-)
-from nomospace.host.problems import (
+from nomospace.calls.problems import (
     AgentLeft,
     Cancelled,
     LeaseLapsed,
@@ -36,6 +13,26 @@ from nomospace.host.problems import (
     PrivateSpace,
     Refused,
 )
+from nomospace.calls.requests import (
+    ONCE,
+    READ_ALL,
+    STRONG,
+    TAKE,
+    TAKE_ALL,
+    TAKE_NOWAIT,
+    Adopt,
+    Cancel,
+    Open,
+    Out,
+    OutMany,
+    React,
+    Reactions,
+    Seek,
+    Settle,
+    Share,
+    Tell,
+)
+from nomospace.host.calls import Arrive, Certified, Revoked, Speak
 from nomospace.law import CompiledLaw, load
 from nomospace.terms import show, t
 from nomospace.terms.templates import ANY, Template

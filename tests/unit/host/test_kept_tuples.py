@@ -2,7 +2,7 @@
 
 import pytest
 
-from nomospace.host.calls import Adopt, Cancel, Open, Share
+from nomospace.calls.requests import Adopt, Cancel, Open, Share
 from nomospace.law import load
 from nomospace.protocols.spaces import Migrated
 from tests.paper.hosts import Hosts

@@ -2,10 +2,10 @@
 
 import pytest
 
-from nomospace.host.calls import Cancel, Open, Seek, Settle, Share
+from nomospace.calls.problems import InDoubt, LeaseLapsed
+from nomospace.calls.requests import Cancel, Open, Seek, Settle, Share
 from nomospace.host.effects import Found
 from nomospace.host.holding import DELIVERIES_MAX
-from nomospace.host.problems import InDoubt, LeaseLapsed
 from nomospace.terms.templates import ANY, Template
 from tests.paper.hosts import Hosts
 

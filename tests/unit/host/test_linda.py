@@ -2,7 +2,7 @@
 
 import pytest
 
-from nomospace.host.calls import ONCE, ONCE_PER_TUPLE, STRONG, WEAK, Out, React, Seek
+from nomospace.calls.requests import ONCE, ONCE_PER_TUPLE, STRONG, WEAK, Out, React, Seek
 from nomospace.host.linda import MODES, WORDS, read, seconds, show
 from nomospace.terms import show as text, term
 from nomospace.terms.templates import ANY, Template

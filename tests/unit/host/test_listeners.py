@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from nomospace.calls.problems import NotAnAgent, NotOpen, ReadOnly
+from nomospace.calls.requests import Adjust, Open, Reactions
 from nomospace.errors import NomospaceError
-from nomospace.host.calls import Adjust, Open, Reactions
-from nomospace.host.problems import NotAnAgent, NotOpen, ReadOnly
 from nomospace.host.reacting import Firing
 from nomospace.host.system import SYSTEM
 from nomospace.terms.templates import ANY, Template

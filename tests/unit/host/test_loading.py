@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from nomospace.host.calls import READ_ALL, TAKE_NOWAIT, Arrive, Call, Loaded, Open, Out, Seek, Tick
+from nomospace.calls.requests import READ_ALL, TAKE_NOWAIT, Open, Out, Seek
+from nomospace.host.calls import Arrive, Call, Loaded, Tick
 from nomospace.host.changes import Change, Durable, TuplePut
 from nomospace.host.core import Host
 from nomospace.host.effects import Answer, Persist

@@ -9,20 +9,10 @@ from typing import Any
 
 import pytest
 
-from nomospace.host.calls import (
-    Adjust,
-    Cancel,
-    Depart,
-    Out,
-    React,
-    Reactions,
-    Seek,
-    Settle,
-    Share,
-    Tick,
-)
+from nomospace.calls.problems import AgentLeft, Busy, Cancelled
+from nomospace.calls.requests import Adjust, Cancel, Out, React, Reactions, Seek, Settle, Share
+from nomospace.host.calls import Depart, Tick
 from nomospace.host.looking import PARKED_EACH_MAX, WatchersTooDear
-from nomospace.host.problems import AgentLeft, Busy, Cancelled
 from nomospace.space import SearchTooLong
 from nomospace.space.search import TooManyFound
 from nomospace.terms import ANY, obj, where

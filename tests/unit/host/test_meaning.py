@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from nomospace.calls.problems import OntologyUnknown
-from nomospace.host.calls import Adopt, OntologyText, Open, Seek, Sets, Share
+from nomospace.calls.requests import Adopt, OntologyText, Open, Seek, Sets, Share
 from nomospace.host.effects import Found
 from nomospace.host.speaking import (
     TOLD_LEVELS_MAX,

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from nomospace.host.calls import (
+from nomospace.calls.problems import MoveRefused
+from nomospace.calls.requests import (
     TAKE,
     TAKE_NOWAIT,
     Adopt,
-    Heard,
     LawText,
     Move,
     Open,
@@ -20,10 +20,10 @@ from nomospace.host.calls import (
     Share,
     Tell,
 )
+from nomospace.host.calls import Heard
 from nomospace.host.core import Host
 from nomospace.host.effects import Answer, Found, Transmit
 from nomospace.host.moving import ASK_US, Coming, MayCome, Unwelcome
-from nomospace.host.problems import MoveRefused
 from nomospace.law import load
 from nomospace.protocols.courier import Parcel
 from nomospace.protocols.policy import Announced

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from nomospace.host.calls import (
+from nomospace.calls.requests import (
     READ_ALL,
     TAKE,
     TAKE_NOWAIT,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from nomospace.calls.requests import Adopt, Tell
 from nomospace.host.alarms import FIRED_A_SECOND, FIRED_BURST, FIRED_IN_STEP
-from nomospace.host.calls import Adopt, Tell
 from nomospace.host.governing import STEP_US
 from nomospace.law import load
 from nomospace.pipeline.history import Replay

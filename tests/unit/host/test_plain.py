@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from nomospace.host.calls import READ, TAKE, Adopt, Arrive, Call, Loaded, Open, Out, Seek, Share
+from nomospace.calls.requests import READ, TAKE, Adopt, Open, Out, Seek, Share
+from nomospace.host.calls import Arrive, Call, Loaded
 from nomospace.host.changes import TupleGone, TuplePut
 from nomospace.host.core import Host
 from nomospace.host.effects import Answer, Persist

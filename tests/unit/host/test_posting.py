@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from nomospace.calls.requests import Adopt, Tell
 from nomospace.host import posting as post_office
-from nomospace.host.calls import Adopt, Arrive, Call, Heard, Tell
+from nomospace.host.calls import Arrive, Call, Heard
 from nomospace.host.changes import BirthLearnt, Durable, ParcelPlaced
 from nomospace.host.core import Host
 from nomospace.host.effects import Note, Persist, Ruled, Transmit

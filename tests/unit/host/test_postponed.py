@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from nomospace.host.calls import Adopt, Tell, Tick
+from nomospace.calls.requests import Adopt, Tell
+from nomospace.host.calls import Tick
 from nomospace.law import load
 from nomospace.terms import Term, show, t
 from tests.paper.hosts import Hosts

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from nomospace.host.calls import (
+from nomospace.calls.problems import AgentLeft, Cancelled, MoveRefused, NoProgram
+from nomospace.calls.requests import (
     CLIENT_PROGRAM,
     READ,
     TAKE,
@@ -24,7 +25,6 @@ from nomospace.host.calls import (
 from nomospace.host.changes import ProgramKept
 from nomospace.host.effects import Answer, Came, Effect, Left, Mail
 from nomospace.host.moving import MAIL_MAX
-from nomospace.host.problems import AgentLeft, Cancelled, MoveRefused, NoProgram
 from nomospace.law import load
 from nomospace.terms import t
 from nomospace.terms.templates import ANY, Template

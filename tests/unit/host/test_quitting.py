@@ -1,6 +1,7 @@
 """An agent or a space that has quit its community, in the middle of an operation."""
 
-from nomospace.host.calls import Adopt, Arrive, Open, Share, Tell
+from nomospace.calls.requests import Adopt, Open, Share, Tell
+from nomospace.host.calls import Arrive
 from nomospace.law import load
 from tests.paper.hosts import Hosts
 

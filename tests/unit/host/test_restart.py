@@ -2,7 +2,8 @@
 
 import pytest
 
-from nomospace.host.calls import Arrive, Call, Open, Out, Reactions, Share
+from nomospace.calls.requests import Open, Out, Reactions, Share
+from nomospace.host.calls import Arrive, Call
 from nomospace.host.changes import TuplePut
 from nomospace.host.core import Host
 from nomospace.host.effects import Answer, Persist

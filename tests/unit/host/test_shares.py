@@ -6,12 +6,10 @@ from typing import Any
 
 import pytest
 
-from nomospace.host.calls import (
+from nomospace.calls.requests import (
     TAKE,
     TAKE_NOWAIT,
     Adopt,
-    Arrive,
-    Call,
     Open,
     Out,
     OutMany,
@@ -20,6 +18,7 @@ from nomospace.host.calls import (
     Share,
     Tell,
 )
+from nomospace.host.calls import Arrive, Call
 from nomospace.host.core import Host
 from nomospace.host.effects import Answer
 from nomospace.host.shares import (

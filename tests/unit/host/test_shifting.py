@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from nomospace.host.calls import (
+from nomospace.calls.problems import PrivateSpace
+from nomospace.calls.requests import (
     READ_ALL,
     TAKE,
     TAKE_NOWAIT,
     Adopt,
-    Arrive,
-    Depart,
     Open,
     Out,
     OutMany,
     Seek,
     Share,
-    Tick,
 )
-from nomospace.host.problems import PrivateSpace
+from nomospace.host.calls import Arrive, Depart, Tick
 from nomospace.host.shares import TooManyRowsAtOnce
 from nomospace.law import load
 from nomospace.terms import ANY

@@ -1,6 +1,7 @@
 """A domain with a standby: the primary dies under load, and mail goes on through the other."""
 
-from nomospace.host.calls import Adopt, Arrive, Move, Primary, Tell
+from nomospace.calls.requests import Adopt, Move, Tell
+from nomospace.host.calls import Arrive, Primary
 from nomospace.law import load
 from nomospace.terms import t
 from tests.paper.hosts import Hosts

@@ -6,21 +6,9 @@ from typing import Any
 
 import pytest
 
-from nomospace.host.calls import (
-    TAKE,
-    Adopt,
-    Cancel,
-    Move,
-    Open,
-    Out,
-    React,
-    Resume,
-    Seek,
-    Share,
-    Suspend,
-    Tell,
-)
-from nomospace.host.problems import NotAMember, Suspended
+from nomospace.calls.problems import NotAMember, Suspended
+from nomospace.calls.requests import TAKE, Adopt, Cancel, Move, Open, Out, React, Seek, Share, Tell
+from nomospace.host.calls import Resume, Suspend
 from nomospace.host.suspending import HELD_EVENTS_MAX, SERVED_IN_STEP
 from nomospace.law import load
 from nomospace.terms import show, t

@@ -2,18 +2,8 @@
 
 from typing import Any
 
-from nomospace.host.calls import (
-    TAKE_NOWAIT,
-    Arrive,
-    Call,
-    Open,
-    Out,
-    OutMany,
-    Seek,
-    Settle,
-    Share,
-    Tick,
-)
+from nomospace.calls.requests import TAKE_NOWAIT, Open, Out, OutMany, Seek, Settle, Share
+from nomospace.host.calls import Arrive, Call, Tick
 from nomospace.host.changes import Durable, TupleGone, TuplePut
 from nomospace.host.core import Host
 from nomospace.host.effects import Answer, Persist, Traced

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from nomospace.calls.requests import Adopt, Tell
 from nomospace.control import Ruling
-from nomospace.host.calls import Absent, Adopt, Arrive, Call, Certified, Present, Tell, Uncertified
+from nomospace.host.calls import Absent, Arrive, Call, Certified, Present, Uncertified
 from nomospace.host.changes import Durable, LawLearnt
 from nomospace.host.core import Host
 from nomospace.host.effects import Persist

@@ -3,7 +3,8 @@
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from nomospace.law.tree import Const, LawTree, ListSyntax, Struct, Variable
+from nomospace.law.tree import LawTree
+from nomospace.terms.nodes import Const, ListSyntax, Struct, Variable
 
 
 def shape(item: Any) -> Any:

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from nomospace.calls.problems import Busy
 from nomospace.client import BadName, Closed, Report
 from nomospace.host.changes import TupleGone, TuplePut
-from nomospace.host.problems import Busy
 from nomospace.node import (
     BadLink,
     Host,

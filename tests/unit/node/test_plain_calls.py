@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from nomospace.host.calls import Open, OutMany, Request, Share
+from nomospace.calls.requests import Open, OutMany, Request, Share
 from nomospace.host.plain import PlainCalls
 from nomospace.node.client_link import ClientLink
 from nomospace.node.turns import QUANTUM_FRAMES

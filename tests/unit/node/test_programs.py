@@ -13,9 +13,9 @@ import msgspec
 import pytest
 
 from nomospace import sync
+from nomospace.calls.problems import MoveRefused
 from nomospace.client import BadState, Closed, Program, Report, program
 from nomospace.client.program import registered
-from nomospace.host.problems import MoveRefused
 from nomospace.law import load
 from nomospace.node import (
     AgentAway,

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from nomospace import ANY, Host, Law, t
+from nomospace.calls.problems import NotOpen, Refused
+from nomospace.calls.requests import Adopt, Open, Out, Seek, Share
 from nomospace.client import Report, Space
-from nomospace.host.calls import Adopt, Open, Out, PutBack, Seek, Share
-from nomospace.host.problems import NotOpen, Refused
+from nomospace.host.calls import PutBack
 from nomospace.law import load
 from nomospace.laws import path
 from nomospace.store.opening import open_store

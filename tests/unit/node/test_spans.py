@@ -9,7 +9,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from nomospace.host.calls import Out, Seek
+from nomospace.calls.requests import Out, Seek
 from nomospace.node import Host, telemetry
 
 

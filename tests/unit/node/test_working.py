@@ -7,7 +7,8 @@ from typing import TypeVar
 
 import pytest
 
-from nomospace.host.calls import Event, Heard, LawText
+from nomospace.calls.requests import LawText
+from nomospace.host.calls import Event, Heard
 from nomospace.host.moving import MayCome
 from nomospace.law import load
 from nomospace.law.canon import law_hash

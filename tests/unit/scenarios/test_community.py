@@ -2,19 +2,16 @@
 
 import pytest
 
-from nomospace.control import ReservedRole, certified, sent
+from nomospace.control import Deliver, Event, ReservedRole, arrived, certified, sent
 from nomospace.law import CompiledLaw, load
 from nomospace.law.prelude import MESSAGES_MAX
 from nomospace.scenarios.community import (
     CAUSED_MAX,
     Community,
     CommunityRuling,
-    Deliver,
-    Event,
     Runaway,
     StateTooLate,
     TimeBack,
-    arrived,
 )
 from nomospace.terms import show, t, term
 

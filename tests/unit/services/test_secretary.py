@@ -2,8 +2,9 @@
 
 import pytest
 
+from nomospace.calls.requests import Adopt, Tell
 from nomospace.control import ReservedRole
-from nomospace.host.calls import Adopt, Arrive, Call, Tell
+from nomospace.host.calls import Arrive, Call
 from nomospace.host.changes import Durable
 from nomospace.host.core import Host
 from nomospace.host.effects import Answer, Persist

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from nomospace.calls.answers import Found
-from nomospace.calls.requests import Seek
+from nomospace.calls.problems import AgentLeft
+from nomospace.calls.requests import Cancel, OutMany, Seek
 from nomospace.errors import NomospaceError
 from nomospace.host.effects import Answer
-from nomospace.host.problems import AgentLeft
 from nomospace.sessions.client_session import (
     ClientSession,
     DropConnection,
@@ -96,9 +96,9 @@ def test_a_take_that_is_given_up_is_called_off_and_its_tuple_goes_back(
     session = connected()
     call = take(session, future)
     future.cancel()
-    assert asked(session.give_up(call)) == [talk.Cancel(1)]
+    assert asked(session.give_up(call)) == [Cancel(1)]
     assert session.give_up(call) == []
-    assert asked(session.hear([found(1, 1)])) == [talk.OutMany("jobs", (("job", 1),))]
+    assert asked(session.hear([found(1, 1)])) == [OutMany("jobs", (("job", 1),))]
 
 
 def test_a_tuple_goes_back_once_whichever_is_heard_of_first(future: Future[Any]) -> None:
@@ -133,7 +133,7 @@ def test_time_is_up_without_a_host_too(future: Future[Any]) -> None:
     session.welcomed(welcome(), now=2)
     session.attached()
     assert len(session.resend()) == 2  # the take, which may have been done, and that it is off
-    assert asked(session.hear([found(1, 1)])) == [talk.OutMany("jobs", (("job", 1),))]
+    assert asked(session.hear([found(1, 1)])) == [OutMany("jobs", (("job", 1),))]
 
 
 def test_a_host_that_began_anew_has_no_reactions_and_may_have_done_what_was_sent(

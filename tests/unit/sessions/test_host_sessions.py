@@ -7,25 +7,21 @@ from typing import Any
 
 import pytest
 
-from nomospace.errors import Unavailable
-from nomospace.host.calls import (
-    Absent,
+from nomospace.calls.problems import AgentLeft, Busy, MoveRefused
+from nomospace.calls.requests import (
+    CLIENT_PROGRAM,
     Adjust,
-    Asked,
-    Call,
     Cancel,
-    Event,
     Launch,
     Move,
     Out,
-    Present,
-    PutBack,
     React,
     Seek,
     Settle,
 )
+from nomospace.errors import Unavailable
+from nomospace.host.calls import Absent, Asked, Call, Event, Present, PutBack
 from nomospace.host.effects import Answer, Came, Effect, Fire, Found, Left, Mail, Note
-from nomospace.host.problems import AgentLeft, Busy, MoveRefused
 from nomospace.node.local import AgentAway
 from nomospace.sessions import host_sessions as sessions_module, pushing as outputs_module
 from nomospace.sessions.host_session import HostSession, Outgoing
@@ -579,7 +575,7 @@ def test_an_agent_that_moves_takes_nothing_of_its_session_along() -> None:
     desk.sessions.ask(session, 1, TAKE)
     waiting = desk.op()
     desk.sessions.ask(session, 2, Move("icu"))
-    assert desk.gate.requests[-1] == Move("icu", talk.CLIENT_PROGRAM)
+    assert desk.gate.requests[-1] == Move("icu", CLIENT_PROGRAM)
     left = Left(ANN, "icu")
     rest = desk.step(Answer(waiting, None, AgentLeft(agent=ANN)), left, persisted=True)
     assert rest[0] == left
@@ -591,7 +587,7 @@ def test_an_agent_that_moves_takes_nothing_of_its_session_along() -> None:
     assert desk.gate.told == []
     # It was not taken there, and is back.
     error = MoveRefused(agent=ANN, to="icu", why="no room")
-    assert desk.step(Came(ANN, "icu", talk.CLIENT_PROGRAM, None, None, error))[:-1] == []
+    assert desk.step(Came(ANN, "icu", CLIENT_PROGRAM, None, None, error))[:-1] == []
     session, wire = desk.open(seen=session.number - 2)
     assert [frame[0] for frame in wire.sent] == [talk.LEFT, talk.BACK]
     desk.sessions.ask(session, 3, Out("jobs", ("job",)))

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from nomospace.host.calls import (
+from nomospace.calls.requests import (
     ONCE_PER_TUPLE,
     READ_ALL,
     STRONG,

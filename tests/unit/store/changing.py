@@ -5,8 +5,8 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
+from nomospace.calls.requests import LawText
 from nomospace.control import Event, Ruling, Snapshot, redo
-from nomospace.host.calls import LawText
 from nomospace.host.changes import (
     AgentCame,
     AgentWent,

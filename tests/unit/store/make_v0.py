@@ -8,8 +8,8 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
+from nomospace.calls.requests import LawText
 from nomospace.control import Event, Ruling, Snapshot
-from nomospace.host.calls import LawText
 from nomospace.host.changes import LawLearnt, Opened
 from nomospace.protocols.spaces import Row
 from nomospace.store.guarded import guard

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from nomospace.calls.requests import LawText
 from nomospace.control import (
     Membership,
     RecordRuling as RecordEffect,
@@ -20,7 +21,6 @@ from nomospace.control import (
     adopt,
     sent,
 )
-from nomospace.host.calls import LawText
 from nomospace.host.changes import MemberJoined, MemberRuled
 from nomospace.host.effects import Persist, Ruled, Traced
 from nomospace.law import load

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from nomospace.calls.problems import AgentLeft
 from nomospace.client import Closed, ReactionHandle, Tuple
-from nomospace.host.problems import AgentLeft
 from nomospace_lab.sim.network import Link
 from nomospace_lab.sim.observed import FIRED
 from nomospace_lab.testing.clock import LoopClock

@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from nomospace.calls.problems import MoveRefused
 from nomospace.client import Closed, Departed, Program, TimedOut, program
-from nomospace.host.problems import MoveRefused
 from nomospace.law import load
 from nomospace.node.local import AgentAway
 from nomospace.terms import t

@@ -11,9 +11,9 @@ from hypothesis import given, settings, strategies as st
 import nomospace.client.dialling
 import nomospace.node.entrance
 import nomospace.trust  # noqa: F401  # whatever can be raised is loaded
+from nomospace.calls.problems import Busy, Refused
 from nomospace.control import Told
 from nomospace.errors import Bug, CallerError, LimitReached, NomospaceError, PeerError, Unavailable
-from nomospace.host.problems import Busy, Refused
 from nomospace.law import load
 from nomospace.meaning.question import FaultyTemplate, parse_template
 from nomospace.meaning.reading import read_ontology

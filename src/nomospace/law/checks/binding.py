@@ -43,7 +43,6 @@ from nomospace.law.tree import (
     Goal,
     If,
     Is,
-    Node,
     Not,
     PredicateCall,
     Rule,
@@ -52,10 +51,10 @@ from nomospace.law.tree import (
     ThisLaw,
     TrueGoal,
     Unify,
-    Variable,
     variables_in,
 )
 from nomospace.terms import Span
+from nomospace.terms.nodes import Node, Variable
 
 PATHS_MAX: Final = 16
 """More paths than this through one clause are joined into one."""

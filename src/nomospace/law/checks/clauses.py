@@ -18,11 +18,11 @@ from nomospace.law.tree import (
     Same,
     Sense,
     Unify,
-    Variable,
     nodes_of,
     subgoals,
     variables_in,
 )
+from nomospace.terms.nodes import Variable
 
 
 def check(report: CheckReport) -> None:

@@ -11,18 +11,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from nomospace.law.checks.known import GROUND, MAYBE, KnownValues, PathCondition, key_of
-from nomospace.law.tree import (
-    Compare,
-    Const,
-    ListSyntax,
-    Node,
-    Same,
-    Sense,
-    Struct,
-    Unify,
-    Variable,
-)
+from nomospace.law.tree import Compare, Same, Sense, Unify
 from nomospace.terms import same
+from nomospace.terms.nodes import Const, ListSyntax, Node, Struct, Variable
 
 GUARDS_MAX: Final = 32
 """How many conditions of a path are kept and compared; later ones are taken as they come."""

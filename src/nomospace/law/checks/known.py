@@ -14,19 +14,9 @@ from collections.abc import Iterable, Iterator
 from enum import Enum
 from typing import Final, NamedTuple, TypeAlias
 
-from nomospace.law.tree import (
-    Compare,
-    Const,
-    ListSyntax,
-    Node,
-    Same,
-    Sense,
-    Struct,
-    Unify,
-    Variable,
-    variables_in,
-)
+from nomospace.law.tree import Compare, Same, Sense, Unify, variables_in
 from nomospace.terms import same
+from nomospace.terms.nodes import Const, ListSyntax, Node, Struct, Variable
 
 STEPS_MAX: Final = 2_000
 """The longest unification that is followed; past it everything involved is maybe."""

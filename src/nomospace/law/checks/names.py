@@ -8,20 +8,8 @@ from typing import Final
 from nomospace.law.checks.operations import needs
 from nomospace.law.checks.report import CheckReport, Key, arguments, functor, listed, nearest
 from nomospace.law.prelude import BUILTINS, FUNCTIONS
-from nomospace.law.tree import (
-    EVENTS,
-    OPERATIONS,
-    Compare,
-    Const,
-    Do,
-    Is,
-    ListSyntax,
-    Node,
-    PredicateCall,
-    Sense,
-    Struct,
-    Variable,
-)
+from nomospace.law.tree import EVENTS, OPERATIONS, Compare, Do, Is, PredicateCall, Sense
+from nomospace.terms.nodes import Const, ListSyntax, Node, Struct, Variable
 
 _FORMS: Final = {
     "findall": "findall(Template, Goal, List)",

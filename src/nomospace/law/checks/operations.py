@@ -23,21 +23,17 @@ from nomospace.law.tree import (
     RESERVED,
     UNITS,
     Clause,
-    Const,
     Do,
     FindAll,
     Goal,
-    ListSyntax,
-    Node,
     Not,
     PredicateCall,
     Rule,
-    Struct,
-    Variable,
     goals_in,
     nodes_of,
 )
 from nomospace.terms import same
+from nomospace.terms.nodes import Const, ListSyntax, Node, Struct, Variable
 
 
 class Needs(NamedTuple):

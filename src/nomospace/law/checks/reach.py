@@ -27,22 +27,18 @@ from nomospace.law.checks.shapes import COMPARED_MAX, alike, may_fit, takes_in
 from nomospace.law.tree import (
     Clause,
     Conj,
-    Const,
     Disj,
     Do,
     Goal,
     If,
-    ListSyntax,
-    Node,
     PredicateCall,
     Rule,
-    Struct,
     TrueGoal,
     Unify,
-    Variable,
     goals_in,
 )
 from nomospace.terms import Span
+from nomospace.terms.nodes import Const, ListSyntax, Node, Struct, Variable
 
 Feature = tuple[str, tuple[int, ...], object]
 """An event, the way to a part of its head, and what stands there."""

@@ -8,19 +8,9 @@ from functools import cached_property
 from typing import Final
 
 from nomospace.law.checks.codes import CODES
-from nomospace.law.tree import (
-    Clause,
-    Const,
-    Goal,
-    LawTree,
-    Node,
-    PredicateCall,
-    Rule,
-    Struct,
-    Variable,
-    goals_in,
-)
+from nomospace.law.tree import Clause, Goal, LawTree, PredicateCall, Rule, goals_in
 from nomospace.terms import Diagnostic, Span
+from nomospace.terms.nodes import Const, Node, Struct, Variable
 
 FINDINGS_MAX: Final = 1_000
 """A law with more faults than this is told the first errors, then the first warnings."""

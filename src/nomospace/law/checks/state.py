@@ -7,20 +7,9 @@ from collections.abc import Iterator
 from nomospace.law.checks.operations import imposed
 from nomospace.law.checks.report import CheckReport, Key, functor
 from nomospace.law.checks.shapes import TermShapes
-from nomospace.law.tree import (
-    RESERVED,
-    Const,
-    Do,
-    Goal,
-    ListSyntax,
-    Node,
-    Rule,
-    Sense,
-    Struct,
-    Unify,
-    Variable,
-)
+from nomospace.law.tree import RESERVED, Do, Goal, Rule, Sense, Unify
 from nomospace.terms import Compound, Span, Term
+from nomospace.terms.nodes import Const, ListSyntax, Node, Struct, Variable
 
 
 def check(report: CheckReport) -> None:

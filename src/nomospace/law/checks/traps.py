@@ -9,23 +9,19 @@ from nomospace.law.checks.report import CheckReport, listed
 from nomospace.law.tree import (
     Clause,
     Conj,
-    Const,
     Disj,
     Do,
     If,
-    ListSyntax,
-    Node,
     PredicateCall,
     Rule,
     Same,
     Sense,
-    Struct,
     Unify,
-    Variable,
     goals_in,
     nodes_of,
 )
 from nomospace.terms import Span
+from nomospace.terms.nodes import Const, ListSyntax, Node, Struct, Variable
 from nomospace.terms.tokens import tokenize
 
 KEY_PREFIX: Final = "ed25519:"

@@ -42,7 +42,6 @@ from nomospace.law.tree import (
     FindAll,
     Goal,
     If,
-    Node,
     Not,
     PredicateCall,
     Sense,
@@ -51,6 +50,7 @@ from nomospace.law.tree import (
     goals_in,
 )
 from nomospace.terms import Compound
+from nomospace.terms.nodes import Node
 
 if TYPE_CHECKING:
     from nomospace.law.emit.build import LawBuilder

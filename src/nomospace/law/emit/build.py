@@ -27,19 +27,16 @@ from nomospace.law.tree import (
     EVENTS,
     Clause,
     ClockGoal,
-    Const,
     Do,
     LawTree,
-    ListSyntax,
-    Node,
     PredicateCall,
     Rule,
     Sense,
-    Struct,
     goals_in,
     nodes_of,
     variables_in,
 )
+from nomospace.terms.nodes import Const, ListSyntax, Node, Struct
 
 Ruler: TypeAlias = Callable[..., Any]
 Variant: TypeAlias = tuple[str, int, tuple[bool, ...]]

@@ -17,7 +17,8 @@ from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 from nomospace.law.emit.writer import Constants
-from nomospace.law.tree import Const, LawTree, ListSyntax, Node, Rule, Struct, Variable
+from nomospace.law.tree import LawTree, Rule
+from nomospace.terms.nodes import Const, ListSyntax, Node, Struct, Variable
 
 INLINE_MAX: Final = 4
 """Up to so many functors, with one rule each, the rules' code stands in the dispatch itself."""

@@ -9,17 +9,8 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import Any, Final
 
-from nomospace.law.tree import (
-    Clause,
-    Goal,
-    LawTree,
-    ListSyntax,
-    Node,
-    PredicateCall,
-    Struct,
-    Variable,
-    goals_in,
-)
+from nomospace.law.tree import Clause, Goal, LawTree, PredicateCall, goals_in
+from nomospace.terms.nodes import ListSyntax, Node, Struct, Variable
 
 CLAUSES_MAX: Final = 4
 GOALS_MAX: Final = 12

@@ -13,21 +13,8 @@ from nomospace.law.emit.symbols import Hole, Ref, Scope, Sensed, Shape, Symbol, 
 from nomospace.law.emit.terms import TermCode, UnreachableCode
 from nomospace.law.emit.writer import BLOCKS_MAX, Writer
 from nomospace.law.prelude import UNITS_MAX
-from nomospace.law.tree import (
-    ClockGoal,
-    Compare,
-    Const,
-    Do,
-    Goal,
-    Is,
-    ListSyntax,
-    Node,
-    Same,
-    Struct,
-    ThisLaw,
-    Unify,
-    Variable,
-)
+from nomospace.law.tree import ClockGoal, Compare, Do, Goal, Is, Same, ThisLaw, Unify
+from nomospace.terms.nodes import Const, ListSyntax, Node, Struct, Variable
 
 if TYPE_CHECKING:
     from nomospace.law.emit.build import LawBuilder

@@ -14,8 +14,8 @@ from nomospace.law.emit.symbols import Hole, Ref, Scope, Shape, Symbol, Uncompil
 from nomospace.law.emit.writer import Constants, Writer
 from nomospace.law.holes import OPEN_PARTS_FREE, PAIRS_FREE
 from nomospace.law.prices import node_weight
-from nomospace.law.tree import Const, ListSyntax, Node, Struct, Variable
 from nomospace.terms import Compound, same
+from nomospace.terms.nodes import Const, ListSyntax, Node, Struct, Variable
 
 NODE_DEPTH_MAX: Final = 40
 """Deeper terms in a law's text are left to the interpreter."""

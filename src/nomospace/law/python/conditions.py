@@ -21,7 +21,6 @@ from nomospace.law.tree import (
     Disj,
     Fail,
     Goal,
-    Node,
     Not,
     PredicateCall,
     Same,
@@ -31,6 +30,7 @@ from nomospace.law.tree import (
     Unify,
 )
 from nomospace.terms import Span
+from nomospace.terms.nodes import Node
 
 _ORDER: Final[dict[type[ast.cmpop], str]] = {ast.Lt: "<", ast.LtE: "=<", ast.Gt: ">", ast.GtE: ">="}
 _NO_CONDITION: Final = {

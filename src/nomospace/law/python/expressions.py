@@ -18,8 +18,9 @@ from typing import Final
 
 from nomospace.law.prelude import BUILTINS, FUNCTIONS
 from nomospace.law.python.reading import Names, Reading
-from nomospace.law.tree import Const, Goal, Is, ListSyntax, Node, Struct, Variable
+from nomospace.law.tree import Goal, Is
 from nomospace.terms import INT_BITS_MAX, Span
+from nomospace.terms.nodes import Const, ListSyntax, Node, Struct, Variable
 from nomospace.terms.syntax import SPELT_VALUES
 
 RESULTS: Final = {

@@ -24,22 +24,18 @@ from nomospace.law.tree import (
     SPECIAL,
     Clause,
     ClockGoal,
-    Const,
     Do,
     Fail,
     FindAll,
     Goal,
     If,
     Is,
-    ListSyntax,
-    Node,
     PredicateCall,
-    Struct,
     TrueGoal,
     Unify,
-    Variable,
 )
 from nomospace.terms import Span
+from nomospace.terms.nodes import Const, ListSyntax, Node, Struct, Variable
 
 ALIASES: Final = {
     "add": "+",

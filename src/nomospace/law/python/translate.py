@@ -19,14 +19,11 @@ from nomospace.law.tree import (
     Goal,
     LawAuthority,
     LawTree,
-    ListSyntax,
-    Node,
     Rule,
-    Struct,
-    Variable,
     subgoals,
 )
 from nomospace.terms import Diagnostic, Source, Span, Term, Var
+from nomospace.terms.nodes import ListSyntax, Node, Struct, Variable
 from nomospace.terms.text import from_node
 
 HOME: Final = -1

@@ -13,9 +13,10 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any, Final
 
+from nomospace.calls.requests import Adopt
 from nomospace.client import Closed, Report
 from nomospace.errors import NomospaceError, Unavailable
-from nomospace.host.calls import Adopt, Call, Event
+from nomospace.host.calls import Call, Event
 from nomospace.host.effects import Came, Effect, Ruled
 from nomospace.node.local import Host
 from nomospace.node.services.secretaries import Secretaries

@@ -73,7 +73,8 @@ class LinkedHosts:
     """Two hosts with a link that has no delay, and what passed over it."""
 
     def __init__(self, resident: int) -> None:
-        from nomospace.host.calls import Arrive, Call, Open, OutMany, Share
+        from nomospace.calls.requests import Open, OutMany, Share
+        from nomospace.host.calls import Arrive, Call
         from nomospace.host.core import Host
 
         self.now = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from nomospace.host.calls import READ_ALL, Seek
+from nomospace.calls.requests import READ_ALL, Seek
 from nomospace.host.system import SYSTEM
 from nomospace_lab.sim.checkers import Verdict, no, unknown, yes
 from nomospace_lab.sim.checkers.facts import (

@@ -14,20 +14,20 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
 
-from nomospace.host.calls import (
+from nomospace.calls.requests import (
     TAKING,
     WAITING,
     Adjust,
     Open,
     Out,
     OutMany,
-    PutBack,
     React,
     Request,
     Seek,
     Settle,
     Share,
 )
+from nomospace.host.calls import PutBack
 from nomospace.host.effects import Found
 from nomospace.host.system import SYSTEM
 from nomospace.terms import Term

@@ -11,7 +11,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import Final
 
-from nomospace.host.calls import Out, Seek
+from nomospace.calls.requests import Out, Seek
 from nomospace_lab.sim.checkers import Checker, Verdict, no, yes
 from nomospace_lab.sim.checkers.mail import NoteTimes
 from nomospace_lab.sim.federation import Sites

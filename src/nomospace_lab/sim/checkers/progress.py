@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from nomospace.host.calls import ONCE, STRONG, React, Seek
+from nomospace.calls.requests import ONCE, STRONG, React, Seek
 from nomospace_lab.sim.checkers import Verdict, no, unknown, yes
 from nomospace_lab.sim.checkers.facts import (
     CallHistory,

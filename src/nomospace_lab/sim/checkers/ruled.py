@@ -21,8 +21,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from nomospace.calls.requests import BULK, Open, Out, OutMany, React, Seek
 from nomospace.control import Ruling
-from nomospace.host.calls import BULK, Open, Out, OutMany, React, Seek
 from nomospace.host.effects import Found, Mail
 from nomospace.host.linda import HOWS, show as message_of
 from nomospace.host.system import SYSTEM

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from nomospace.host.calls import READ_NOWAIT, TAKE_NOWAIT, Seek
+from nomospace.calls.requests import READ_NOWAIT, TAKE_NOWAIT, Seek
 from nomospace.host.effects import Found
 from nomospace.host.holding import DEAD
 from nomospace.host.system import SYSTEM

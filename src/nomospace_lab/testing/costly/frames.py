@@ -19,12 +19,12 @@ import msgspec
 
 from nomospace.errors import NomospaceError
 from nomospace.node.peering import decode_word
+from nomospace.wire.calls import CALL_PARTS_MAX
 from nomospace.wire.framing import STRANGER_BYTES_MAX, BadFrame, Framer, join
 from nomospace.wire.packing import PARTS_MAX, Unfit, count_parts, pack
 from nomospace.wire.talk import (
     ASK,
     CALL_BYTES_MAX,
-    CALL_PARTS_MAX,
     OUT,
     SEEK,
     check_call,

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final
 
-from nomospace.law.tree import Const, ListSyntax, Node, Struct, Variable
 from nomospace.terms import Compound, Term
+from nomospace.terms.nodes import Const, ListSyntax, Node, Struct, Variable
 
 HOME: Final = "ann@x"
 AGENTS: Final = (HOME, "bob@x", "eve@y", "market")
