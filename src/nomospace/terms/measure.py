@@ -22,6 +22,7 @@ from nomospace.terms.values import (
 def is_ground(term: Term) -> bool:
     """Whether a term holds no variable.
 
+    >>> from nomospace.terms import t
     >>> is_ground((1, t.f("a"))), is_ground((Var("X"),))
     (True, False)
     """
@@ -58,6 +59,7 @@ def weight(term: Term) -> int:
     Shared parts count each time they stand in it; past `WEIGHT_MAX` they are counted no further.
     A variable counts one.
 
+    >>> from nomospace.terms import t
     >>> weight(t.room(3)), weight(("job", 17))
     (12, 6)
     """

@@ -86,6 +86,7 @@ def freeze_tuple(fields: Sequence[object]) -> Fields:
 
     >>> freeze_tuple(["job", 17, [1, 2]])
     ('job', 17, (1, 2))
+    >>> from nomospace.terms import ANY
     >>> freeze_tuple(("job", ANY))
     Traceback (most recent call last):
     nomospace.terms.tuples.FormalInTuple: field 1 holds formal(any): formals stand in \
