@@ -38,22 +38,19 @@ OUT_ROWS: Final = 2_000
 _compute: Final[Any] = pc  # functions that its stubs do not know
 _STRING: Final[pa.DataType] = pa.string()
 _INT: Final[pa.DataType] = pa.int64()
+_VERDICT: Final = [
+    (name, _INT if name in ("seq", "at") else _STRING) for name in ReplayVerdict.__struct_fields__
+]
+_COUNTS: Final = (
+    "events same changed forwarded_before forwarded refused_before refused passed_over doubled"
+    " unreadable gap_count"
+)
 HISTORIES: Final = pa.schema(
     [
         ("membership", _STRING),
         ("agent", _STRING),
         ("law", _STRING),
-        ("events", _INT),
-        ("same", _INT),
-        ("changed", _INT),
-        ("forwarded_before", _INT),
-        ("forwarded", _INT),
-        ("refused_before", _INT),
-        ("refused", _INT),
-        ("passed_over", _INT),
-        ("doubled", _INT),
-        ("unreadable", _INT),
-        ("gap_count", _INT),
+        *[(name, _INT) for name in _COUNTS.split()],
         ("gaps", pa.list_(pa.struct([("after", _INT), ("found", _INT)]))),
         ("kinds", pa.list_(pa.struct([("kind", _STRING), ("count", _INT)]))),
         (
@@ -62,22 +59,7 @@ HISTORIES: Final = pa.schema(
                 pa.struct([("rule", _STRING), ("before", _INT), ("now", _INT), ("changed", _INT)])
             ),
         ),
-        (
-            "first",
-            pa.struct(
-                [
-                    ("seq", _INT),
-                    ("at", _INT),
-                    ("kind", _STRING),
-                    ("event", _STRING),
-                    ("rule_before", _STRING),
-                    ("rule_now", _STRING),
-                    ("before", _STRING),
-                    ("now", _STRING),
-                    ("reason", _STRING),
-                ]
-            ),
-        ),
+        ("first", pa.struct(_VERDICT)),
     ]
 )
 """What is found of each membership: counts, and the first verdict that differs. `at` is
@@ -87,12 +69,7 @@ VERDICTS: Final = pa.schema(
         ("membership", _STRING),
         ("agent_seq", _INT),
         ("at", pa.timestamp("us", tz="UTC")),
-        ("kind", _STRING),
-        ("event", _STRING),
-        ("rule_before", _STRING),
-        ("rule_now", _STRING),
-        ("before", _STRING),
-        ("now", _STRING),
+        *_VERDICT[2:-1],  # a reason is told of the first one only
     ]
 )
 """What became of each event; `agent_seq` is 0 for a ruling that the record does not have."""
