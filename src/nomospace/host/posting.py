@@ -308,11 +308,17 @@ class Posting:
     def _confirm(self, peer: str, reply: Frame, *, news: bool) -> None:
         """Let a peer know what has come: now, or soon if it was told just now.
 
-        A receipt costs its receiver a step on disk, and one says what many would.
+        A receipt costs its receiver a step on disk, and one says what many would. A host that keeps
+        nothing says it at once: what it has not said would come again to its next birth.
         """
         now = self._host.now
         told, number = self._told.get(peer, (-RECEIPT_US, 0))
-        if news and now < told + RECEIPT_US and reply.number < number + RECEIPT_EVERY:
+        if (
+            news
+            and not self._host.era
+            and now < told + RECEIPT_US
+            and reply.number < number + RECEIPT_EVERY
+        ):
             self._owed[peer] = told + RECEIPT_US
         else:
             self._owed.pop(peer, None)
