@@ -17,7 +17,7 @@ from typing import Final, TypeVar
 
 from nomospace.space.meant import Meant, Speech, Wish
 from nomospace.space.records import Record
-from nomospace.space.slots import CHUNK_MAX, SWEEP_MASK, Many, Slot, Slots, size_of
+from nomospace.space.slots import CHUNK_MAX, SWEEP_MASK, Many, Slot, Slots, living_by, size_of
 from nomospace.terms import MISSING, Compound, is_object, key_of
 
 NEAR_MAX: Final = 32
@@ -106,7 +106,7 @@ class Objects:
             if not many.size:
                 many.clear()
             elif not many.dead & SWEEP_MASK:
-                many.tidy(self.resolve)
+                many.tidy(living_by(self.resolve))
         for key in ids:
             self._by_id.leave(key, record)
         for key in values:

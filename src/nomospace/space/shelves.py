@@ -67,10 +67,12 @@ class Shelf:
         self.segments: dict[int, dict[int, Record]] = {}
         self.newest = 0
         self.ragged: dict[int, None] = {}  # segments that an older record came back to
-        self.columns: list[Slots[Record]] = [Slots(self.resolve) for _ in range(width)]
+        self.columns: list[Slots[Record]] = [Slots(self.resolve, self.living) for _ in range(width)]
         self.deep: dict[Path, Slots[Record]] = {}
-        self.held: Slots[Record] = Slots(self.resolve)  # by the agent that holds them
-        self.astray: Slots[Record] = Slots(self.resolve)  # the misplaced, by whom they are for
+        self.held: Slots[Record] = Slots(self.resolve, self.living)  # by the agent that holds them
+        self.astray: Slots[Record] = Slots(
+            self.resolve, self.living
+        )  # the misplaced, by whom they are for
         self.composites: dict[Name, Composite] = {}
         self.wide = 0  # searches whose best slot was wide
 
@@ -78,6 +80,11 @@ class Shelf:
         """The record of that order, unless it is gone."""
         segment = self.segments.get(order // SEGMENT)
         return None if segment is None else segment.get(order)
+
+    def living(self, orders: Iterable[int]) -> list[int]:
+        """Those of some orders that resolve."""
+        segments = self.segments
+        return [order for order in orders if order in segments.get(order // SEGMENT, ())]
 
     # -- change ------------------------------------------------------------------------------
 
@@ -117,7 +124,7 @@ class Shelf:
                 if len(path) > 1:
                     found = self.deep.get(path)
                     if found is None:
-                        found = self.deep[path] = Slots(self.resolve)
+                        found = self.deep[path] = Slots(self.resolve, self.living)
                     found.add(key, record)
         key = record.cur
         slot = self.held.shards[hash(key) % self.held.width].get(key)

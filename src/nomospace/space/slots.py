@@ -44,6 +44,15 @@ class Ordered(Protocol):
 T = TypeVar("T", bound=Ordered)
 
 
+Living: TypeAlias = Callable[[Iterable[int]], list[int]]
+"""Says which of some numbers are those of things that are there."""
+
+
+def living_by(resolve: Callable[[int], object | None]) -> Living:
+    """One that looks each of them up."""
+    return lambda orders: [order for order in orders if resolve(order) is not None]
+
+
 class Few(msgspec.Struct, gc=False, eq=False):
     """Two things or some more, oldest first."""
 
@@ -117,10 +126,10 @@ class Many(msgspec.Struct, gc=False, eq=False):
         self.size -= 1
         self._close(at)
 
-    def sweep(self, at: int, alive: Callable[[int], object | None]) -> int:
+    def sweep(self, at: int, living: Living) -> int:
         """Clear a chunk of the numbers of things that are gone; say of how many."""
         chunk = self.last if at == len(self.full) else self.full[at]
-        kept = array("q", [order for order in chunk if alive(order) is not None])
+        kept = array("q", living(chunk))
         gone = len(chunk) - len(kept)
         if gone:
             chunk[:] = kept
@@ -128,14 +137,14 @@ class Many(msgspec.Struct, gc=False, eq=False):
             self._close(at)
         return gone
 
-    def tidy(self, alive: Callable[[int], object | None]) -> None:
+    def tidy(self, living: Living) -> None:
         """Sweep some chunks where much is left behind."""
         swept = 0
         for _ in range(SWEEP_CHUNKS):
             if self.dead <= self.size // 2 or swept > 2 * SWEEP_MASK:
                 break
             self.hand = self.hand + 1 if self.hand < len(self.full) else 0
-            swept += self.sweep(min(self.hand, len(self.full)), alive)
+            swept += self.sweep(min(self.hand, len(self.full)), living)
 
     def trim(self, alive: Callable[[int], object | None]) -> None:
         """Clear the front of numbers of things that are gone, so that a walk starts at once."""
@@ -205,7 +214,7 @@ def size_of(slot: Slot) -> int:
 
 
 class Slots(Generic[T]):
-    """An index: things by key. `resolve` finds a thing by its number.
+    """An index: things by key. `resolve` finds one by its number, `living` says which are there.
 
     >>> from nomospace.space.records import Record
     >>> jobs = {n: Record(("job", n), "ann", n, "ann", "ann", order=n) for n in range(1, 4)}
@@ -217,10 +226,11 @@ class Slots(Generic[T]):
     [('job', 1), ('job', 3)]
     """
 
-    __slots__ = ("resolve", "shards", "width")
+    __slots__ = ("living", "resolve", "shards", "width")
 
-    def __init__(self, resolve: Callable[[int], T | None]) -> None:
+    def __init__(self, resolve: Callable[[int], T | None], living: Living | None = None) -> None:
         self.resolve = resolve
+        self.living = living or living_by(resolve)
         self.width = 1
         self.shards: list[dict[Hashable, Slot]] = [{}]
 
@@ -322,7 +332,7 @@ class Slots(Generic[T]):
     def settle(self, shard: dict[Hashable, Slot], key: Hashable, slot: Many) -> None:
         """Sweep where much is left behind; go back to a simpler slot where few are there."""
         if slot.size > FEW_MAX // 2:
-            slot.tidy(self.resolve)
+            slot.tidy(self.living)
             return
         rest = tuple([item for order in slot if (item := self.resolve(order)) is not None])
         if len(rest) > 1:
