@@ -28,6 +28,7 @@ from nomospace.node.principals import (
     Principal,
 )
 from nomospace.node.turns import (
+    LOT_FRAMES,
     QUANTUM_BYTES,
     QUANTUM_FRAMES,
     TURN_S,
@@ -123,7 +124,7 @@ class ClientLink(asyncio.Protocol):
         self._sessions = clients.sessions
         self._arrival = arrival
         self._framer = Framer(STRANGER_BYTES_MAX)
-        self._queue = Queue(clients.turns, self._turn, clients.strangers)
+        self._queue = Queue(clients.turns, self._turn, clients.strangers, self._more)
         self._rates: tuple[Rate, ...] = ()
         self._lot = COUNTED_LOT
         self._uncounted = 0
@@ -270,7 +271,7 @@ class ClientLink(asyncio.Protocol):
                 turns.spent(account, now, since)
                 account, now = queue.account, turns.clock()
                 since = turns.used()
-            frames = [] if self._principal is None else self._framer.feed(data)
+            frames = [] if self._principal is None else self._framer.feed(data, LOT_FRAMES)
         except PeerError as error:
             self.refuse("bad-frame", str(error))
             return
@@ -285,6 +286,14 @@ class ClientLink(asyncio.Protocol):
             turns.spent(account, now, since, cut=not queue.idle and queue.has_work)
         else:
             queue.put(frames)
+
+    def _more(self) -> list[bytes]:
+        """The next frames of a read that brought very many."""
+        try:
+            return self._framer.feed(b"", LOT_FRAMES) if self._open else []
+        except PeerError as error:
+            self.refuse("bad-frame", str(error))
+            return []
 
     def _turn(self, frames: list[bytes], until: float) -> None:
         self.heard_at = self.loop.time()

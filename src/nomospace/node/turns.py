@@ -66,6 +66,8 @@ QUANTUM_FRAMES: Final = 64
 """How many frames are done in one turn."""
 QUEUE_BYTES_MAX: Final = 1 << 20
 """From this many bytes in its queue on, nothing more is read from a client."""
+LOT_FRAMES: Final = 1_024
+"""How many frames are told apart at a time: one read may bring fifty thousand."""
 
 
 class Rate:
@@ -396,7 +398,8 @@ class Turns:
 class Queue:
     """The frames of one client that have not had their turn.
 
-    `do` does some of them, until the clock shows a time, and gives back the rest.
+    `do` does some of them, until the clock shows a time, and gives back the rest. `more` tells the
+    next `LOT_FRAMES` of what has come apart, or as many as there are.
     """
 
     __slots__ = (
@@ -405,9 +408,11 @@ class Queue:
         "_frames",
         "_held",
         "_job",
+        "_more",
         "_paused",
         "_ringing",
         "_turns",
+        "_uncut",
         "account",
         "idle",
         "transport",
@@ -416,11 +421,17 @@ class Queue:
     transport: asyncio.Transport
 
     def __init__(
-        self, turns: Turns, do: Callable[[list[bytes], float], None], account: Account
+        self,
+        turns: Turns,
+        do: Callable[[list[bytes], float], None],
+        account: Account,
+        more: Callable[[], list[bytes]] = list,
     ) -> None:
         self.account = account
         self._turns = turns
         self._do = do
+        self._more = more
+        self._uncut = False  # there may be more that is not told apart; then some frames wait
         self._frames: deque[bytes] = deque()
         self._job: Iterator[None] | None = None
         self._bytes = 0
@@ -439,7 +450,8 @@ class Queue:
         """Frames came."""
         self._frames.extend(frames)
         self._bytes += sum(map(len, frames))
-        if self._bytes > QUEUE_BYTES_MAX and not self._paused:
+        self._uncut = len(frames) >= LOT_FRAMES
+        if (self._uncut or self._bytes > QUEUE_BYTES_MAX) and not self._paused:
             self._paused = True
             self.transport.pause_reading()
         self._ring()
@@ -473,6 +485,7 @@ class Queue:
         last = self._frames[-1] if self._frames else b""
         self._frames.clear()
         self._job = None
+        self._uncut = False
         self._bytes = 0
         self.idle = not self._held
         return last
@@ -486,7 +499,7 @@ class Queue:
             self._ringing = False
             self._settle()
             raise
-        if self._paused and self._bytes <= QUEUE_BYTES_MAX // 2:
+        if self._paused and not self._uncut and self._bytes <= QUEUE_BYTES_MAX // 2:
             self._paused = False
             self.transport.resume_reading()
         self._settle()
@@ -502,6 +515,8 @@ class Queue:
                 some.append(frames.popleft())
                 size += len(some[-1])
         self._bytes -= size
+        if self._uncut and not frames:
+            self.put(self._more())
         if some:
             self._do(some, until)
 

@@ -104,17 +104,22 @@ class Framer:
         """How many bytes have come of a frame that is not whole yet."""
         return len(self.held)
 
-    def feed(self, data: bytes) -> list[bytes]:
+    def feed(self, data: bytes, frames_max: int = 0) -> list[bytes]:
         """The frames that are whole with these bytes; raises `BadFrame` for one past the limit.
 
-        After that the stream makes no sense any more: drop the connection.
+        After that the stream makes no sense any more: drop the connection. With `frames_max` no
+        more are given; `feed(b"")` has those after them.
+
+        >>> framer = Framer(1)
+        >>> framer.feed(join([b"a", b"b", b"c"]), 2), framer.feed(b"", 2)
+        ([b'a', b'b'], [b'c'])
         """
         size = len(data) - LENGTH_BYTES
         if size >= 0 and not self.held:  # most reads bring one frame, and all of it
             (length,) = _length.unpack_from(data)
             if length == size and length <= self._bytes_max:
                 return [data[LENGTH_BYTES:]]
-        return self._feed(data, 0)
+        return self._feed(data, frames_max)
 
     def feed_one(self, data: bytes) -> bytes | None:
         """The next frame, if it is whole with these bytes; `feed(b"")` has what comes after it.

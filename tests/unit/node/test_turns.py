@@ -15,6 +15,7 @@ from nomospace.node.turns import (
     HOLD_S,
     LITTLE_S,
     LONG_S,
+    LOT_FRAMES,
     NAP_S,
     QUANTUM_BYTES,
     QUANTUM_FRAMES,
@@ -28,6 +29,7 @@ from nomospace.node.turns import (
     Rate,
     Turns,
 )
+from nomospace.wire.framing import Framer, join
 from nomospace_lab.testing.loop import run
 
 MS = 0.001
@@ -459,6 +461,36 @@ def test_a_queue_that_is_held_in_its_turn_does_no_more() -> None:
         one.go_on()
         await asyncio.sleep(0)
         assert done[1:] == [[b"b"]]
+
+    asyncio.run(program())
+
+
+def test_of_a_read_with_very_many_frames_some_are_told_apart_at_a_time() -> None:
+    async def program() -> None:
+        done: list[bytes] = []
+        framer, read = Framer(100), [b"%d" % number for number in range(3 * LOT_FRAMES + 5)]
+        lots: list[int] = []
+
+        def more() -> list[bytes]:
+            lots.append(len(done))
+            return framer.feed(b"", LOT_FRAMES)
+
+        def do(frames: list[bytes], until: float) -> None:
+            done.append(frames[0])
+            done.extend(frames[1:-1])
+            if len(frames) > 1:  # in its order, also where the next were told apart before
+                one.put_back(frames[-1:])
+
+        one = Queue(still(), do, Account(), more)
+        transport = Transport()
+        one.transport = cast("asyncio.Transport", transport)
+        one.put(framer.feed(join(read), LOT_FRAMES))
+        assert not transport.reading
+        await until_idle(one)
+        assert done == read
+        assert len(lots) == 3
+        assert lots[0] > LOT_FRAMES // 2
+        assert transport.reading
 
     asyncio.run(program())
 

@@ -19,6 +19,7 @@ import msgspec
 
 from nomospace.errors import NomospaceError
 from nomospace.node.peering import decode_word
+from nomospace.node.turns import LOT_FRAMES
 from nomospace.wire.calls import CALL_PARTS_MAX
 from nomospace.wire.framing import STRANGER_BYTES_MAX, BadFrame, Framer, join
 from nomospace.wire.packing import PARTS_MAX, Unfit, count_parts, pack
@@ -201,12 +202,13 @@ def _read_word(data: bytes) -> Iterator[None]:
 
 
 def _read_stream(data: bytes) -> Iterator[None]:
-    """Many frames in one piece, taken one by one as a stranger's are."""
+    """Many frames in one piece: a client's are told apart some at a time, whatever they are."""
     framer = Framer(STRANGER_BYTES_MAX)
-    one = framer.feed_one(data[:STRANGER_BYTES_MAX])
-    while one is not None:
-        one = framer.feed_one(b"")
+    some = framer.feed(data, LOT_FRAMES)
     yield
+    while len(some) == LOT_FRAMES:
+        some = framer.feed(b"", LOT_FRAMES)
+        yield
 
 
 _READERS: Final[dict[str, Callable[[bytes], Iterator[None]]]] = {
