@@ -38,7 +38,7 @@ from nomospace.wire.calls import CallTooWide, LawAltered
 from nomospace.wire.forms import WireAdopt
 from nomospace.wire.framing import join
 from nomospace.wire.packing import pack
-from nomospace.wire.talk import ASK, FAILURE, OUT, pack_ask, read_error
+from nomospace.wire.talk import ALIVE_FRAME, ASK, FAILURE, OUT, pack_ask, pack_seen, read_error
 from tests.real.hosts import RealHost, caller, end, play, start
 from tests.real.raw import Raw
 from tests.real.steady import steady
@@ -196,6 +196,23 @@ def test_large_batch_is_read_in_slices(host: RealHost) -> None:
             assert isinstance(await tenant.call(OutMany("rows", rows * 2)), TooManyRowsAtOnce)
             refused = await tenant.call(OutMany("rows", rows * 9))
             assert isinstance(refused, CallTooWide)
+
+    play(program())
+
+
+def test_very_many_frames_in_one_piece(host: RealHost) -> None:
+    """They are told apart some at a time, and what comes after them is done after them."""
+    many = 10_000
+
+    async def program() -> None:
+        async with tenant_of(host, "vera") as tenant, steady(host, None):
+            tenant.send(join([*[pack_seen(0)] * many, pack_ask(1, 0, Open("mine"))]))
+            assert {await tenant.body() for _ in range(many)} == {ALIVE_FRAME}
+            assert (await tenant.frame())[2] == 1
+            tenant.send(join([*[pack_seen(0)] * many, b""]))  # the last one is none
+            alive = join([ALIVE_FRAME])
+            assert await tenant.rest() == alive * many
+            await host.noted("bad-frame", "vera", "")
 
     play(program())
 
