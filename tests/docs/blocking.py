@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from nomospace import client
-from nomospace.client.correlation import Correlation
+from nomospace.client.tuples import Correlation
 from nomospace.client.membership import Letter
 from nomospace.sync.background import background
 from nomospace.terms import Term

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from nomospace.api.forms import json_of
 from nomospace.api.service import LAW_CHARS_MAX, WAIT_S_MAX
 from nomospace.client import Tuple
-from nomospace.client.correlation import Correlation
+from nomospace.client.tuples import Correlation
 
 ROWS_MAX: Final = 10_000
 """The most tuples that one request writes, or one answer has."""

@@ -24,8 +24,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Unpack
 from nomospace.api.logins import End, Logins, Told
 from nomospace.calls.requests import CLIENT_PROGRAM, Settle, Show, Tell
 from nomospace.client import Agent, Departed, TimedOut, Tuple
-from nomospace.client.correlation import Correlation
-from nomospace.client.tuples import agent_id
+from nomospace.client.tuples import Correlation, agent_id
 from nomospace.errors import CallerError, NomospaceError, Unavailable
 from nomospace.law import CompiledLaw
 from nomospace.node.principals import NotAnOperator, NotLetIn, NotYourAgent, OpenDoor, Principal

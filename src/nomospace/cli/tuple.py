@@ -29,9 +29,9 @@ from nomospace.terms.written import read_fields, read_patterns
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nomospace.client.correlation import Correlation
     from nomospace.client.remote import RemoteHost
     from nomospace.client.space import Space
+    from nomospace.client.tuples import Correlation
 
 LEASE_S: Final = 30.0
 """A tuple that was waited for is lent for so long, until it has been printed."""

@@ -18,7 +18,6 @@ from typing import Any, Final, Literal, Unpack, overload
 from nomospace.calls.answers import Found
 from nomospace.calls.requests import OutMany, Settle, Share
 from nomospace.client.connection import Connection, Report
-from nomospace.client.correlation import Correlation, sets_of
 from nomospace.client.listening import LISTENER, refuse_waiting
 from nomospace.client.reactions import (
     LISTENER_TIMEOUT_S,
@@ -34,6 +33,7 @@ from nomospace.client.reactions import (
     check_way,
 )
 from nomospace.client.tuples import (
+    Correlation,
     Tuple,
     agent_id,
     as_tuple,
@@ -42,6 +42,7 @@ from nomospace.client.tuples import (
     micros,
     place,
     seconds,
+    sets_of,
 )
 from nomospace.errors import CallerError, NomospaceError
 from nomospace.terms.templates import Template, freeze_tuple
@@ -181,7 +182,7 @@ class Space:
         this one with `.dead` added.
 
         A template that names classes may be answered by several tuples together, if `correlate`,
-        `key` or `max_set` say so (see `nomospace.client.correlation`): then all of them are taken
+        `key` or `max_set` say so (see `nomospace.client.tuples`): then all of them are taken
         in one step, or none, the answer has what the template asks for, in its order, and `tuples`
         are those taken. Such a set is looked for on this agent's own host.
 

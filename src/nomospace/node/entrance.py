@@ -12,9 +12,8 @@ from typing import Final, Protocol
 
 from nomospace.errors import PeerError, Unavailable
 from nomospace.node.principals import Door, NotAnOperator, NotLetIn, NotYourAgent, Principal
-from nomospace.wire.framing import STRANGER_BYTES_MAX, BadFrame, Framer
+from nomospace.wire.framing import STRANGER_BYTES_MAX, BadFrame, Framer, Versions
 from nomospace.wire.talk import SELF, VERSIONS, Challenge, ClientHello, Proof, unpack_entry
-from nomospace.wire.versions import Versions
 
 NONCE_BYTES: Final = 32
 

@@ -52,8 +52,7 @@ from nomospace.trust.channels import (
     NotForUs,
 )
 from nomospace.trust.keys import SecretKey
-from nomospace.wire.framing import FRAME_BYTES_MAX, LENGTH_BYTES, join, split
-from nomospace.wire.versions import Versions
+from nomospace.wire.framing import FRAME_BYTES_MAX, LENGTH_BYTES, Versions, join, split
 
 SENDERS_MAX: Final = 1_000
 """How many hosts are known at once, and how many are asked at once."""

@@ -53,6 +53,7 @@ AUTHORITIES_MAX: Final = 1_000
 """How many further authorities of a trust folder are looked at."""
 
 C = TypeVar("C", AgentCertificate, HostCertificate)
+K = TypeVar("K", HostCertificate, ControllerCertificate)
 
 
 class NoIdentity(CallerError):
@@ -85,7 +86,6 @@ class Credentials:
     def __init__(self, folder: Path, name: str, now: int, revocations: Revocations) -> None:
         place = folder / HOSTS / name
         authority = _read(folder / AUTHORITY, CERTIFICATE_BYTES_MAX, "nomospace trust init")
-        again = f"nomospace trust issue host {name}"
         try:
             claim = read_claim(authority)
         except NomospaceError as error:
@@ -100,23 +100,11 @@ class Credentials:
                 revocations.learn(read_list(data, self.authority))
             except NomospaceError as error:
                 raise _useless(folder / REVOKED, str(error), "nomospace trust revoke") from error
-        self.key = _secret(place / "host.key", again)
-        try:
-            self.certificate = check_certificate(
-                _read(place / "host.pem", CERTIFICATE_BYTES_MAX, again),
-                HostCertificate,
-                issuer=self.authority,
-                now=now,
-                revocations=revocations,
-                subject=name,
-            )
-        except NoIdentity:
-            raise
-        except NomospaceError as error:
-            raise _useless(place / "host.pem", str(error), again) from error
-        if self.certificate.key != self.key.public:
-            raise _useless(place / "host.key", "it is not the key of host.pem", again)
-        self.controller = self._sealing(place, name, now, revocations)
+        by = (self.authority, now, revocations)
+        self.key, self.certificate = _keyed(place, "host", HostCertificate, *by)
+        self.controller: tuple[SecretKey, ControllerCertificate] | None = None
+        if (place / "controller.pem").exists():
+            self.controller = _keyed(place, "controller", ControllerCertificate, *by)
         pem = authority.decode("ascii", "replace")
         self.serving = _context(ssl.PROTOCOL_TLS_SERVER, pem, place)
         self.serving.verify_mode = ssl.CERT_OPTIONAL
@@ -125,29 +113,31 @@ class Credentials:
         self.dialling = _context(ssl.PROTOCOL_TLS_CLIENT, pem, place)
         self.dialling.set_alpn_protocols([HOST_ALPN])
 
-    def _sealing(
-        self, place: Path, name: str, now: int, revocations: Revocations
-    ) -> tuple[SecretKey, ControllerCertificate] | None:
-        if not (place / "controller.pem").exists():
-            return None
-        again = f"nomospace trust issue controller {name}"
-        key = _secret(place / "controller.key", again)
-        try:
-            found = check_certificate(
-                _read(place / "controller.pem", CERTIFICATE_BYTES_MAX, again),
-                ControllerCertificate,
-                issuer=self.authority,
-                now=now,
-                revocations=revocations,
-                subject=name,
-            )
-        except NoIdentity:
-            raise
-        except NomospaceError as error:
-            raise _useless(place / "controller.pem", str(error), again) from error
-        if found.key != key.public:
-            raise _useless(place / "controller.key", "it is not the key of controller.pem", again)
-        return key, found
+
+def _keyed(
+    place: Path, role: str, kind: type[K], issuer: PublicKey, now: int, revocations: Revocations
+) -> tuple[SecretKey, K]:
+    """The key of a host's role, and the certificate for it."""
+    name = place.name
+    again = f"nomospace trust issue {role} {name}"
+    key = _secret(place / f"{role}.key", again)
+    pem = place / f"{role}.pem"
+    try:
+        found = check_certificate(
+            _read(pem, CERTIFICATE_BYTES_MAX, again),
+            kind,
+            issuer=issuer,
+            now=now,
+            revocations=revocations,
+            subject=name,
+        )
+    except NoIdentity:
+        raise
+    except NomospaceError as error:
+        raise _useless(pem, str(error), again) from error
+    if found.key != key.public:
+        raise _useless(place / f"{role}.key", f"it is not the key of {role}.pem", again)
+    return key, found
 
 
 class Identity:

@@ -20,8 +20,7 @@ from nomospace.node.book import ADDRESSES_MAX
 from nomospace.node.framed import Framed
 from nomospace.node.identity import HOST_ALPN, Identity
 from nomospace.node.listen import Arrival
-from nomospace.wire.framing import FRAME_BYTES_MAX, join
-from nomospace.wire.versions import Versions
+from nomospace.wire.framing import FRAME_BYTES_MAX, Versions, join
 
 LINK_VERSION: Final = 2
 """The version of what hosts say to each other: the transport's own words, and frames of cores."""

@@ -169,28 +169,6 @@ class TurnWaiter(Protocol):
 class Turns:
     """Who waits for a turn. `clock` is in seconds, and so is the processor time that was `used`."""
 
-    __slots__ = (
-        "_about",
-        "_about_before",
-        "_about_who",
-        "_answered",
-        "_awaited",
-        "_long",
-        "_nap",
-        "_number",
-        "_put_off",
-        "_rest",
-        "_set",
-        "_short",
-        "_unsent",
-        "_used",
-        "clock",
-        "disk",
-        "gathering",
-        "taken",
-        "used",
-    )
-
     def __init__(
         self,
         clock: Callable[[], float] = time.perf_counter,

@@ -100,31 +100,6 @@ class Engagement:
     (View(id=(1, 'ann'), members=('ann',)), 'STABLE')
     """
 
-    __slots__ = (
-        "_changed_at",
-        "_component",
-        "_entry",
-        "_failures",
-        "_frozen_at",
-        "_joining",
-        "_life",
-        "_links",
-        "_looked_at",
-        "_number",
-        "_origin",
-        "_owing",
-        "_pace",
-        "_pause_until",
-        "_prepared_at",
-        "_restless_since",
-        "_round",
-        "due",
-        "host",
-        "phase",
-        "promised",
-        "view",
-    )
-
     def __init__(
         self,
         host: str,

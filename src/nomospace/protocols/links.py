@@ -104,36 +104,6 @@ class Links:
     ('ann',)
     """
 
-    __slots__ = (
-        "_asked_at",
-        "_beat",
-        "_digest",
-        "_draw_at",
-        "_flood_at",
-        "_flooded_until",
-        "_heard",
-        "_hello_at",
-        "_news",
-        "_news_at",
-        "_relinked",
-        "_silent_at",
-        "_stale",
-        "_ticked_at",
-        "_unreached",
-        "_vector",
-        "_ways",
-        "adverts",
-        "component",
-        "edition",
-        "host",
-        "info",
-        "life",
-        "neighbours",
-        "pace",
-        "policy",
-        "willing",
-    )
-
     def __init__(
         self,
         host: str,

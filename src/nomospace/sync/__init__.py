@@ -35,7 +35,6 @@ from typing import (
 )
 
 from nomospace import client
-from nomospace.client.correlation import Correlation
 from nomospace.client.listening import refuse_waiting
 from nomospace.client.membership import Letter
 from nomospace.client.reactions import (
@@ -46,6 +45,7 @@ from nomospace.client.reactions import (
     Listener as AsyncListener,
     check_listener,
 )
+from nomospace.client.tuples import Correlation
 from nomospace.sync.background import HeldInBackground, WouldBlock, background
 from nomospace.sync.calls import (
     AgentCalls,

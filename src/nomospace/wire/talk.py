@@ -56,10 +56,9 @@ from nomospace.wire.calls import (
     encode_value,
 )
 from nomospace.wire.errors import decode_error, encode_error
-from nomospace.wire.framing import FRAME_BYTES_MAX, BadFrame, FrameTooLarge
+from nomospace.wire.framing import FRAME_BYTES_MAX, BadFrame, FrameTooLarge, Versions
 from nomospace.wire.packing import HARMLESS, Unfit, pack, reader_of, unpack
 from nomospace.wire.values import thaw, thaw_all
-from nomospace.wire.versions import Versions
 
 VERSION: Final = 1
 """The version of this conversation."""

@@ -26,14 +26,11 @@ from nomospace.protocols.routing.server_memory import Tickets, plain_ticket
 class CentralDaemon(Daemon):
     """A daemon that always asks the server, for agents at its own site too."""
 
-    __slots__ = ()
     SHORTCUT = False
 
 
 class CentralServer(DomainServer):
     """A server that passes posts on and tells nobody."""
-
-    __slots__ = ()
 
     def _pass_to_site(self, post: Post, site: str, epoch: int, out: list[Effect]) -> None:
         out.append(TransmitFrame(site, self._passed_on(post, site)))
@@ -45,8 +42,6 @@ class CentralServer(DomainServer):
 
 class QscServer(CentralServer):
     """A server that passes posts on and tells their origin at once where the agent is."""
-
-    __slots__ = ()
 
     def _pass_to_site(self, post: Post, site: str, epoch: int, out: list[Effect]) -> None:
         super()._pass_to_site(post, site, epoch, out)

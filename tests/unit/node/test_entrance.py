@@ -5,9 +5,8 @@ import pytest
 from nomospace.node.entrance import Entrance, OtherVersion
 from nomospace.node.principals import OpenDoor, Principal
 from nomospace.wire.errors import decode_error, encode_error
-from nomospace.wire.framing import Framer, join
+from nomospace.wire.framing import Framer, Versions, join
 from nomospace.wire.talk import VERSION, ClientHello, pack_frame
-from nomospace.wire.versions import Versions
 
 
 def hear(oldest: int, newest: int = 0) -> Principal:

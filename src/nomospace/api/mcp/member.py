@@ -24,8 +24,8 @@ import msgspec
 
 from nomospace.api.mcp import words
 from nomospace.client import Agent, Letter, Membership, ReactionHandle, Space, TimedOut, Tuple
-from nomospace.client.correlation import Correlation
 from nomospace.client.laws import Law
+from nomospace.client.tuples import Correlation
 from nomospace.errors import CallerError, Unavailable
 from nomospace.terms import Term, show
 

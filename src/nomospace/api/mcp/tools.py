@@ -16,7 +16,7 @@ from nomospace.api.mcp import words
 from nomospace.api.mcp.member import WAIT_S_MAX, ModelMember, event_line, letter_line
 from nomospace.api.mcp.words import ToolAnswer
 from nomospace.client.agent import NAME_MAX
-from nomospace.client.correlation import Correlation
+from nomospace.client.tuples import Correlation
 from nomospace.errors import Bug, NomospaceError
 from nomospace.terms import show, term
 from nomospace.terms.templates import ANY, WIDTH_MAX

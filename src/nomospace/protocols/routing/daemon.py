@@ -106,8 +106,6 @@ class Daemon(DaemonMemory):
     ('q', ('ann@lab', 'bob@lab', 1))
     """
 
-    __slots__ = ()
-
     SHORTCUT = True
     """Whether a post between two agents here is delivered without asking anybody."""
 

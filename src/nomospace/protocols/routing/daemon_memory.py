@@ -22,19 +22,6 @@ from nomospace.protocols.routing.waits import Waits
 class DaemonMemory:
     """The state of a daemon: residents, posts that wait, guesses."""
 
-    __slots__ = (
-        "_asked",
-        "_domain",
-        "_guesses",
-        "_limits",
-        "_places",
-        "_primaries",
-        "_residents",
-        "_waits",
-        "eager",
-        "site",
-    )
-
     def __init__(
         self,
         site: str,

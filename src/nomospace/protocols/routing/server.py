@@ -84,8 +84,6 @@ class DomainServer(ServerMemory):
     ticket='ann@lab/1/s2'))
     """
 
-    __slots__ = ()
-
     def hear(self, src: str, frame: Frame, *, now: int) -> list[Effect]:
         """Act on a frame from a daemon or another server."""
         out: list[Effect] = []

@@ -29,23 +29,6 @@ def plain_ticket(agent: str, epoch: int, site: str) -> str:
 class ServerMemory:
     """The state of a server: records, queues, strays, guesses."""
 
-    __slots__ = (
-        "_guesses",
-        "_life",
-        "_passed",
-        "_primaries",
-        "_queues",
-        "_records",
-        "_stray_count",
-        "_strays",
-        "_tickets",
-        "_tombs",
-        "domain",
-        "limits",
-        "places",
-        "site",
-    )
-
     def __init__(
         self,
         site: str,
