@@ -76,11 +76,9 @@ class NotAMemberHere(CallerError):
     """An inbox was asked for under a law that the agent has not adopted."""
 
     code = "api.not-a-member"
+    words = "{agent} is no member under law {law:.12} here; adopt the law first"
     agent: str
     law: str
-
-    def __str__(self) -> str:
-        return f"{self.agent} is no member under law {self.law[:12]} here; adopt the law first"
 
 
 class TooManySeats(Unavailable):

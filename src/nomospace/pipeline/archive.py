@@ -66,15 +66,13 @@ class OtherArchiveOntology(CallerError):
     """An archive was laid out by another ontology than is asked with."""
 
     code = "pipeline.other-ontology"
+    words = (
+        "the archive {archive} is of ontology {hash:.12}, and this one is {wanted:.12}; give the "
+        "ontology it was made with, or compact into a new folder"
+    )
     archive: str
     hash: str
     wanted: str
-
-    def __str__(self) -> str:
-        return (
-            f"the archive {self.archive} is of ontology {self.hash[:12]}, and this one is "
-            f"{self.wanted[:12]}; give the ontology it was made with, or compact into a new folder"
-        )
 
 
 class BadArchive(CallerError):

@@ -145,13 +145,11 @@ class NoJournal(CallerError):
     """A folder is no journal."""
 
     code = "pipeline.no-journal"
+    words = (
+        f"{{folder}} is no journal: neither it nor a folder in it has a {MANIFEST}; name "
+        "the folder of a host's segments (`nomospace journal make` writes one to try)"
+    )
     folder: str
-
-    def __str__(self) -> str:
-        return (
-            f"{self.folder} is no journal: neither it nor a folder in it has a {MANIFEST}; name "
-            "the folder of a host's segments (`nomospace journal make` writes one to try)"
-        )
 
 
 class BadSegments(CallerError):
