@@ -43,7 +43,7 @@ class CallCount:
     >>> import nomospace.terms.text as text
     >>> count = CallCount(Path(text.__file__).parent)
     >>> with count:
-    ...     _ = text.parse_term("f(X)")
+    ...     _ = text.pattern("f(X)")
     >>> count.calls.total() > 1
     True
     """
