@@ -7,13 +7,13 @@ import pytest
 
 from nomospace.calls.requests import Adopt, Tell
 from nomospace.host import posting as post_office
-from nomospace.host.calls import Arrive, Call, Heard
+from nomospace.host.calls import Arrive, Call, Heard, Tick
 from nomospace.host.changes import BirthLearnt, Durable, ParcelPlaced
 from nomospace.host.core import Host
 from nomospace.host.effects import Note, Persist, Ruled, Transmit
-from nomospace.host.posting import Letter
+from nomospace.host.posting import RECEIPT_EVERY, RECEIPT_US, Letter
 from nomospace.law import load
-from nomospace.protocols.births import BEFORE, SILENT
+from nomospace.protocols.births import BEFORE, ERAS_FROM, SILENT
 from nomospace.protocols.courier import Parcel, Receipt
 from nomospace.protocols.routing.frames import Hint, NotPrimary, Post, Register, Update
 from nomospace.protocols.routing.server_memory import plain_ticket
@@ -29,6 +29,34 @@ def test_a_parcel_of_no_known_kind_is_noted_and_taken_off_its_sender(what: objec
         Note("bad-parcel", {"peer": "b", "number": 1, "kind": type(what).__name__}),
         Transmit("b", Receipt(1, BEFORE, SILENT)),
     ]
+
+
+def receipts(host: Host, number: int, now: int) -> list[int]:
+    """What a host confirms when a parcel comes; with number 0, when time has passed."""
+    event = Heard("b", Parcel(number, None)) if number else Tick()
+    effects = host.handle(event, now=now)
+    frames = [effect.frame for effect in effects if isinstance(effect, Transmit)]
+    return [frame.number for frame in frames if isinstance(frame, Receipt)]
+
+
+def test_parcels_that_follow_one_another_are_confirmed_together() -> None:
+    host = Host("a", life=1, now=0)
+    assert receipts(host, 1, 0) == [1]
+    assert receipts(host, 2, 10) == receipts(host, 3, 20) == []
+    assert receipts(host, 3, 30) == [3], "it came again: its sender must know"
+    assert receipts(host, 4, 40) == []
+    due = host.next_deadline()
+    assert due is not None
+    assert due <= 30 + RECEIPT_US
+    assert receipts(host, 0, 30 + RECEIPT_US) == [4]
+    many = range(5, 6 + RECEIPT_EVERY)
+    assert [receipts(host, one, 40 + RECEIPT_US) for one in many][-3:] == [[], [68], []]
+
+
+def test_a_host_that_keeps_nothing_confirms_each_parcel_at_once() -> None:
+    """What it has not confirmed comes again to its next birth, which knows nothing of it."""
+    host = Host("a", life=1, era=ERAS_FROM, now=0)
+    assert [receipts(host, one, one) for one in (1, 2, 3)] == [[1], [2], [3]]
 
 
 @pytest.mark.parametrize(

@@ -225,6 +225,16 @@ def test_a_client_that_is_never_idle_is_forgotten_on_disk_all_the_same() -> None
     assert len(desk.gate.trimmed) <= 300 / outputs_module.TRIM_EVERY + 1
 
 
+def test_a_letter_that_was_seen_is_forgotten_on_disk_at_once() -> None:
+    """Else it would be for the next client of its agent, after a crash."""
+    desk = Desk()
+    session, _ = desk.open()
+    for _ in range(3):
+        desk.step(Mail(ANN, "law", "bob@ward", "hello"), persisted=True)
+        desk.sessions.seen(session, session.number)
+        assert desk.gate.trimmed[-1] == (session.key, session.number)
+
+
 def test_a_push_that_cannot_be_read_hurts_no_other() -> None:
     desk = Desk()
     desk.open()

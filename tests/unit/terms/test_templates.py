@@ -536,3 +536,19 @@ def test_what_one_who_waits_may_cost() -> None:
     assert prices == sorted(prices)
     assert prices[:2] == [1, 3]
     assert prices[-1] == WATCH_UNITS_MAX
+
+
+def test_the_same_patterns_are_read_once() -> None:
+    asked: list[Any] = ["job", int, t.room(ANY)]
+    first = Template.of(tuple(asked))
+    assert Template.of(("job", int, t.room(ANY))) is first
+    assert Template.of(asked) is first
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [((1, int), (True, int)), ((int, 1), (int, 1.0)), ((int, (1,)), (int, (True,)))],
+)
+def test_what_only_python_holds_for_equal_is_read_apart(one: Any, other: Any) -> None:
+    assert one == other
+    assert Template.of(one) != Template.of(other)

@@ -16,6 +16,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from time import perf_counter
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 WARM: Final = 300
 """Operations before the first that is counted: what is learnt once is known then."""
 COUNTED_S: Final = 300.0
+IDLE_S: Final = 2.0
+"""So long it is counted what hosts do by themselves: heartbeats are no part of an operation."""
 MEMORY: Final = Path("/dev/shm")
 REMOTE: Final = "over TCP with SQLite"
 LOCAL: Final = "by agents in their hosts' process, with stores in memory"
@@ -52,7 +55,6 @@ class CallCount:
         self._folder = f"{folder}/"
         self._ours: dict[CodeType, bool] = {}
         self.calls: Counter[CodeType] = Counter()
-        self.counting = True
 
     def __enter__(self) -> Self:
         threading.setprofile(self._note)
@@ -64,7 +66,7 @@ class CallCount:
         threading.setprofile(None)
 
     def _note(self, frame: FrameType, event: str, _: object) -> None:
-        if event == "call" and self.counting:
+        if event == "call":
             code = frame.f_code
             ours = self._ours.get(code)
             if ours is None:
@@ -198,13 +200,17 @@ async def _counted(count: CallCount, run: BenchRun, op: Op) -> float:
         for number in range(WARM):
             await op(number)
         count.calls.clear()
+        began = perf_counter()
         for number in range(WARM, WARM + times):
             await op(number)
-        count.counting = False
-    if run.full:
-        run.notes.append("calls of one operation, by function:")
-        run.notes.extend(count.most(times))
-    return count.calls.total() / times
+        took, made = perf_counter() - began, count.calls.total()
+        if run.full:
+            run.notes.append("calls of one operation, by function:")
+            run.notes.extend(count.most(times))
+        count.calls.clear()
+        await asyncio.sleep(IDLE_S)
+        alone = count.calls.total() / IDLE_S
+    return (made - took * alone) / times
 
 
 def _times(run: BenchRun) -> int:
