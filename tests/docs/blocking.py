@@ -28,8 +28,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from nomospace import client
-from nomospace.client.tuples import Correlation
 from nomospace.client.membership import Letter
+from nomospace.client.tuples import Correlation
 from nomospace.sync.background import background
 from nomospace.terms import Term
 

@@ -58,6 +58,7 @@ LIMITS = {
     "hosts of a group": HOSTS_MAX,
 }
 RAISING = (
+    "calls.problems",
     "client",
     "host.problems",
     "node",
@@ -78,6 +79,7 @@ INSIDE = {
     "host.no-program",
     "host.no-such-agent",
     "host.other-store",
+    "ontology.unknown",  # the guide of meaning has it
     "space.bad-reaction",
     "space.name-taken",
     "space.no-such-way",
