@@ -25,17 +25,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from nomospace import client
+from nomospace.client import Standing, Told
 from nomospace.client.membership import Letter
+from nomospace.client.program import AnyProgram
+from nomospace.client.reactions import AnyHandle
 from nomospace.client.tuples import Correlation
 from nomospace.sync.background import background
 from nomospace.terms import Term
+from nomospace.terms.templates import Template
 
 if TYPE_CHECKING:  # who only connects loads no host
     from nomospace import node
     from nomospace.client import remote
+    from nomospace.client.laws import Law
+    from nomospace.protocols.messages import View
+    from nomospace.wire.admin import A, OperatorQuestion
 '''
 ABOUT_MAX: Final = 86
 """What fits into a line with its quotes; of more, the last part of a sentence is left out."""
@@ -43,10 +50,9 @@ TYPES: Final = {
     "Tuple": "client.Tuple",
     "Tuple | None": "client.Tuple | None",
     "list[Tuple]": "list[client.Tuple]",
-    "Program[Any]": "client.Program[Any]",
-    "CompiledLaw | None": "Any",
-    "View": "Any",
-    "Question": "Any",
+    "Program[Any]": "AnyProgram",
+    "CompiledLaw | None": "Law | None",
+    "client.ReactionHandle[Any]": "AnyHandle",
 }
 """Types under names that are at hand here."""
 
@@ -77,7 +83,10 @@ FACES: Final = (
         "client.Membership",
         ("client/membership.py",),
         ("send", "present", "standing", "receive_nowait"),
-        (("law", "Any", "The law."), ("ruling", "Any", "The ruling on the adoption.")),
+        (
+            ("law", "client.Law", "The law."),
+            ("ruling", "Told | None", "The ruling on the adoption."),
+        ),
     ),
     Face(
         "SpaceCalls",
@@ -96,7 +105,7 @@ FACES: Final = (
         ("client/reactions.py",),
         ("disable", "enable", "remove", "wait_registered", "wait_fired"),
         (
-            ("template", "Any", "What it watches for."),
+            ("template", "Template", "What it watches for."),
             ("mode", "str", "`once` or `once-per-tuple`."),
             ("strength", "str", "`weak` or `strong`."),
             ("at", "str | None", "The host or agent it is bound to."),
@@ -127,7 +136,7 @@ def _face(face: Face) -> Iterator[str]:
     yield f"class {face.name}:"
     yield f'    """What waits for a `{face.of.partition("[")[0]}`."""\n'
     yield '    __slots__ = ("_it",)\n'
-    yield f"    _it: {face.of}\n"
+    yield f"    _it: {TYPES.get(face.of, face.of)}\n"
     yield "    def __repr__(self) -> str:"
     yield "        return repr(self._it)\n"
     for name, kind, about in face.attributes:

@@ -710,7 +710,7 @@ def not_in_the_journal(host: RealHost, records: list[JournalRecord]) -> list[dic
     assert len(logged) >= 3
     missing = []
     for note in logged:
-        words = (note["what"], show(note.get("why", note["what"])[:200])[1:-1])
+        words = (note["what"], show(str(note.get("why", note["what"]))[:200])[1:-1])
         if not any(all(word in event for word in words) for event in journal):
             missing.append(note)
     return missing

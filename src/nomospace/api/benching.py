@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter
 from pydantic import Field
@@ -132,25 +132,24 @@ def recorded_events(views: Views, law: str, *, most: int = EVENTS_MAX) -> str:
     rulings = [one for one in views.rulings(limit=RULINGS_MAX).rulings if one.law == law]
     here = {one.home: one for one in views.members(law)}
     chosen = [one for one in rulings if one.kind in ("sent", "arrived") and one.home in here]
-    lines: list[dict[str, Any]] = []
+    lines: list[tuple[int, dict[str, object]]] = []
     homes: dict[str, None] = {}
     for one in [one for one in chosen if one.kind == "sent" or one.sender not in here][-most:]:
         line = _event_line(one)
         if line is not None:
             homes[one.home] = None
-            lines.append({"at": one.at, **line})
-    begin = lines[0]["at"] if lines else 0
-    for line in lines:
-        line["at"] = round((line["at"] - begin) / 1_000_000, 3)
+            lines.append((one.at, line))
+    begin = lines[0][0] if lines else 0
+    told = [{"at": round((at - begin) / 1_000_000, 3), **line} for at, line in lines]
     states = [
         {"home": home, "control_state": list(here[home].state)}
         for home in homes
         if here[home].state_count == len(here[home].state)
     ]
-    return "".join(f"{json.dumps(one, ensure_ascii=False)}\n" for one in [*states, *lines])
+    return "".join(f"{json.dumps(one, ensure_ascii=False)}\n" for one in [*states, *told])
 
 
-def _event_line(ruling: RulingView) -> dict[str, Any] | None:
+def _event_line(ruling: RulingView) -> dict[str, object] | None:
     """A message as `law run` reads it; `None` for one that was too long to be shown whole."""
     try:
         found = term(ruling.event)
@@ -159,7 +158,7 @@ def _event_line(ruling: RulingView) -> dict[str, Any] | None:
     if not isinstance(found, Compound) or len(found.args) != 3:
         return None
     sender, message, to = found.args
-    line: dict[str, Any] = {"home": ruling.home, "event": ruling.kind, "message": show(message)}
+    line: dict[str, object] = {"home": ruling.home, "event": ruling.kind, "message": show(message)}
     if ruling.kind == "arrived":
         return {**line, "from": sender}
     return {**line, "to": list(to) if isinstance(to, tuple) else to}

@@ -16,13 +16,15 @@ would be read as one of the other forms is `{"dict": {"term": "winter"}}`, in an
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final, TypeAlias
 
 from nomospace.errors import CallerError
 from nomospace.terms import Compound, Term, freeze, show
 from nomospace.terms.dicts import dict_items
 from nomospace.terms.objects import Object, is_object
 from nomospace.terms.written import read_fields, read_patterns
+
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
 DEPTH_MAX: Final = 100
 """How deep lists and objects may nest."""
@@ -100,9 +102,10 @@ def _term(data: object, where: str, holes: bool, depth: int = DEPTH_MAX) -> Term
     return freeze({k: _term(one, where, holes, depth - 1) for k, one in data.items()})
 
 
-def _object(data: dict[str, Any], where: str, depth: int) -> Term:
+def _object(data: dict[str, object], where: str, depth: int) -> Term:
     properties = data.get("properties", {})
-    if not isinstance(data.get("class"), str) or not data["class"]:
+    class_name = data.get("class")
+    if not isinstance(class_name, str) or not class_name:
         why = 'has a class that is no name (for a dict, write {"dict": …})'
         raise BadField(where=where, why=why)
     if not isinstance(properties, dict) or "" in properties:
@@ -111,10 +114,10 @@ def _object(data: dict[str, Any], where: str, depth: int) -> Term:
         why = f'has a key {extra[0][:60]!r} beside its class (for a dict, write {{"dict": …}})'
         raise BadField(where=where, why=why)
     held = {name: _term(one, where, False, depth - 1) for name, one in properties.items()}
-    return Object(data["class"], _term(data.get("id"), where, False, depth - 1), held).term
+    return Object(class_name, _term(data.get("id"), where, False, depth - 1), held).term
 
 
-def json_of(term: Term) -> Any:
+def json_of(term: Term) -> Json:
     """A term as JSON.
 
     >>> json_of(("job", 17, fields_of([{"term": "room(3)"}])[0]))

@@ -25,18 +25,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.cookies import CookieError, SimpleCookie
 from math import ceil
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlencode
 
 from nomospace.errors import CallerError, LimitReached, NomospaceError, Unavailable
 from nomospace.node.principals import NotLetIn
-from nomospace.node.services.web import (
-    STRANGER_BYTES_MAX,
-    body_of,
-    let_in,
-    problem,
-    status_of,
-)
+from nomospace.node.services.web import STRANGER_BYTES_MAX, body_of, let_in, problem, status_of
 from nomospace.node.services.web_port import (
     HEADERS,
     App,
@@ -423,7 +417,7 @@ class _Socket:
         """What comes next: from the client, or the end."""
         coming = asyncio.ensure_future(self._receive())
         try:
-            either: list[asyncio.Future[Any]] = [coming, self.ended]
+            either: list[asyncio.Future[Message] | asyncio.Future[NotLetIn]] = [coming, self.ended]
             await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
             if self.ended.done():
                 return {"type": "websocket.disconnect", "code": SESSION_ENDED}

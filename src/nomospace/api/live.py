@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Collection, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from nomospace.errors import CallerError, Unavailable
 
@@ -53,7 +53,7 @@ class Happened:
 
     kind: str
     record: int
-    facts: dict[str, Any]
+    facts: dict[str, object]
 
 
 def kinds_of(text: str) -> tuple[str, ...]:

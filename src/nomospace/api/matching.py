@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
@@ -51,7 +51,7 @@ class MatchAsked(Asked):
     template: Annotated[str, Field(min_length=1, max_length=TEMPLATE_CHARS_MAX)]
     ontology: Annotated[str, Field(min_length=1, max_length=ONTOLOGY_CHARS_MAX)]
     format: Literal["yaml", "ttl"] = "yaml"
-    tuples: Annotated[list[dict[str, Any]], Field(max_length=TUPLES_MAX)]
+    tuples: Annotated[list[dict[str, object]], Field(max_length=TUPLES_MAX)]
     correlate: Literal["auto", "always", "never"] = "auto"
     max_set: Annotated[int, Field(ge=1, le=SET_MAX)] = SET_MAX
 
@@ -59,7 +59,7 @@ class MatchAsked(Asked):
 class MatchAnswers(BaseModel):
     """Answers with their reasons; `cut` says why some may be missing."""
 
-    answers: list[dict[str, Any]]
+    answers: list[dict[str, object]]
     cut: str
     problems: list[str]
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from nomospace.api.matching import SET_MAX, TUPLES_MAX, read_file
 from nomospace.errors import CallerError
@@ -308,7 +308,7 @@ def _field(value: Term) -> FieldView:
     return FieldView(f"{data.get('class', '')}{called}", more)
 
 
-def _properties(data: dict[str, Any], before: str) -> Iterator[str]:
+def _properties(data: Mapping[str, object], before: str) -> Iterator[str]:
     for name, value in data.items():
         if isinstance(value, dict) and "class" not in value:
             yield from _properties(value, f"{before}{name}.")

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from nomospace.api.forms import json_of
 from nomospace.api.service import LAW_CHARS_MAX, WAIT_S_MAX
-from nomospace.client import Tuple
+from nomospace.client import Told, Tuple
 from nomospace.client.tuples import Correlation
 
 ROWS_MAX: Final = 10_000
 """The most tuples that one request writes, or one answer has."""
 WIDTH_MAX: Final = 1_000
 
-Fields = Annotated[list[Any], Field(min_length=1, max_length=WIDTH_MAX)]
+Fields = Annotated[list[object], Field(min_length=1, max_length=WIDTH_MAX)]
 AgentId = Annotated[str, Field(min_length=3, max_length=401)]
 Seconds = Annotated[float, Field(gt=0, le=100 * 366 * 24 * 3600)]
 WaitSeconds = Annotated[float, Field(ge=0, le=WAIT_S_MAX)]
@@ -159,7 +159,7 @@ class FindAllAsked(LookAsked):
 class TupleFound(BaseModel):
     """A tuple: its fields, its id, who held it, how it answers, and its lease if it has one."""
 
-    fields: list[Any]
+    fields: list[object]
     id: str
     source: str
     deliveries: int
@@ -229,13 +229,13 @@ class AdoptAsked(Asked):
 
     text: Annotated[str, Field(max_length=LAW_CHARS_MAX)] = ""
     law: Annotated[str, Field(max_length=200)] = ""
-    args: Annotated[list[Any], Field(max_length=100)] = []
+    args: Annotated[list[object], Field(max_length=100)] = []
 
 
 class SendAsked(Asked):
     """A message, as the text of a term or in JSON, to an agent, a space, or several."""
 
-    message: Any
+    message: object
     to: (
         Annotated[str, Field(min_length=1, max_length=401)]
         | Annotated[list[str], Field(min_length=1, max_length=1_000)]
@@ -258,11 +258,11 @@ class RulingTold(BaseModel):
     refused: bool
     held: bool
     verdict: str
-    operations: list[Any]
+    operations: list[object]
     explanation: str
 
     @classmethod
-    def of(cls, told: Any) -> RulingTold:
+    def of(cls, told: Told) -> RulingTold:
         """What was told, as JSON has it."""
         return cls(
             law=told.law,
@@ -282,7 +282,7 @@ class LetterTold(BaseModel):
 
     number: int
     sender: str
-    message: Any
+    message: object
 
 
 class Letters(BaseModel):
@@ -297,7 +297,7 @@ class JournalLine(BaseModel):
 
     seq: int
     table: str
-    columns: dict[str, Any]
+    columns: dict[str, object]
 
 
 class JournalLines(BaseModel):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
-from typing import Annotated, Any, Final, TypeVar, cast
+from typing import Annotated, Final, TypeVar, cast
 
 from fastapi import Depends, Path, Query
 from starlette.requests import Request
@@ -33,7 +33,7 @@ _MEANING: Final = {
     503: "The host cannot do it just now.",
     507: "The host has no room for it.",
 }
-PROBLEMS: Final[dict[int | str, dict[str, Any]]] = {
+PROBLEMS: Final[dict[int | str, dict[str, object]]] = {
     status: {
         "description": words,
         "content": {

@@ -16,14 +16,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, Unpack
 
 from nomospace.api.logins import End, Logins, Told
 from nomospace.calls.requests import CLIENT_PROGRAM, Settle, Show, Tell
-from nomospace.client import Agent, Departed, TimedOut, Tuple
+from nomospace.client import Agent, Departed, TimedOut, Told as ToldRuling, Tuple
 from nomospace.client.tuples import Correlation, agent_id
 from nomospace.errors import CallerError, NomospaceError, Unavailable
 from nomospace.law import CompiledLaw
@@ -167,7 +167,7 @@ class AgentSeat:
         shared: bool = True,
         durable: bool = True,
         law: CompiledLaw | None = None,
-        ontology: object = None,
+        ontology: Ontology | str | None = None,
     ) -> Space:
         """The agent's interface space of a name: as it is, made and shared as asked for.
 
@@ -204,15 +204,16 @@ class AgentSeat:
         Without a wait or a lease it looks at this host alone, as `take_nowait` does.
         """
         opened = await self.space(space)
-        where: dict[str, Any] = {"at": at, "dest": dest, **sets}
         if wait_s <= 0 and lease_s is None:
             look = opened.take_nowait if take else opened.read_nowait
-            return await look(*template, **where)
+            return await look(*template, at=at, dest=dest, **sets)
         timeout = min(max(wait_s, 0.0), WAIT_S_MAX)
         try:
             if take:
-                return await opened.take(*template, timeout=timeout, lease=lease_s, **where)
-            return await opened.read(*template, timeout=timeout, **where)
+                return await opened.take(
+                    *template, timeout=timeout, lease=lease_s, at=at, dest=dest, **sets
+                )
+            return await opened.read(*template, timeout=timeout, at=at, dest=dest, **sets)
         except TimedOut:
             return None
 
@@ -235,22 +236,24 @@ class AgentSeat:
         """End a lease: the tuple is done with, or goes back."""
         await self._line.ask(Settle(space, lease, done))
 
-    async def adopt(self, law: CompiledLaw, args: Sequence[Term] = ()) -> Any:
+    async def adopt(self, law: CompiledLaw, args: Sequence[Term] = ()) -> ToldRuling:
         """Adopt a law; what the agent may know of the ruling."""
         inbox = NumberedInbox()
         told = await self._line.adopt(law, tuple([freeze(arg) for arg in args]), inbox)
         self._inboxes[law.hash] = inbox
         return told
 
-    async def send(self, law: str, message: Term, to: str | Sequence[str]) -> Any:
+    async def send(self, law: str, message: Term, to: str | Sequence[str]) -> ToldRuling:
         """Send a message under a law; what the agent may know of the ruling."""
         receiver = to if isinstance(to, str) else tuple(to)
         self.inbox(law)
-        return await self._line.ask(Tell(law, freeze(message), receiver))
+        told: ToldRuling = await self._line.ask(Tell(law, freeze(message), receiver))
+        return told
 
-    async def present(self, law: str, certificate: bytes) -> Any:
+    async def present(self, law: str, certificate: bytes) -> ToldRuling:
         """Present a certificate (DER); what the agent may know of the ruling."""
-        return await self._line.ask(Show(law, certificate))
+        told: ToldRuling = await self._line.ask(Show(law, certificate))
+        return told
 
     def inbox(self, law: str) -> NumberedInbox:
         """The inbox under a law, which an earlier life may have adopted."""
@@ -400,7 +403,7 @@ class Service:
             state, owed = found.state, found.obligations
         return Membership(law.hash, law.name, level, state, owed)
 
-    def where(self, agent: str) -> Mapping[str, Any]:
+    def where(self, agent: str) -> dict[str, Any]:
         """At which host an agent is, as far as is known."""
         core = self._server.host.core
         here = core.name if core.has(agent) else core.group.where.get(agent, "")

@@ -25,7 +25,7 @@ import json
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from math import ceil
-from typing import Annotated, Any, Final, Literal, cast
+from typing import Annotated, Any, Final, Literal, TypeVar, cast
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field, ValidationError
@@ -35,7 +35,8 @@ from nomospace.api import models as m
 from nomospace.api.forms import fields_of, json_of, message_of, template_of
 from nomospace.api.guard import Buckets, TooFast, answer, reason_of
 from nomospace.api.service import WAIT_S_MAX, AgentSeat, Service
-from nomospace.client import ReactionHandle, Tuple
+from nomospace.client import Tuple
+from nomospace.client.reactions import AnyHandle
 from nomospace.errors import CallerError, NomospaceError
 
 UNDER_WAY_MAX: Final = 100
@@ -124,15 +125,18 @@ async def talk(socket: WebSocket, agent: Annotated[str, Query(max_length=401)] =
         seat.busy -= 1
 
 
+M = TypeVar("M", bound=BaseModel)
+
+
 class AgentSocket:
     """One socket of one agent."""
 
     def __init__(self, socket: WebSocket, seat: AgentSeat) -> None:
         self._socket = socket
         self._seat = seat
-        self._outgoing: asyncio.Queue[dict[str, Any]] = asyncio.Queue(WAITING_MAX)
+        self._outgoing: asyncio.Queue[dict[str, object]] = asyncio.Queue(WAITING_MAX)
         self._tasks: dict[int | str, asyncio.Task[None]] = {}
-        self._handles: dict[int | str, ReactionHandle[Any]] = {}
+        self._handles: dict[int | str, AnyHandle] = {}
         self._buckets = Buckets()
         self._clogged = False
         self._doing: dict[
@@ -195,7 +199,7 @@ class AgentSocket:
             except NomospaceError as error:
                 self._tell(_failure(key, error))
 
-    def _begin(self, key: int | str, said: dict[str, Any]) -> None:
+    def _begin(self, key: int | str, said: dict[str, object]) -> None:
         now, state = asyncio.get_running_loop().time(), self._socket.state
         for buckets, who in ((self._buckets, ""), (state.said, state.principal.name)):
             wait_s = buckets.take(who, now)
@@ -224,7 +228,7 @@ class AgentSocket:
         except NomospaceError as error:
             self._tell(_failure(key, error))
 
-    async def _answer(self, key: int | str, work: Coroutine[object, None, Any]) -> None:
+    async def _answer(self, key: int | str, work: Coroutine[object, None, object]) -> None:
         found = await work
         told = found.model_dump(exclude_unset=True) if isinstance(found, BaseModel) else found
         self._tell({"id": key, "answer": told})
@@ -266,7 +270,7 @@ class AgentSocket:
         told = await self._seat.send(asked.law, message_of(asked.message), asked.to)
         return m.RulingTold.of(told)
 
-    async def _cancel(self, asked: _Cancel) -> dict[str, Any]:
+    async def _cancel(self, asked: _Cancel) -> dict[str, object]:
         handle = self._handles.pop(asked.of, None)
         if handle is not None:
             handle.remove()
@@ -276,7 +280,7 @@ class AgentSocket:
         return {}
 
     async def _react(self, key: int | str, asked: _React) -> None:
-        async def fired(found: Tuple, source: str, handle: ReactionHandle[Any]) -> None:
+        async def fired(found: Tuple, source: str, handle: AnyHandle) -> None:
             self._tell({"of": key, "fired": m.TupleFound.of(found).model_dump(exclude_unset=True)})
 
         space = await self._seat.space(asked.space)
@@ -300,7 +304,7 @@ class AgentSocket:
 
     # -- telling -----------------------------------------------------------------------------------
 
-    def _tell(self, message: dict[str, Any]) -> None:
+    def _tell(self, message: dict[str, object]) -> None:
         try:
             self._outgoing.put_nowait(message)
         except asyncio.QueueFull:
@@ -315,7 +319,7 @@ class AgentSocket:
                 return
 
 
-def _object(text: str) -> dict[str, Any]:
+def _object(text: str) -> dict[str, object]:
     try:
         said = json.loads(text)
     except (ValueError, RecursionError):
@@ -325,14 +329,14 @@ def _object(text: str) -> dict[str, Any]:
     return said
 
 
-def _key(said: dict[str, Any]) -> int | str:
+def _key(said: dict[str, object]) -> int | str:
     key = said.pop("id", None)
     if isinstance(key, bool) or not isinstance(key, int | str) or len(str(key)) > 100:
         raise BadMessage(why="a message has no id that is a number or a short string")
     return key
 
 
-def _read(kind: type[Any], said: dict[str, Any]) -> Any:
+def _read(kind: type[M], said: dict[str, object]) -> M:
     try:
         return kind.model_validate(said)
     except ValidationError as error:
@@ -341,5 +345,5 @@ def _read(kind: type[Any], said: dict[str, Any]) -> Any:
         raise BadMessage(why=f"{where[:200]}: {first['msg'][:300]}") from None
 
 
-def _failure(key: int | str | None, error: NomospaceError) -> dict[str, Any]:
+def _failure(key: int | str | None, error: NomospaceError) -> dict[str, object]:
     return {"id": key, "problem": json.loads(bytes(answer(error).body))}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -104,3 +104,9 @@ class Listed(msgspec.Struct, frozen=True):
     dest: str
     enabled: bool
     fired: int
+
+
+AnswerValue: TypeAlias = (
+    Found | Told | Standing | tuple[Found, ...] | tuple[Listed, ...] | bool | int | str | None
+)
+"""What a request may be answered with."""

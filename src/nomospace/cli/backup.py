@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -142,7 +142,7 @@ def _files(file: Path) -> Iterator[None]:
 def _tell(did: str, file: Path, store: str, summary: BackupSummary, *, as_json: bool) -> None:
     from nomospace.trust.moments import shown
 
-    facts: dict[str, Any] = {
+    facts: dict[str, object] = {
         "file": str(file),
         "store": store,
         "life": summary.life,

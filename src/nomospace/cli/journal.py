@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from itertools import islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any, Final
+from typing import IO, TYPE_CHECKING, Annotated, Final
 
 import msgspec
 import typer
@@ -35,6 +35,7 @@ from nomospace.store.private import open_file, whole
 if TYPE_CHECKING:
     from nomospace.client.remote import RemoteHost
     from nomospace.store.interface import Store
+    from nomospace.store.parquet import JournalRow
     from nomospace.wire.admin import JournalRecord
     from nomospace.wire.segments import Segment
 
@@ -122,8 +123,11 @@ def _times(folder: Path, segment: Segment) -> tuple[int, int]:
             raise Unusable(what=str(path), why=why) from None
         at = facts.schema.to_arrow_schema().get_field_index("at")
         for group in range(facts.num_row_groups):
-            of: Any = facts.row_group(group).column(at).statistics
-            found += [(of.min - _EPOCH) // _MICRO, (of.max - _EPOCH) // _MICRO]
+            of = facts.row_group(group).column(at).statistics
+            assert of is not None, "segments are written with them"
+            for moment in (of.min, of.max):
+                assert moment is not None, "every record has a time"
+                found.append((moment - _EPOCH) // _MICRO)
     return min(found), max(found)
 
 
@@ -248,9 +252,7 @@ def export(
         print(f"wrote {count:,} rows of {table.value} to {out}")
 
 
-def _rows(
-    folder: Path | None, store: Store | None, table: str, after: int
-) -> Iterator[dict[str, Any]]:
+def _rows(folder: Path | None, store: Store | None, table: str, after: int) -> Iterator[JournalRow]:
     from nomospace.store.interface import JournalEntry
     from nomospace.store.journal import encode_record
     from nomospace.store.parquet import row_of
@@ -262,7 +264,7 @@ def _rows(
             yield row
 
 
-def _write_file(rows: Iterator[dict[str, Any]], out: Path, table: str, form: Format) -> int:
+def _write_file(rows: Iterator[JournalRow], out: Path, table: str, form: Format) -> int:
     """Write a file that appears whole or not at all."""
     try:
         with whole(out) as new:
@@ -274,7 +276,7 @@ def _write_file(rows: Iterator[dict[str, Any]], out: Path, table: str, form: For
         raise Unusable(what=str(out), why=error.strerror or str(error)) from None
 
 
-def _write_lines(rows: Iterator[dict[str, Any]], file: IO[str]) -> int:
+def _write_lines(rows: Iterator[JournalRow], file: IO[str]) -> int:
     encode = msgspec.json.Encoder().encode
     count = 0
     for row in rows:
@@ -284,7 +286,7 @@ def _write_lines(rows: Iterator[dict[str, Any]], file: IO[str]) -> int:
     return count
 
 
-def _write_parquet(rows: Iterator[dict[str, Any]], path: Path, table: str) -> int:
+def _write_parquet(rows: Iterator[JournalRow], path: Path, table: str) -> int:
     import pyarrow as pa
     from pyarrow.parquet import ParquetWriter
 

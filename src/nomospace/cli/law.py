@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
+from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
@@ -45,7 +45,7 @@ def check(
 ) -> None:
     """Report all errors and warnings of laws; exit 2 when there are errors."""
     counts = {"error": 0, "warning": 0, "note": 0}
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, object]] = []
     for name in laws:
         source = _source(name)
         for found in _findings(source):
@@ -77,10 +77,10 @@ def _findings(source: Source) -> list[Diagnostic]:
     return examine(source)[1]
 
 
-def _finding_data(found: Diagnostic, source: Source) -> dict[str, Any]:
+def _finding_data(found: Diagnostic, source: Source) -> dict[str, object]:
     line, column = source.place(found.span.start)
     end_line, end_column = source.place(found.span.end)
-    data: dict[str, Any] = {
+    data: dict[str, object] = {
         "file": source.name,
         "line": line,
         "column": column,
@@ -292,7 +292,7 @@ def _explain_line(law: CompiledLaw, name: str, line: int) -> Iterator[Explanatio
     raise Unusable(what=name, why=f"it has no event on line {line}; give one with --line")
 
 
-def _explanation_data(explanation: Explanation) -> Any:
+def _explanation_data(explanation: Explanation) -> object:
     import msgspec
 
     return msgspec.to_builtins(explanation)

@@ -7,7 +7,7 @@ exit code 2 wherever it is met; 1 is for warnings under `--strict`.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
@@ -87,7 +87,10 @@ def check(
         raise typer.Exit(1)
 
 
-def _summary(ontology: Ontology) -> dict[str, Any]:
+_Facts: TypeAlias = dict[str, Any]
+
+
+def _summary(ontology: Ontology) -> _Facts:
     functions = sum(len(ways) for c in ontology.classes.values() for ways in c.depends.values())
     return {
         "name": ontology.name,
@@ -97,8 +100,8 @@ def _summary(ontology: Ontology) -> dict[str, Any]:
     }
 
 
-def _finding(fault: OntologyFault, severity: str) -> dict[str, Any]:
-    data: dict[str, Any] = {"file": fault.place.source.name}
+def _finding(fault: OntologyFault, severity: str) -> _Facts:
+    data: _Facts = {"file": fault.place.source.name}
     if fault.place.span is not None:
         line, column = fault.place.source.place(fault.place.start)
         end_line, end_column = fault.place.source.place(fault.place.end)
@@ -194,7 +197,7 @@ def _formula(way: Dependence) -> str:
     return f"{way.text} when {when}" if when else way.text
 
 
-def _class_data(ontology: Ontology, name: str) -> dict[str, Any]:
+def _class_data(ontology: Ontology, name: str) -> _Facts:
     one = ontology.classes[name]
     return {
         "name": one.name,
@@ -245,7 +248,7 @@ def closure(
         _draw(ontology, svg, sorted(family))
 
 
-def _closed(ontology: Ontology, name: str) -> dict[str, Any]:
+def _closed(ontology: Ontology, name: str) -> _Facts:
     return {
         "accepts": sorted(ontology.accepted(name)),
         "ancestors": list(ontology.ancestors(name)),

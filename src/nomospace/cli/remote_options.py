@@ -34,7 +34,7 @@ from nomospace.errors import CallerError
 if TYPE_CHECKING:
     from nomospace.client import Report
     from nomospace.client.remote import RemoteHost
-    from nomospace.wire.admin import Question
+    from nomospace.wire.admin import A, OperatorQuestion
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -133,11 +133,11 @@ class Remote:
         ) as host:
             return await work(host)
 
-    def ask(self, question: Question) -> Any:
+    def ask(self, question: OperatorQuestion[A]) -> A:
         """The answer to an operator's question."""
         return self.run(lambda host: self.asked(host, question))
 
-    async def asked(self, host: RemoteHost, question: Question) -> Any:
+    async def asked(self, host: RemoteHost, question: OperatorQuestion[A]) -> A:
         """The answer of a host that is connected already."""
         from nomospace.client.dialling import Unreachable
 

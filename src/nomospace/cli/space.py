@@ -31,7 +31,8 @@ def ls(remote: Remote) -> None:
     """List the spaces that agents on this host have, with their tuples here."""
     from nomospace.wire.admin import Spaces
 
-    _show(remote, sorted(remote.ask(Spaces()), key=_order))
+    spaces = remote.ask(Spaces())
+    _show(remote, sorted(spaces, key=_order))
 
 
 @app.command()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypedDict
 
 import typer
 from typer.core import TyperCommand
@@ -51,6 +51,11 @@ app = command_group(
     X the same wherever X stands. Holes may stand inside: 'room(_:int)', '[_,2]'.
     """
 )
+
+
+class _Place(TypedDict):
+    at: str | None
+    dest: str | None
 
 
 class _Command(TyperCommand):
@@ -226,7 +231,7 @@ class _Seeking:
         self._space = space
         self._as = as_
         self._sets = sets
-        self._place: dict[str, Any] = {"at": at or None, "dest": dest or None, **sets}
+        self._place = _Place(at=at or None, dest=dest or None)
         self._wait = wait
         self._all = all_
         self._private = private
@@ -245,10 +250,10 @@ class _Seeking:
             return await self._waited(space, how)
         if self._all:
             find = space.read_all if how == "read" else space.take_all
-            found = await find(*self.template, **self._place)
+            found = await find(*self.template, **self._place, **self._sets)
         else:
             find_one = space.read_nowait if how == "read" else space.take_nowait
-            one = await find_one(*self.template, **self._place)
+            one = await find_one(*self.template, **self._place, **self._sets)
             found = [] if one is None else [one]
         for fields in found:
             _print_tuple(fields, as_json=self._remote.as_json)
@@ -257,17 +262,17 @@ class _Seeking:
     async def _waited(self, space: Space, how: str) -> bool:
         from nomospace.client import TimedOut
 
-        place, as_json = self._place, self._remote.as_json
+        place, sets, as_json = self._place, self._sets, self._remote.as_json
         try:
             if how == "read":
-                found = await space.read(*self.template, timeout=self._wait, **place)
+                found = await space.read(*self.template, timeout=self._wait, **place, **sets)
                 _print_tuple(found, as_json=as_json)
                 return True
             if self._sets:  # which are taken for good
-                found = await space.take(*self.template, timeout=self._wait, **place)
+                found = await space.take(*self.template, timeout=self._wait, **place, **sets)
                 _print_tuple(found, as_json=as_json)
                 return True
-            taking = space.take(*self.template, timeout=self._wait, lease=LEASE_S, **place)
+            taking = space.take(*self.template, timeout=self._wait, lease=LEASE_S, **place, **sets)
             async with taking as lent:  # whoever is killed before it is printed has not had it
                 _print_tuple(lent, as_json=as_json)
         except TimedOut:
@@ -342,7 +347,7 @@ def words(fields: Sequence[Term]) -> str:
     return " ".join(map(show, fields))
 
 
-def plain(value: Term) -> Any:
+def plain(value: Term) -> object:
     """A value for JSON: what JSON has no form for, compounds and bytes, is text.
 
     >>> plain(("job", 17, None, term("room(3)"), b"!"))

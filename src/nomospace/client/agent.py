@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from nomospace.calls.problems import AlreadyMember, OntologyUnknown
 from nomospace.calls.requests import OntologyText, Open, Save, Share
 from nomospace.client.connection import Connection, Law
 from nomospace.client.membership import Membership
-from nomospace.client.reactions import LISTENER_TIMEOUT_S, ReactionHandle
+from nomospace.client.reactions import LISTENER_TIMEOUT_S, AnyHandle
 from nomospace.client.space import Space
 from nomospace.errors import CallerError
 from nomospace.terms import freeze
 from nomospace.terms.templates import ANY
+
+if TYPE_CHECKING:  # a client has no compiler
+    from nomospace.law import CompiledLaw
+    from nomospace.meaning.ontology import Ontology
 
 SYSTEM: Final = "LimeSystem"
 """The system space: what hosts, agents and shared spaces there are, written by hosts only."""
@@ -47,7 +51,7 @@ class NotAProgram(CallerError):
     to: str
 
 
-def check_name(what: str, value: Any) -> str:
+def check_name(what: str, value: object) -> str:
     """A name, checked.
 
     >>> check_name("a host", "ward-3")
@@ -56,10 +60,11 @@ def check_name(what: str, value: Any) -> str:
     Traceback (most recent call last):
     nomospace.client.agent.BadName: 'ward 3' is no name of a host; ...
     """
-    good = isinstance(value, str) and 0 < len(value) <= NAME_MAX and value.isprintable()
-    if not good or "@" in value or any(character.isspace() for character in value):
+    if not isinstance(value, str) or not 0 < len(value) <= NAME_MAX or not value.isprintable():
         raise BadName(what=what, value=repr(value)[:60])
-    return str(value)
+    if "@" in value or any(character.isspace() for character in value):
+        raise BadName(what=what, value=repr(value)[:60])
+    return value
 
 
 class Agent:
@@ -105,9 +110,9 @@ class Agent:
         name: str,
         *,
         shared: bool = False,
-        law: object = None,
+        law: CompiledLaw | None = None,
         durable: bool = True,
-        ontology: object = None,
+        ontology: Ontology | str | None = None,
     ) -> Space:
         """Have an interface space of this name: private, or `shared` at once.
 
@@ -144,7 +149,9 @@ class Agent:
             await space.share()
         return space
 
-    async def _open(self, name: str, law: Any, durable: bool, ontology: Any) -> None:
+    async def _open(
+        self, name: str, law: CompiledLaw | None, durable: bool, ontology: Ontology | str | None
+    ) -> None:
         """Open a space; the text of its ontology goes along only when the host does not know it."""
         if ontology is None:
             await self._connection.ask(Open(name, law, durable))
@@ -196,7 +203,7 @@ class Agent:
         """
         return self._connection.connected(agent)
 
-    async def adopt(self, law: Any, *args: object) -> Membership:
+    async def adopt(self, law: CompiledLaw, *args: object) -> Membership:
         """Adopt a law: the membership, with the ruling on the adoption in `.ruling`.
 
         An agent that is a member already goes on as that: a program that begins again finds its
@@ -219,7 +226,7 @@ class Agent:
         self._memberships.append(membership)
         return membership
 
-    def membership(self, law: Any) -> Membership | None:
+    def membership(self, law: CompiledLaw) -> Membership | None:
         """The membership under a law that the agent has adopted, with what waits in its inbox.
 
         `None` where it has not; `adopt` finds it, too.
@@ -291,6 +298,6 @@ class Agent:
         self._connection.attend(law.hash, membership)
         return membership
 
-    def _handles(self) -> list[ReactionHandle[Any]]:
+    def _handles(self) -> list[AnyHandle]:
         spaces = (self.system, *self._spaces.values())
         return [handle for space in spaces for handle in space.handles()]

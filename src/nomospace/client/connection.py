@@ -8,16 +8,19 @@ they were made, the plain ones (`react`, `adjust`) included.
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
-from typing import Any, Protocol
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from nomospace.calls.answers import Found
+from nomospace.calls.answers import Found, Told
 from nomospace.calls.requests import Request, Sets
 from nomospace.errors import Unavailable
 from nomospace.terms import Term
 from nomospace.terms.templates import Template
+
+if TYPE_CHECKING:  # a client has no compiler
+    from nomospace.law import CompiledLaw
 
 
 class TimedOut(Unavailable):
@@ -56,7 +59,7 @@ class Report(msgspec.Struct, frozen=True):
     """Something went wrong beside the program's own path: what, its facts, and the error if any."""
 
     what: str
-    facts: dict[str, Any]
+    facts: Mapping[str, object]
     error: BaseException | None = None
 
     def __str__(self) -> str:
@@ -73,8 +76,8 @@ class Firing(Protocol):
     def out(self, fields: object, to: str = "", space: str | None = None) -> None: ...
     def take_nowait(self, template: Template, space: str | None = None) -> Found | None: ...
     def read_nowait(self, template: Template, space: str | None = None) -> Found | None: ...
-    def take_all(self, template: Template, space: str | None = None) -> Any: ...
-    def read_all(self, template: Template, space: str | None = None) -> Any: ...
+    def take_all(self, template: Template, space: str | None = None) -> Sequence[Found]: ...
+    def read_all(self, template: Template, space: str | None = None) -> Sequence[Found]: ...
 
 
 class Ear(Protocol):
@@ -144,8 +147,8 @@ class Connection(Protocol):
         """`disable`, `enable` or `remove` a reaction before any later call of this agent."""
 
     def adopt(
-        self, law: object, args: tuple[Term, ...], mailbox: Mailbox
-    ) -> Coroutine[object, None, Any]:
+        self, law: CompiledLaw, args: tuple[Term, ...], mailbox: Mailbox
+    ) -> Coroutine[object, None, Told]:
         """Adopt a law; the ruling on the adoption."""
 
     def attend(self, law: str, mailbox: Mailbox) -> None:

@@ -6,13 +6,16 @@ check it under the law's `cAuthority`.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 import msgspec
 
 from nomospace.client.http import TIMEOUT_S, BadAnswer, fetch
 from nomospace.errors import Unavailable
+
+if TYPE_CHECKING:  # a client has no compiler
+    from nomospace.law import CompiledLaw
 
 
 class NoController(Unavailable):
@@ -40,7 +43,7 @@ class ControllerHost(msgspec.Struct, frozen=True):
 
 async def find_controllers(
     url: str,
-    law: Any,
+    law: CompiledLaw,
     *,
     near: str = "",
     limit: int = 10,
@@ -72,7 +75,7 @@ async def find_controllers(
 
 async def find_controller(
     url: str,
-    law: object,
+    law: CompiledLaw,
     *,
     near: str = "",
     authority: str | None = None,

@@ -6,10 +6,11 @@ import asyncio
 from collections import deque
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
+from nomospace.calls.answers import Standing, Told
 from nomospace.calls.requests import Show, Stand, Tell
 from nomospace.client.connection import Connection, Law, Report
 from nomospace.errors import CallerError
@@ -81,7 +82,7 @@ class Membership:
 
     def __init__(self, connection: Connection, law: Law) -> None:
         self.law = law
-        self.ruling: Any = None
+        self.ruling: Told | None = None
         """The ruling on the adoption."""
         self._connection = connection
         self._letters: deque[Letter] = deque()
@@ -92,7 +93,7 @@ class Membership:
     def __repr__(self) -> str:
         return f"<{self._connection.agent} under law {self.law.name}>"
 
-    async def send(self, message: Term, *, to: str | Sequence[str]) -> Any:
+    async def send(self, message: Term, *, to: str | Sequence[str]) -> Told:
         """Send a message to an agent, a space, or several; gives the ruling, refused or not.
 
         A string is read as the text of a term, so `"publish(alarm(fire))"` and
@@ -105,23 +106,26 @@ class Membership:
         else:
             made = freeze(message)
         receiver = to if isinstance(to, str) else tuple(to)
-        return await self._connection.ask(Tell(self.law.hash, made, receiver))
+        told: Told = await self._connection.ask(Tell(self.law.hash, made, receiver))
+        return told
 
-    async def present(self, certificate: bytes | str | Path) -> Any:
+    async def present(self, certificate: bytes | str | Path) -> Told:
         """Present a certificate, PEM or DER, or its file: the ruling on it.
 
         The controller checks it; one that counts is `certified` to the law until it runs out or is
         revoked. Raises a kind of `BadCertificate` for one that does not.
         """
-        return await self._connection.ask(Show(self.law.hash, read_certificate(certificate)))
+        told: Told = await self._connection.ask(Show(self.law.hash, read_certificate(certificate)))
+        return told
 
-    async def standing(self) -> Any:
+    async def standing(self) -> Standing:
         """Where the agent stands: its control state and what it owes, if the law discloses it.
 
         The answer has `told`, which says whether it does (`disclose(all)`), `state`, and `owed`
         with when each obligation falls due. Asking is no event: the law does not rule on it.
         """
-        return await self._connection.ask(Stand(self.law.hash))
+        standing: Standing = await self._connection.ask(Stand(self.law.hash))
+        return standing
 
     def inbox(self) -> Inbox:
         """Messages that the law delivers to this agent, oldest first: for `async for`.

@@ -19,6 +19,8 @@ from nomospace.meaning import (
 )
 from nomospace.meaning.reading import FILE_BYTES_MAX, ExaminedOntology, examine
 
+__all__ = ["Ontology", "OntologyFile", "load_mapping", "load_ontology"]
+
 
 class OntologyFile(CallerError):
     """The file of an ontology or of a mapping cannot be read."""

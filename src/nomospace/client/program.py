@@ -29,7 +29,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import MappingProxyType
-from typing import Any, ClassVar, Final, Generic, TypeVar, get_args, get_origin
+from typing import Any, ClassVar, Final, Generic, TypeAlias, TypeVar, get_args, get_origin
 
 import msgspec
 
@@ -40,7 +40,9 @@ STATE_BYTES_MAX: Final = 1 << 20
 """The largest state of a program, in bytes as it travels."""
 
 S = TypeVar("S", bound=msgspec.Struct)
-P = TypeVar("P", bound="type[Program[Any]]")
+P = TypeVar("P", bound="type[AnyProgram]")
+AnyProgram: TypeAlias = "Program[Any]"
+"""A program, whatever its state."""
 
 
 class Departed(BaseException):
@@ -154,7 +156,7 @@ class Program(ABC, Generic[S]):
 # -- states ------------------------------------------------------------------------------------
 
 
-def encode_state(program: type[Program[Any]], state: object) -> bytes:
+def encode_state(program: type[AnyProgram], state: object) -> bytes:
     """A state as it travels. What could not be read back is refused here, not at the destination.
 
     Raises `BadState`.
@@ -171,7 +173,7 @@ def encode_state(program: type[Program[Any]], state: object) -> bytes:
     return data
 
 
-def decode_state(program: type[Program[Any]], data: object) -> Any:
+def decode_state(program: type[AnyProgram], data: object) -> Any:
     """A state that has travelled, read strictly. Raises `BadState`.
 
     >>> class Trip(msgspec.Struct):
@@ -199,7 +201,7 @@ def decode_state(program: type[Program[Any]], data: object) -> Any:
         raise BadState(program=name, why=f"{type(error).__name__}: {error}") from error
 
 
-def first_state(program: type[Program[Any]], state: object) -> Any:
+def first_state(program: type[AnyProgram], state: object) -> Any:
     """The state to launch a program with: the one given, else what its class is by default."""
     if state is not None:
         return state
@@ -209,14 +211,14 @@ def first_state(program: type[Program[Any]], state: object) -> Any:
         raise BadState(program=program.name, why=f"none was given, and {error}") from None
 
 
-def _state_of(program: type[Program[Any]]) -> type[msgspec.Struct]:
+def _state_of(program: type[AnyProgram]) -> type[msgspec.Struct]:
     assert program.State is not None, "it was checked when the program was registered"
     return program.State
 
 
 # -- the registry ------------------------------------------------------------------------------
 
-Registry = dict[str, type[Program[Any]]]
+Registry = dict[str, type[AnyProgram]]
 _here: Final[Registry] = {}
 _into: Final[ContextVar[Registry]] = ContextVar("nomospace_programs", default=_here)
 
@@ -251,7 +253,7 @@ def program(name: str) -> Callable[[P], P]:
     return register
 
 
-def registered() -> Mapping[str, type[Program[Any]]]:
+def registered() -> Mapping[str, type[AnyProgram]]:
     """The programs of this process by name, as they are now and will be."""
     return MappingProxyType(_here)
 

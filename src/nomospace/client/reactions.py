@@ -23,7 +23,7 @@ from collections.abc import Awaitable, Callable, Generator
 from contextlib import suppress
 from contextvars import copy_context
 from types import coroutine
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from nomospace.calls.answers import Found
 from nomospace.client.connection import Closed, Connection, Firing, Report
@@ -53,8 +53,10 @@ LISTENER_TIMEOUT_S: Final = 30.0
 """How long a weak listener may take by default."""
 
 S = TypeVar("S")
-Listener = Callable[[Tuple, str, "ReactionHandle[Any]"], "Awaitable[None] | None"]
+Listener = Callable[[Tuple, str, "AnyHandle"], "Awaitable[None] | None"]
 """`listener(tuple, source, handle)`."""
+AnyHandle: TypeAlias = "ReactionHandle[Any]"
+"""The handle of a reaction, weak or strong."""
 
 
 class BadListener(CallerError):
@@ -220,7 +222,7 @@ class ReactionHandle(Generic[S]):
         at: str,
         dest: str,
         timeout_s: float,
-        forget: Callable[[ReactionHandle[Any]], None],
+        forget: Callable[[AnyHandle], None],
     ) -> None:
         self.space = space
         """Where the listener works: the space; for a strong reaction the step that it runs in."""
@@ -372,7 +374,7 @@ class ReactionHandle(Generic[S]):
         if self.mode == ONCE:
             self._end()
 
-    def _call(self, found: Found) -> Any:
+    def _call(self, found: Found) -> object:
         """Run the listener in this thread and report what goes wrong; an `async` one gives its
         coroutine.
         """
@@ -429,7 +431,7 @@ class ReactionHandle(Generic[S]):
 
     async def _in_thread(self, found: Found) -> None:
         """Run a plain listener in a thread. One past its limit is reported, and waited for."""
-        ended: asyncio.Future[tuple[Any, Exception | None]] = self._loop.create_future()
+        ended: asyncio.Future[tuple[object, Exception | None]] = self._loop.create_future()
         run = ListenerRun(self._who, self._timeout)
 
         def settle(result: object, raised: Exception | None) -> None:

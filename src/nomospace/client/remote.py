@@ -15,7 +15,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Final, Self
 
 import msgspec
 
@@ -34,7 +34,7 @@ from nomospace.client.remote_connection import RemoteConnection
 from nomospace.client.session_driver import RECONNECT_S
 from nomospace.client.tuples import seconds
 from nomospace.errors import NomospaceError
-from nomospace.wire.admin import Question, read_answer
+from nomospace.wire.admin import A, OperatorQuestion, read_answer
 from nomospace.wire.talk import (
     FAILURE,
     REFUSAL,
@@ -43,6 +43,7 @@ from nomospace.wire.talk import (
     VERSION,
     WINDOW,
     ClientHello,
+    Frame,
     pack_question,
     read_error,
     unpack_frame,
@@ -168,7 +169,7 @@ class RemoteHost:
         session.on_end = agent.stop
         return agent
 
-    async def ask(self, question: Question) -> Any:
+    async def ask(self, question: OperatorQuestion[A]) -> A:
         """Ask an operator's question (`nomospace.wire.admin`); needs a token of that scope."""
         if self._closed:
             raise Closed(what=f"the connection to {self.url}")
@@ -206,7 +207,7 @@ class _Asking:
         self._talk = talk
         self._url = url
         self._seq = 0
-        self._waiting: dict[int, asyncio.Future[list[Any]]] = {}
+        self._waiting: dict[int, asyncio.Future[Frame]] = {}
 
     @classmethod
     async def begin(cls, dialler: Dialler, url: Url) -> Self:
@@ -222,7 +223,7 @@ class _Asking:
         """Whether the connection is there."""
         return self._talk.open
 
-    async def ask(self, question: Question) -> Any:
+    async def ask(self, question: OperatorQuestion[A]) -> A:
         """The answer to a question."""
         self._seq = seq = self._seq + 1
         future = self._waiting[seq] = asyncio.get_running_loop().create_future()

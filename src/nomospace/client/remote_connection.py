@@ -12,8 +12,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine
 from contextlib import suppress
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from nomospace.calls.answers import Told
 from nomospace.calls.problems import InDoubt
 from nomospace.calls.requests import (
     TAKING,
@@ -30,16 +31,15 @@ from nomospace.calls.requests import (
 from nomospace.client.connection import Closed, Ear, Mailbox, TimedOut
 from nomospace.client.session_driver import SessionDriver
 from nomospace.errors import NomospaceError
-from nomospace.sessions.client_session import (
-    LAPSED,
-    OutOfTime,
-    nobody,
-)
+from nomospace.sessions.client_session import LAPSED, OutOfTime, nobody
 from nomospace.sessions.open_calls import OpenCall
 from nomospace.terms import Term
 from nomospace.terms.templates import Template
 from nomospace.wire.calls import LawUnknown
 from nomospace.wire.talk import BYE_FRAME, pack_ask, pack_out, pack_seek, pack_seen
+
+if TYPE_CHECKING:  # a client has no compiler
+    from nomospace.law import CompiledLaw
 
 _CANCELLED: Final = "host.cancelled"
 
@@ -118,15 +118,16 @@ class RemoteConnection(SessionDriver):
                 self._talk.send(body)
         await future
 
-    async def adopt(self, law: Any, args: tuple[Term, ...], mailbox: Mailbox) -> Any:
+    async def adopt(self, law: CompiledLaw, args: tuple[Term, ...], mailbox: Mailbox) -> Told:
         # Mail may come before the answer does, so the mailbox is there before.
         boxes = self._mailboxes.setdefault(law.hash, [])
         boxes.append(mailbox)
         try:
-            return await self._ask_law(Adopt(law, args))
+            told: Told = await self._ask_law(Adopt(law, args))
         except BaseException:
             boxes.remove(mailbox)
             raise
+        return told
 
     def attend(self, law: str, mailbox: Mailbox) -> None:
         self._check_open()

@@ -26,6 +26,7 @@ from nomospace.client.reactions import (
     STRENGTHS,
     STRONG,
     WEAK,
+    AnyHandle,
     Listener,
     ReactionHandle,
     Step,
@@ -45,6 +46,7 @@ from nomospace.client.tuples import (
     sets_of,
 )
 from nomospace.errors import CallerError, NomospaceError
+from nomospace.terms import Term
 from nomospace.terms.templates import Template, freeze_tuple
 
 ROWS_MAX: Final = 2_000
@@ -86,7 +88,7 @@ class Space:
         """Whether others see it, and it sees them."""
         self._connection = connection
         self._timeout = listener_timeout
-        self._handles: dict[ReactionHandle[Any], None] = {}
+        self._handles: dict[AnyHandle, None] = {}
 
     @property
     def owner(self) -> str:
@@ -148,7 +150,7 @@ class Space:
         ...     jobs.read_all("job", int)
         [('job', 0), ('job', 1), ('job', 2)]
         """
-        frozen: list[tuple[Any, ...]] = []
+        frozen: list[tuple[Term, ...]] = []
         for row in rows:
             if len(frozen) >= ROWS_MAX:
                 raise TooManyRows(limit=ROWS_MAX)
@@ -411,7 +413,7 @@ class Space:
         strength: str = WEAK,
         at: str | None = None,
         dest: str | None = None,
-    ) -> ReactionHandle[Any]:
+    ) -> AnyHandle:
         """Run `listener(tuple, source, handle)` for tuples that match, those there now included.
 
         A plain call: the reaction is registered before this agent's next operation. With mode
@@ -438,7 +440,7 @@ class Space:
         check_way("mode", mode, MODES)
         check_way("strength", strength, STRENGTHS)
         check_listener(listener, strength)
-        handle: ReactionHandle[Any] = ReactionHandle(
+        handle: AnyHandle = ReactionHandle(
             self._connection,
             Step(self.name) if strength == STRONG else self,
             Template.of(tuple(template)),
@@ -458,7 +460,7 @@ class Space:
             raise handle.error
         return handle
 
-    def reactions(self) -> list[ReactionHandle[Any]]:
+    def reactions(self) -> list[AnyHandle]:
         """The reactions that this program has on this space, oldest first; removed ones never.
 
         >>> from nomospace import sync
@@ -472,11 +474,11 @@ class Space:
         """
         return [handle for handle in self._handles if handle.state != "removed"]
 
-    def handles(self) -> list[ReactionHandle[Any]]:
+    def handles(self) -> list[AnyHandle]:
         """The reactions, and those that are removed while their listeners are still at work."""
         return list(self._handles)
 
-    def _forget(self, handle: ReactionHandle[Any]) -> None:
+    def _forget(self, handle: AnyHandle) -> None:
         self._handles.pop(handle, None)
 
     # -- sharing -----------------------------------------------------------------------------
@@ -529,20 +531,20 @@ class Taking(Coroutine[object, None, Tuple]):
         self._coroutine = coroutine
         self._lease = lease
 
-    def __await__(self) -> Generator[Any, Any, Tuple]:
+    def __await__(self) -> Generator[object, None, Tuple]:
         return self._coroutine.__await__()
 
-    def send(self, value: None) -> Any:
+    def send(self, value: None) -> object:
         return self._coroutine.send(value)
 
-    def throw(self, *exception: Any) -> Any:
+    def throw(self, *exception: Any) -> object:
         return self._coroutine.throw(*exception)
 
     def close(self) -> None:
         self._coroutine.close()
 
     @property
-    def cr_frame(self) -> Any:
+    def cr_frame(self) -> object:
         """Where it waits: for those who print a task's stack."""
         return getattr(self._coroutine, "cr_frame", None)
 

@@ -90,7 +90,7 @@ class Tuple(tuple[Any, ...]):  # noqa: SLOT001 - a tuple subclass can have no sl
             [as_tuple(Found(one.fields, one.writer, one.count, one.source)) for one in parts]
         )
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return as_tuple, (self._found,)
 
 
@@ -148,7 +148,7 @@ class BadKey(CallerError):
         return f"once={self.value} is no key; use a string of 1 to {KEY_CHARS_MAX} characters"
 
 
-def seconds(what: str, value: Any, *, zero: bool = False) -> float:
+def seconds(what: str, value: object, *, zero: bool = False) -> float:
     """A duration in seconds, checked.
 
     >>> seconds("lease", 30)
@@ -157,11 +157,11 @@ def seconds(what: str, value: Any, *, zero: bool = False) -> float:
     Traceback (most recent call last):
     nomospace.client.tuples.BadDuration: lease=-1 is no duration; ...
     """
-    good = isinstance(value, int | float) and not isinstance(value, bool)
+    found = value if isinstance(value, int | float) and not isinstance(value, bool) else -1
     # A comparison with NaN is false, so it is refused here too.
-    if not good or not (0 <= value <= SECONDS_MAX) or (value == 0 and not zero):
+    if not (0 <= found <= SECONDS_MAX) or (found == 0 and not zero):
         raise BadDuration(what=what, value=repr(value)[:60])
-    return float(value)
+    return float(found)
 
 
 def micros(what: str, value: object) -> int:

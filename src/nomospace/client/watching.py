@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from nomospace.calls.answers import Found
 from nomospace.calls.requests import Adjust, React, Request
@@ -24,7 +24,7 @@ FIRST_WORD_S: Final = 0.05
 """What a host knows of an agent comes so soon after the watch for it is registered."""
 SYSTEM: Final = "LimeSystem"
 
-Then = Callable[[Any, NomospaceError | None], None]
+Then = Callable[[object, NomospaceError | None], None]
 Post = Callable[[Request, Then], None]
 
 
@@ -56,13 +56,14 @@ class Watching:
         self._register(_Reaction(request, ear))
 
     def _register(self, reaction: _Reaction) -> None:
-        def registered(value: Any, error: NomospaceError | None) -> None:
+        def registered(value: object, error: NomospaceError | None) -> None:
             if self._new.pop(reaction, _GONE) is _GONE:
                 return
             if error is not None:
                 self._drop(reaction)
                 reaction.ear.on_refused(error)
                 return
+            assert isinstance(value, str), "a reaction is answered with its id"
             reaction.here = value
             self._by_id[value] = reaction
             if not reaction.name:
@@ -148,8 +149,8 @@ class Presence:
         known = self._known
         if who not in known and len(known) < WATCHED_MAX:
             known[who] = None
-            line: tuple[Any, ...] = ("agent", who, ANY, ANY) if "@" in who else ("host", who, ANY)
-            request = React(SYSTEM, Template.of(line), ONCE_PER_TUPLE, WEAK)
+            line = Template.of(("agent", who, ANY, ANY) if "@" in who else ("host", who, ANY))
+            request = React(SYSTEM, line, ONCE_PER_TUPLE, WEAK)
             self._watching.add(request, _Watch(self._loop, known, who))
         found = known.get(who)
         if found is None:

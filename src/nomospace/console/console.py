@@ -82,7 +82,7 @@ class Console:
         cls._running = None
 
     def facts(self) -> dict[str, Any]:
-        """What the foot of the rail shows: the host, its group, whether it is well."""
+        """The host, its group, and whether it is well."""
         topology = self.service.views.topology()
         return {
             "host": self.name,

@@ -8,7 +8,7 @@ comes back with what was typed. A window keeps it besides, for when its host is 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from nicegui.element import Element
 from nicegui.elements.codemirror import CodeMirror
@@ -38,7 +38,7 @@ class Editor(Element, component=STATIC / "editor.js"):
         first: str = "",
         language: Language = "",
         on_change: Callable[[str], object] | None = None,
-        on_submit: Callable[[], Any] | None = None,
+        on_submit: Callable[[], object] | None = None,
     ) -> None:
         """`keep` is the name under which the window keeps what is typed; it has it come back when
         `value` is but the `first` text that there is for everyone. `on_submit` is Ctrl-Enter.

@@ -8,12 +8,13 @@ place of spaces. The number of a ruling's record leads to its story, as does the
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import quote
 
 from nicegui import ui
+from nicegui.events import GenericEventArguments
 
 from nomospace.console.stories import StoryAddress
 
@@ -127,8 +128,8 @@ class Palette(ui.element, component="static/palette.js"):
         self.on("choose", self._choose)
         self.on("escape", frame.shut)
 
-    def _ask(self, event: Any) -> None:
-        asked: Mapping[str, Any] = event.args
+    def _ask(self, event: GenericEventArguments) -> None:
+        asked = event.args
         self._number = int(asked["number"])
         text = str(asked["text"])
         self._found = find(self._frame.console, text)
@@ -136,8 +137,8 @@ class Palette(ui.element, component="static/palette.js"):
         said = f"Nothing here is called {text.strip()[:60]!r}; a template begins with a bracket."
         self.run_method("answer", self._number, lines, said)
 
-    def _choose(self, event: Any) -> None:
-        chosen: Mapping[str, Any] = event.args
+    def _choose(self, event: GenericEventArguments) -> None:
+        chosen = event.args
         index = int(chosen["index"])
         if int(chosen["number"]) != self._number or not 0 <= index < len(self._found):
             return

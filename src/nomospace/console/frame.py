@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
 from nicegui import ui
@@ -56,13 +56,13 @@ class Frame:
         self._tells: list[Callable[[Beat], None]] = []
         self._ends: list[Callable[[], None]] = []
         """What ends the hearing of each, while the window is there."""
-        self._drawer: Any = None
-        self._story: Any = None
-        self._title: Any = None
+        self._drawer: ui.right_drawer
+        self._story: ui.element
+        self._title: ui.label
         self._links: dict[str, ui.link] = {}
         self._group: tuple[str, ...] = ()
-        self._dots: Any = None
-        self._well: Any = None
+        self._dots: ui.element
+        self._well: ui.label
 
     # -- live ------------------------------------------------------------------------------------
 

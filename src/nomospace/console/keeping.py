@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 T = TypeVar("T")
 
-_kept: Final[WeakKeyDictionary[object, dict[type[Any], Any]]] = WeakKeyDictionary()
+_kept: Final[WeakKeyDictionary[object, dict[object, object]]] = WeakKeyDictionary()
 
 
 def kept(owner: object, kind: Callable[[], T]) -> T:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import nicegui
 from nicegui import Client, app as pages_app, ui
@@ -20,15 +20,7 @@ from nomospace.console.files import FilesAtHand, SiteFolder
 from nomospace.console.frame import Frame, RailEntry
 from nomospace.console.gate import PageHeaders
 from nomospace.console.look import attributes
-from nomospace.console.places import (
-    communities,
-    law_bench,
-    meaning,
-    member,
-    now,
-    pipeline,
-    spaces,
-)
+from nomospace.console.places import communities, law_bench, meaning, member, now, pipeline, spaces
 from nomospace.console.stage import ConsolePlace
 
 if TYPE_CHECKING:
@@ -87,7 +79,7 @@ def mount(app: FastAPI, console: Console) -> None:
         }
         entries = {path: RailEntry(*place[:2], place.group) for path, place in seen.items()}
         frame.draw(entries, story)
-        routes: dict[str, Any] = {path: _showing(frame, place) for path, place in seen.items()}
+        routes = {path: _showing(frame, place) for path, place in seen.items()}
         routes["/"] = next(iter(routes.values()))
         attributes(ui.sub_pages(routes).classes("place"), id="place")
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from nomospace.console.frame import Frame
@@ -28,6 +28,10 @@ class LawDraft:
     language: Literal["law", "python"] = "law"
 
 
+TrialFacts: TypeAlias = Mapping[str, Any]
+"""What a trial told, or a part of it, as JSON has it."""
+
+
 class LawTrials(Protocol):
     """Tries laws, apart from the host: what takes too long, or too much room, is ended.
 
@@ -36,12 +40,12 @@ class LawTrials(Protocol):
 
     async def run(
         self, law: LawDraft, events: str, *, until_s: float | None, isolated: bool
-    ) -> Mapping[str, Any]:
+    ) -> TrialFacts:
         """Events under a law in virtual time: `steps`, `notes`, and `cut` if some are left out."""
 
     async def compare(
         self, host: str, community: str, before: LawDraft | None, after: LawDraft, *, newest: int
-    ) -> Mapping[str, Any]:
+    ) -> TrialFacts:
         """Two laws over the newest records of a host; without `before` the law that was in force.
 
         Has `events`, `differing`, `members`, `members_differing`, `passed_over`, and as `first` the
@@ -63,7 +67,7 @@ class Progress:
     failed: str = ""
     report: str = ""
     text: str = ""
-    answer: Mapping[str, Any] = field(default_factory=dict)
+    answer: TrialFacts = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,13 +14,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from nomospace.calls.requests import (
-    OntologyText,
-    Out,
-    React,
-    Request,
-    Seek,
-)
+from nomospace.calls.requests import OntologyText, Out, React, Request, Seek
 from nomospace.protocols.spaces import Row
 from nomospace.terms import Term
 

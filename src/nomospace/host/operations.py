@@ -19,16 +19,7 @@ from nomospace.host.outstanding import Outstanding
 from nomospace.host.residents import SYSTEM
 from nomospace.meaning.question import BadQuestion
 from nomospace.protocols.spaces import Id
-from nomospace.space import (
-    Gathering,
-    Record,
-    Search,
-    SeenIds,
-    SetQuestion,
-    SetSearch,
-    Slice,
-    Space,
-)
+from nomospace.space import Gathering, Record, Search, SeenIds, SetQuestion, SetSearch, Slice, Space
 from nomospace.terms import Term
 from nomospace.terms.templates import ANY, Template
 

@@ -22,19 +22,8 @@ from nomospace.calls.requests import LawText, OntologyText, Open, Request
 from nomospace.errors import CallerError, LawError, NomospaceError, PeerError, Unavailable
 from nomospace.node.clients import Answers, Clients, micros
 from nomospace.node.entrance import Entrance, IncomingConnection, TooManyClients
-from nomospace.node.principals import (
-    NotAnOperator,
-    NotLetIn,
-    Principal,
-)
-from nomospace.node.turns import (
-    LOT_FRAMES,
-    QUANTUM_BYTES,
-    QUANTUM_FRAMES,
-    TURN_S,
-    Queue,
-    Rate,
-)
+from nomospace.node.principals import NotAnOperator, NotLetIn, Principal
+from nomospace.node.turns import LOT_FRAMES, QUANTUM_BYTES, QUANTUM_FRAMES, TURN_S, Queue, Rate
 from nomospace.sessions.host_session import SOME, HostSession
 from nomospace.wire.admin import Question, pack_answer
 from nomospace.wire.calls import CALL_PARTS_MAX, CallTooWide, Unready

@@ -19,18 +19,8 @@ from typing import Any, Final, Protocol
 from nomospace.calls.requests import LawText, OntologyText
 from nomospace.host.shares import USUAL_SHARES, Shares
 from nomospace.node.entrance import TooManyClients
-from nomospace.node.principals import (
-    NotLetIn,
-    Principal,
-    Standings,
-    WatchedPrincipal,
-)
-from nomospace.node.turns import (
-    LITTLE_S,
-    Account,
-    Rate,
-    Turns,
-)
+from nomospace.node.principals import NotLetIn, Principal, Standings, WatchedPrincipal
+from nomospace.node.turns import LITTLE_S, Account, Rate, Turns
 from nomospace.sessions.host_session import HostSession
 from nomospace.sessions.host_sessions import HostSessions
 from nomospace.wire.admin import Question

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from nomospace.client import Report
 from nomospace.host.calls import Event
@@ -54,7 +54,7 @@ class HostGate:
         if keeper is not None:
             keeper.store.trim(key, number)
 
-    def note(self, what: str, facts: dict[str, Any]) -> None:
+    def note(self, what: str, facts: Mapping[str, object]) -> None:
         self._host._report(Report(what, facts))
 
     def here(self, agent: str) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -100,7 +100,7 @@ class Journalist:
         """How many rulings it has written of in this life."""
         return self._scribe.tally
 
-    def note(self, what: str, facts: dict[str, Any], now: int) -> bytes:
+    def note(self, what: str, facts: Mapping[str, object], now: int) -> bytes:
         """What the journal says of something that happened beside the core."""
         self._notes += 1
         told = [Compound(name, (_shown(value),)) for name, value in facts.items()]

@@ -25,9 +25,10 @@ from nomospace.calls.requests import (
     Sets,
     Unread,
 )
-from nomospace.client import Closed, Departed, Ear, Mailbox, Report, TimedOut
+from nomospace.client import Closed, Departed, Ear, Mailbox, Report, TimedOut, Told
 from nomospace.host.calls import Call, Event
 from nomospace.host.effects import Answer, Effect, Fire, Mail, Note
+from nomospace.law import CompiledLaw
 from nomospace.sessions.local_calls import LocalCall, LocalCalls
 from nomospace.terms import Term
 from nomospace.terms.templates import Template
@@ -112,18 +113,19 @@ class LocalConnection:
     ) -> Coroutine[object, None, Any]:
         return self.ask(Seek(space, how, template, at, dest, lease_us, sets), timeout_s)
 
-    async def adopt(self, law: Any, args: tuple[Term, ...], mailbox: Mailbox) -> Any:
+    async def adopt(self, law: CompiledLaw, args: tuple[Term, ...], mailbox: Mailbox) -> Told:
         # Mail may come in the very step of the adoption, so the mailbox is there before.
         boxes = self._clients.mailboxes.setdefault((self._agent, law.hash), [])
         boxes.append(mailbox)
         mine = self._laws.setdefault(law.hash, [])
         mine.append(mailbox)
         try:
-            return await self.ask(Adopt(law, args))
+            told: Told = await self.ask(Adopt(law, args))
         except BaseException:
             boxes.remove(mailbox)
             mine.remove(mailbox)
             raise
+        return told
 
     def react(
         self, space: str, template: Template, mode: str, strength: str, at: str, dest: str, ear: Ear

@@ -269,9 +269,9 @@ def _mark(path: str) -> str:
     return f"{host[0]}/{seq[0]}-{seq[1]}/{at[0]}/{outline.num_rows}"
 
 
-def _range(outline: Any, place: int) -> tuple[Any, Any]:
+def _range(outline: pq.FileMetaData, place: int) -> tuple[Any, Any]:
     groups = [outline.row_group(at).column(place) for at in range(outline.num_row_groups)]
-    found = [group.statistics for group in groups]
+    found: list[Any] = [group.statistics for group in groups]
     return min(one.min for one in found), max(one.max for one in found)
 
 
@@ -306,7 +306,7 @@ def merged(parts: Iterable[ArchivePart]) -> ArchivePart:
     """Parts as one."""
     tables: dict[str, tuple[File, ...]] = {}
     classes: dict[str, dict[tuple[str, ...], None]] = {}
-    shapes: dict[Any, int] = {}
+    shapes: dict[tuple[str | tuple[str], ...], int] = {}
     tuples = 0
     for part in parts:
         tuples += part.tuples

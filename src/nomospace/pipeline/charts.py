@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from html import escape
 from io import BytesIO
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -236,7 +236,7 @@ def as_png(chart: Chart) -> bytes:
     scale = _PNG_SCALE
     top = _ROW
     sheet = Image.new("RGB", (WIDTH * scale, round((chart.height + top) * scale)), "white")
-    draw: Any = ImageDraw.Draw(sheet)
+    draw = ImageDraw.Draw(sheet)
     font = ImageFont.load_default(_FONT * scale)
     heading = (12 * scale, 18 * scale)
     draw.text(heading, chart.says, fill=COLOURS["ink"], font=font, anchor="ls")

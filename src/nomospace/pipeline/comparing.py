@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 
 from nomospace.law import CompiledLaw
 from nomospace.pipeline.jobs.replay import TABLES, make_trial
 from nomospace.pipeline.replay import replay_process
-from nomospace.pipeline.segments import JournalFiles, list_journal, read_batches
+from nomospace.pipeline.segments import JournalFiles, Row, list_journal, read_batches
 
 SHOWN_MAX: Final = 500
 """How many differing rulings are told; the rest is counted."""
@@ -95,19 +95,16 @@ def compare(
     )
 
 
-def _side(row: dict[str, Any] | None) -> Side:
+def _side(row: Row | None) -> Side:
     return Side(None, NOTHING) if row is None else Side(row["rule_now"], row["now"])
 
 
-def _verdicts(
-    listing: JournalFiles, law: CompiledLaw | None, community: str
-) -> dict[_Key, dict[str, Any]]:
+def _verdicts(listing: JournalFiles, law: CompiledLaw | None, community: str) -> dict[_Key, Row]:
     """What a law makes of every event, by what the rulings of two laws are put together by."""
     trial, _ = make_trial(listing, law, community)
-    found: dict[_Key, dict[str, Any]] = {}
+    found: dict[_Key, Row] = {}
     for batch in replay_process(listing, trial, which="all"):
-        rows: list[dict[str, Any]] = batch.to_pylist()
-        for row in rows:
+        for row in batch.to_pylist():
             moment = (row["at"] - _EPOCH) // _MICRO
             key = (row["membership"], row["agent_seq"], moment, row["event"])
             # One instant may bring the same unrecorded event several times.

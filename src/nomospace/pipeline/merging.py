@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
 import msgspec
@@ -21,6 +21,7 @@ from nomospace.meaning.sql.layout import SqlTable
 from nomospace.pipeline.archive import ArchivePart, File, merged, spark_schema, tables_of
 from nomospace.pipeline.laying import FILE_ROWS, write_rows
 from nomospace.pipeline.segments import BATCH_ROWS
+from nomospace.store.matching_duckdb import DuckdbConfig
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -62,10 +63,10 @@ def _sorted_here(files: Sequence[str]) -> Iterator[pa.RecordBatch]:
     import duckdb
 
     with tempfile.TemporaryDirectory(prefix="nomospace-merge-") as spill:
-        config: dict[str, Any] = {"memory_limit": MEMORY, "temp_directory": spill}
+        config: DuckdbConfig = {"memory_limit": MEMORY, "temp_directory": spill}
         with closing(duckdb.connect(":memory:", config=config)) as connection:
             query = "SELECT * FROM read_parquet(?) ORDER BY since, tuple"
-            rows: Any = connection.sql(query, params=[list(files)])
+            rows = connection.sql(query, params=[list(files)])
             yield from rows.to_arrow_reader(BATCH_ROWS)
 
 

@@ -13,7 +13,7 @@ import gc
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import msgspec
 import pyarrow as pa
@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from nomospace.errors import CallerError
 from nomospace.pipeline.history import Replay
 from nomospace.pipeline.laws import LawSource, compiled
-from nomospace.pipeline.segments import BATCH_ROWS, JournalFiles, read_batches
+from nomospace.pipeline.segments import BATCH_ROWS, JournalFiles, Row, column_of, read_batches
 from nomospace.pipeline.verdicts import MemberHistory, ReplayVerdict
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ OUT_ROWS: Final = 2_000
 """How many rows of findings go out together."""
 
 _compute: Final[Any] = pc  # functions that its stubs do not know
+_Column: TypeAlias = "pa.Array[Any]"
 _STRING: Final[pa.DataType] = pa.string()
 _INT: Final[pa.DataType] = pa.int64()
 _VERDICT: Final = [
@@ -123,7 +124,7 @@ def _calm_collector() -> Iterator[None]:
 def _replay_batches(
     batches: Iterator[pa.RecordBatch], trial: Trial, verdicts: Literal["changed", "all"] | None
 ) -> Iterator[pa.RecordBatch]:
-    out: list[dict[str, Any]] = []
+    out: list[Row] = []
     schema = HISTORIES if verdicts is None else VERDICTS
     membership = ""
     replay: Replay | None = None
@@ -140,9 +141,9 @@ def _replay_batches(
 
     for batch in batches:
         runs = _compute.run_end_encode(batch.column("membership"))
-        numbers: list[Any] = batch.column("agent_seq").to_pylist()
+        numbers = column_of(batch, "agent_seq")
         states = batch.column("is_checkpoint").to_pylist()
-        bodies: list[Any] = batch.column("body").to_pylist()
+        bodies = column_of(batch, "body")
         start = 0
         for name, end in zip(runs.values.to_pylist(), runs.run_ends.to_pylist(), strict=True):
             if name != membership or replay is None:
@@ -170,9 +171,9 @@ def _replay_batches(
         yield pa.RecordBatch.from_pylist(out, schema=schema)
 
 
-def history_row(membership: str, found: MemberHistory) -> dict[str, Any]:
+def history_row(membership: str, found: MemberHistory) -> Row:
     """What was found of a membership, as a row of `HISTORIES`."""
-    row: dict[str, Any] = msgspec.to_builtins(found)
+    row: Row = msgspec.to_builtins(found)
     row["membership"] = membership
     row["gaps"] = [{"after": after, "found": later} for after, later in found.gaps]
     row["kinds"] = [{"kind": kind, "count": count} for kind, count in found.kinds.items()]
@@ -180,8 +181,8 @@ def history_row(membership: str, found: MemberHistory) -> dict[str, Any]:
     return row
 
 
-def _verdict_row(membership: str, verdict: ReplayVerdict) -> dict[str, Any]:
-    row: dict[str, Any] = msgspec.to_builtins(verdict)
+def _verdict_row(membership: str, verdict: ReplayVerdict) -> Row:
+    row: Row = msgspec.to_builtins(verdict)
     row["membership"], row["agent_seq"] = membership, row.pop("seq")
     del row["reason"]
     return row
@@ -262,7 +263,7 @@ def _sorted(listing: JournalFiles, laws: Mapping[str, LawSource]) -> Iterator[pa
     """
     wanted = pa.array(list(laws), pa.string())
     keys: list[pa.RecordBatch] = []
-    bodies: list[Any] = []
+    bodies: list[_Column] = []
     columns = ("law", "membership", "agent_seq", "body")
     for table in ("events", "checkpoints"):
         for batch in read_batches(listing, table, columns, rows=PART_ROWS):
@@ -297,7 +298,7 @@ def _sorted(listing: JournalFiles, laws: Mapping[str, LawSource]) -> Iterator[pa
 _NAMES: Final = ["membership", "agent_seq", "is_checkpoint", "body"]
 
 
-def _gathered(parts: Sequence[object], part: pa.Array[Any], row: pa.Array[Any]) -> Any:
+def _gathered(parts: Sequence[_Column], part: _Column, row: _Column) -> _Column:
     """What stands in rows of parts, one after the other.
 
     >>> parts = [pa.array(["a", "b"]), pa.array(["c"]), pa.array(["d"])]
@@ -307,7 +308,7 @@ def _gathered(parts: Sequence[object], part: pa.Array[Any], row: pa.Array[Any]) 
     by_part = _compute.array_sort_indices(part)  # stable; each part is looked into once
     runs = _compute.run_end_encode(part.take(by_part))
     rows = row.take(by_part)
-    found: list[Any] = []
+    found: list[_Column] = []
     start = 0
     for number, end in zip(runs.values.to_pylist(), runs.run_ends.to_pylist(), strict=True):
         found.append(parts[number].take(rows.slice(start, end - start)))
@@ -322,7 +323,7 @@ def replay_duckdb(
     import duckdb
 
     parts: list[str] = []
-    given: list[Any] = []
+    given: list[object] = []
     for table in ("events", "checkpoints"):
         if listing.files[table]:
             flag = "true" if table == "checkpoints" else "false"
@@ -335,7 +336,7 @@ def replay_duckdb(
         return
     query = " UNION ALL ".join(parts) + " ORDER BY membership, agent_seq, is_checkpoint"
     with closing(duckdb.connect()) as connection:
-        batches: Any = connection.sql(query, params=given).to_arrow_reader(BATCH_ROWS)
+        batches = connection.sql(query, params=given).to_arrow_reader(BATCH_ROWS)
         yield from replay_batches(iter(batches), trial=trial, verdicts=which)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 import pyarrow as pa
@@ -111,7 +111,7 @@ def add_up(
     lost_laws: tuple[str, ...] = (),
 ) -> ReplayReport:
     """The report on a table of `replay.HISTORIES`; divergences by time, rules by name."""
-    rows: list[dict[str, Any]] = histories.to_pylist()
+    rows = histories.to_pylist()
     counts = {name: sum(row[name] for row in rows) for name in _COUNTS}
     kinds: dict[str, int] = {}
     rules: dict[str, list[int]] = {}

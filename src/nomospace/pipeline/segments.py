@@ -24,7 +24,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
 import pyarrow as pa
@@ -59,6 +59,10 @@ _SPARK_TYPES: Final = {
     "binary": "binary",
     "time": "timestamp",
 }
+
+
+Row: TypeAlias = dict[str, Any]
+"""A row of any table, by column."""
 
 
 class JournalFault(msgspec.Struct, frozen=True):
@@ -307,6 +311,11 @@ def _range(file: pq.ParquetFile, column: str) -> tuple[Any, Any] | None:
 
 
 # -- reading ---------------------------------------------------------------------------------------
+
+
+def column_of(rows: pa.Table | pa.RecordBatch, name: str) -> list[Any]:
+    """What stands in a column, row by row."""
+    return rows.column(name).to_pylist()
 
 
 def read_spark(spark: SparkSession, listing: JournalFiles, table: str) -> DataFrame:

@@ -23,11 +23,12 @@ silent, so a host that is away for a day costs little; any sign of the peer make
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 
 from nomospace.protocols.births import BEFORE, SILENT, Births
+from nomospace.protocols.messages import Payload
 from nomospace.protocols.transfers import Transfers
 
 PAUSE_MIN_US: Final = 400_000
@@ -45,7 +46,7 @@ class Parcel(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="parcel
     """
 
     number: int
-    what: Any
+    what: Payload
     birth: int = SILENT
     to: int = SILENT
 
@@ -67,7 +68,7 @@ class _Route:
     __slots__ = ("ahead", "confirmed", "due", "pause")
 
     def __init__(self, now: int) -> None:
-        self.ahead: dict[int, Any] = {}
+        self.ahead: dict[int, Payload] = {}
         self.confirmed = -1
         self.pause = PAUSE_MIN_US
         self.due = now + PAUSE_MIN_US
@@ -109,7 +110,7 @@ class Courier:
 
     def receive(
         self, peer: str, frame: Frame, *, now: int
-    ) -> tuple[list[tuple[int, Any]], Frame | None]:
+    ) -> tuple[list[tuple[int, Payload]], Frame | None]:
         """What a frame brings, numbered and in order, and the frame to answer with.
 
         The caller acts on each parcel and makes its number durable in one step, and only then
@@ -123,7 +124,7 @@ class Courier:
                 route.due = now + PAUSE_MIN_US
             return [], None
         book, number = self.book, frame.number
-        came: list[tuple[int, Any]] = []
+        came: list[tuple[int, Payload]] = []
         if book.is_next(peer, number):
             book.place(peer, number)
             came.append((number, frame.what))

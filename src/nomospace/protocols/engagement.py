@@ -34,7 +34,7 @@ All these times are the host's `Pace`, and grow with the group (`pace.allowance`
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from nomospace.protocols.events import (
     DeliverRelayed,
@@ -118,7 +118,7 @@ class Engagement:
         self._links = Links(host, life=life, policy=policy, pace=pace, view=self.view.id, now=now)
         self._life = life
         self._origin: Origin = (*self.view.id, life)
-        self._entry: Any = _UNTOLD
+        self._entry: object = _UNTOLD
         self._joining: View | None = None
         self._frozen_at = now
         self._prepared_at = now

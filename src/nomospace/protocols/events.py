@@ -6,11 +6,11 @@ after it is seen by others.
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 
-from nomospace.protocols.messages import Frame, View, ViewId
+from nomospace.protocols.messages import Frame, Payload, View, ViewId
 
 # -- facts -------------------------------------------------------------------------------------
 
@@ -46,7 +46,7 @@ class Moved(msgspec.Struct, frozen=True, gc=False):
 class Info(msgspec.Struct, frozen=True, gc=False):
     """The host has stopped, and this is its entry of the directory while it stands still."""
 
-    directory: Any
+    directory: Payload
 
 
 class Exchanged(msgspec.Struct, frozen=True, gc=False):
@@ -89,7 +89,7 @@ class Exchange(msgspec.Struct, frozen=True, gc=False):
     """All will come. Send the fresh peers what is theirs, wait for theirs, tell `Exchanged`."""
 
     view: View
-    directories: dict[str, Any]
+    directories: dict[str, Payload]
     fresh: tuple[str, ...]
 
 
@@ -103,7 +103,7 @@ class DeliverRelayed(msgspec.Struct, frozen=True, gc=False):
     """A body that was relayed to this host."""
 
     src: str
-    body: Any
+    body: Payload
 
 
 Effect: TypeAlias = Transmit | Floor | Freeze | Thaw | Exchange | Installed | DeliverRelayed

@@ -33,13 +33,14 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 from zlib import crc32
 
 from nomospace.protocols.events import Effect, Transmit
 from nomospace.protocols.messages import Advert, Adverts, HelloFrame, KnownVersions, Relay, ViewId
 from nomospace.protocols.pace import FEW, LOSS, LOSS_MAX, USUAL, Pace, believable
 from nomospace.protocols.policy import NotAPosition, Policy, Reachable, is_position
+from nomospace.terms import Term
 
 FORGET: Final = 600_000_000
 """How long the advert of a host that is out of reach is kept."""
@@ -83,7 +84,7 @@ class Neighbour:
         self.beat = -1
         self.at = 0
         self.asked_at = 0
-        self.info: Any = None
+        self.info: Term = None
         self.hears_me = False
         self.accepted = False
         self.linked = False
@@ -119,7 +120,7 @@ class Links:
         self.pace = pace
         self.policy: Policy = Reachable() if policy is None else policy
         self.willing = self.policy.willing
-        self.info: Any = None
+        self.info: Term = None
         self.neighbours: dict[str, Neighbour] = {}
         version = now * LIVES + life % LIVES
         self.adverts: dict[str, Advert] = {host: Advert(host, version, (), view)}

@@ -12,6 +12,10 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from nomospace.protocols.pace import LOSS
+from nomospace.terms import Term
+
+Payload: TypeAlias = Any
+"""What a protocol carries and does not look into: who gave it knows what it is."""
 
 # -- engagement --------------------------------------------------------------------------------
 
@@ -46,7 +50,7 @@ class HelloFrame(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="he
     beat: int
     heard: dict[str, int]
     digest: int
-    info: Any = None
+    info: Term = None
     loss: int = LOSS
 
 
@@ -77,7 +81,7 @@ class Relay(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="relay")
     src: str
     dst: str
     ttl: int
-    body: Any
+    body: Payload
 
 
 class Prepare(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="prepare"):
@@ -103,7 +107,7 @@ class Ready(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="ready")
     id: ViewId
     life: int
     origins: dict[str, Origin]
-    entries: dict[str, Any]
+    entries: dict[str, Payload]
 
 
 class Got(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="got"):
@@ -130,7 +134,7 @@ class Commit(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="commit
     life: int
     members: tuple[str, ...]
     origins: dict[str, Origin]
-    entries: dict[str, Any]
+    entries: dict[str, Payload]
 
 
 class Abort(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="abort"):

@@ -11,9 +11,10 @@ plain one.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import dist
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeGuard
 
 from nomospace.errors import CallerError
 
@@ -127,7 +128,7 @@ class Position:
     def _slack(self) -> float:
         return SLACK_SHARE * self.safe_m if self.slack_m is None else self.slack_m
 
-    def accepts(self, mine: Any, theirs: Any, *, accepted: bool) -> bool:
+    def accepts(self, mine: object, theirs: object, *, accepted: bool) -> bool:
         """Whether both positions are known and near enough to each other."""
         if not (is_position(mine) and is_position(theirs) and len(mine) == len(theirs)):
             return False
@@ -135,7 +136,7 @@ class Position:
         return dist(mine, theirs) <= limit
 
 
-def is_position(value: object) -> bool:
+def is_position(value: object) -> TypeGuard[Sequence[float]]:
     """Whether a value from a peer can be a position: two or three finite numbers.
 
     >>> is_position((1, 2.5)), is_position((1, float("nan"))), is_position("ab")

@@ -14,12 +14,13 @@ generation; so an answer that comes late, or after a restart, is known for what 
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
 from nomospace.protocols.births import SILENT
-from nomospace.protocols.messages import ViewId
+from nomospace.protocols.messages import Payload, ViewId
+from nomospace.terms import Term
 
 Key: TypeAlias = tuple[int, int | str, int]
 Id: TypeAlias = tuple[str, int]
@@ -28,7 +29,7 @@ Id: TypeAlias = tuple[str, int]
 class Row(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """A tuple with all that rides along hidden, as it travels and as it is stored."""
 
-    fields: tuple[Any, ...]
+    fields: tuple[Term, ...]
     writer: str
     count: int
     cur: str
@@ -117,11 +118,11 @@ class Watch(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="watch")
     law: str
     agent: str
     takes: bool
-    pattern: tuple[Any, ...]
+    pattern: tuple[Term, ...]
     at: str
     dest: str
     lease_us: int
-    message: Any = None
+    message: Term = None
 
 
 class Unwatch(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="unwatch"):
@@ -142,11 +143,11 @@ class Ask(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="ask"):
     agent: str
     takes: bool
     all: bool
-    pattern: tuple[Any, ...]
+    pattern: tuple[Term, ...]
     at: str
     dest: str
     lease_us: int
-    message: Any = None
+    message: Term = None
     sets: tuple[str, str, int] | None = None
 
 
@@ -160,7 +161,7 @@ class Shown(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="shown")
 
     key: Key
     rows: tuple[Row, ...] = ()
-    message: Any = None
+    message: Term = None
     why: str = ""
     sets: tuple[int, ...] = ()
 
@@ -192,7 +193,7 @@ class Lent(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="lent"):
     key: Key
     rows: tuple[Row, ...]
     leases: tuple[str, ...]
-    message: Any = None
+    message: Term = None
 
 
 class LeaseSettled(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="settled"):
@@ -260,12 +261,12 @@ class ReactWatch(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="re
     space: str
     law: str
     agent: str
-    pattern: tuple[Any, ...]
+    pattern: tuple[Term, ...]
     mode: str
     at: str
     dest: str
-    spans: Any
-    message: Any = None
+    spans: Payload
+    message: Term = None
 
 
 class UnreactWatch(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="unreact"):
@@ -279,7 +280,7 @@ class Reacted(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="react
 
     key: Key
     row: Row
-    message: Any = None
+    message: Term = None
 
 
 class Mailed(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="mailed"):
@@ -287,7 +288,7 @@ class Mailed(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="mailed
 
     law: str
     sender: str
-    message: Any
+    message: Term
     to: str
 
 
@@ -306,7 +307,7 @@ class Given(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="given")
     space: str
     law: str
     rows: tuple[Row, ...]
-    message: Any = None
+    message: Term = None
     sets: tuple[int, ...] = ()
 
 

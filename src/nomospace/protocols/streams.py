@@ -21,9 +21,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
+
+from nomospace.protocols.messages import Payload
 
 Session: TypeAlias = tuple[int, str]
 """The id of the view in which two hosts met."""
@@ -44,7 +46,7 @@ class Data(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="data"):
     session: Session
     number: int
     ack: int
-    body: Any
+    body: Payload
 
 
 class Ack(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="ack"):
@@ -66,8 +68,8 @@ class _Stream:
         self.session = session
         self.sent = 0
         self.got = 0
-        self.unacked: deque[tuple[int, Any]] = deque()
-        self.ahead: dict[int, Any] = {}
+        self.unacked: deque[tuple[int, Payload]] = deque()
+        self.ahead: dict[int, Payload] = {}
         self.retry_at = 0
 
 
@@ -132,7 +134,7 @@ class Streams:
         stream.unacked.append((stream.sent, body))
         return Data(stream.session, stream.sent, stream.got, body)
 
-    def receive(self, peer: str, frame: Frame, *, now: int) -> tuple[list[Any], Frame | None]:
+    def receive(self, peer: str, frame: Frame, *, now: int) -> tuple[list[Payload], Frame | None]:
         """What a frame brings, in order, and the frame to answer with."""
         if self._sessions.get(peer) != frame.session:
             return [], None
@@ -143,7 +145,7 @@ class Streams:
             stream.retry_at = now + RETRY_US
         if not isinstance(frame, Data):
             return [], None
-        bodies: list[Any] = []
+        bodies: list[Payload] = []
         if frame.number == stream.got + 1:
             stream.got += 1
             bodies.append(frame.body)

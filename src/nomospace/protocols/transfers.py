@@ -25,11 +25,12 @@ own.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from nomospace.protocols.births import SILENT
+from nomospace.protocols.messages import Payload
 
 PENDING_MAX: Final = 100_000
 """How many transfers may be under way to one peer."""
@@ -42,7 +43,7 @@ class Transfer(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="tran
     """
 
     number: int
-    what: Any
+    what: Payload
     birth: int = SILENT
     to: int = SILENT
 
@@ -70,7 +71,7 @@ class Transfers:
         self,
         *,
         numbers: Mapping[str, int] | None = None,
-        pending: Mapping[str, Mapping[int, Any]] | None = None,
+        pending: Mapping[str, Mapping[int, Payload]] | None = None,
         got: Mapping[str, int] | None = None,
     ) -> None:
         self._numbers = dict(numbers or {})
@@ -100,7 +101,7 @@ class Transfers:
         """Whether there is something that a peer has not said to have."""
         return bool(self._pending.get(peer))
 
-    def pending(self, peer: str, most: int | None = None) -> list[tuple[int, Any]]:
+    def pending(self, peer: str, most: int | None = None) -> list[tuple[int, Payload]]:
         """What a peer has not said to have, oldest first."""
         waiting = self._pending.get(peer)
         if not waiting:
@@ -109,7 +110,7 @@ class Transfers:
         last = self._numbers[peer] if most is None else first + most - 1
         return [(n, waiting[n]) for n in range(first, min(last, self._numbers[peer]) + 1)]
 
-    def _first(self, peer: str, waiting: dict[int, Any]) -> int:
+    def _first(self, peer: str, waiting: dict[int, Payload]) -> int:
         """The oldest that waits. Numbers have no gaps: those that wait are the last ones given."""
         return self._numbers[peer] - len(waiting) + 1
 
@@ -136,7 +137,7 @@ class Transfers:
         """The last transfer of a peer that has been placed."""
         return self._got.get(peer, 0)
 
-    def renew(self, peer: str) -> list[tuple[int, Any]]:
+    def renew(self, peer: str) -> list[tuple[int, Payload]]:
         """Begin anew with a peer, and give it again what it has not said to have.
 
         One of the two has forgotten all numbers, and whatever it had placed is gone with it.

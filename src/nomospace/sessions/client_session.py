@@ -20,7 +20,7 @@ straight to who asked: an `Asker`, or whoever is called with the value and the e
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -157,7 +157,7 @@ ClientOrder: TypeAlias = (
     | DropConnection
     | EndSession
 )
-Then: TypeAlias = Callable[[Any, NomospaceError | None], None]
+Then: TypeAlias = Callable[[object, NomospaceError | None], None]
 
 
 class ClientSession(OpenCalls[ClientOrder]):
@@ -211,14 +211,16 @@ class ClientSession(OpenCalls[ClientOrder]):
         call.sent = True
         return True
 
-    def post(self, request: Request, then: Then, back: object = None) -> list[ClientOrder]:
+    def post(
+        self, request: Request, then: Then, back: tuple[Seek, Found] | None = None
+    ) -> list[ClientOrder]:
         """Make a call whose answer `then` is handed at once."""
         number = self.number + 1
         body = pack_ask(number, self.seen, request)
         call = OpenCall(number, then, None, body, posted=True, back=back)
         return [SendFrame(body)] if self.begin(call) else []
 
-    def kept_for(self, taking: Seek) -> Any:
+    def kept_for(self, taking: Seek) -> Found | tuple[Found, ...] | None:
         """What an earlier take that asked for the same has brought too late; `None` if nothing."""
         fits = [one for one in self.unreturned if one[0] == taking]
         if taking.how not in BULK:
@@ -394,7 +396,7 @@ class ClientSession(OpenCalls[ClientOrder]):
             call = calls.pop(frame[2], None)
             if call is None:
                 continue
-            value: Any = None
+            value: object = None
             error: NomospaceError | None = None
             try:
                 if kind == FOUND:

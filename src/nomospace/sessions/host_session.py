@@ -6,8 +6,8 @@ The rules of sessions stand at the head of `host_sessions`, which has all of the
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
-from typing import Any, Final, Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, Protocol
 
 import msgspec
 
@@ -66,7 +66,7 @@ class Gate(Protocol):
     def trim(self, key: str, number: int) -> None:
         """What was kept under a key up to a number is not wanted any more."""
 
-    def note(self, what: str, facts: dict[str, Any]) -> None:
+    def note(self, what: str, facts: Mapping[str, object]) -> None:
         """Let an operator know."""
 
     def here(self, agent: str) -> bool:

@@ -9,8 +9,9 @@ goes back: a leased one by giving up the lease, another by lying there again, un
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
+from nomospace.calls.answers import Found
 from nomospace.calls.problems import LeaseLapsed
 from nomospace.calls.requests import TAKING, Cancel, Seek
 from nomospace.host.calls import Asked, Call, Event
@@ -78,7 +79,7 @@ class LocalCalls(OpenCalls[None]):
             self.time_up(call.number)
         return []
 
-    def _give_back(self, call: OpenCall, value: Any) -> list[None]:
+    def _give_back(self, call: OpenCall, value: Found | tuple[Found, ...]) -> list[None]:
         assert isinstance(call, LocalCall), call
         assert call.taking is not None, "only what takes brings anything"
         agent, space = call.agent, call.taking.space

@@ -20,6 +20,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 
+from nomospace.calls.answers import Found
 from nomospace.calls.requests import Seek
 from nomospace.errors import NomospaceError
 
@@ -64,7 +65,7 @@ class OpenCall(msgspec.Struct, eq=False):
     """Whether it was sent to an earlier life of the host: it may have been done."""
     late: bool = False
     """Whether its time is up, and the host has been told: it need not be called off again."""
-    back: Any = None
+    back: tuple[Seek, Found] | None = None
     """The tuple that it puts back."""
 
 
@@ -88,7 +89,7 @@ class OpenCalls(Generic[Order]):
         value = None if asker.exception() is not None else asker.result()
         return self._give_back(call, value) if value else []
 
-    def _bring(self, call: OpenCall, value: object, error: NomospaceError | None) -> list[Order]:
+    def _bring(self, call: OpenCall, value: Any, error: NomospaceError | None) -> list[Order]:
         """Bring an answer to who asked; what nobody waits for goes back."""
         asker = call.asker
         if asker is not None and not asker.done():
@@ -105,6 +106,6 @@ class OpenCalls(Generic[Order]):
         """Nobody waits for a call any more; what it may still bring goes back."""
         raise NotImplementedError
 
-    def _give_back(self, call: OpenCall, value: object) -> list[Order]:
+    def _give_back(self, call: OpenCall, value: Found | tuple[Found, ...]) -> list[Order]:
         """Give back what a take has brought that nobody waits for."""
         raise NotImplementedError

@@ -9,8 +9,9 @@ A batch changes nothing outside itself. If the commit fails, it is dropped.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import chain
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -258,7 +259,7 @@ BOOKS: Final[dict[type, str]] = {
 }
 """The book that a change is in."""
 
-_ADD: Final[dict[type, Any]] = {
+_ADD: Final[dict[type, Callable[..., None]]] = {
     AgentCame: Batch._agent_came,
     AgentWent: Batch._agent_went,
     ProgramKept: Batch._program_kept,

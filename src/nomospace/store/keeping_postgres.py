@@ -18,14 +18,7 @@ from psycopg import errors, pq, sql
 
 from nomospace.meaning.ontology import Ontology
 from nomospace.meaning.sql.layout import VERSION, Row
-from nomospace.store.keeping import (
-    SETS_MAX,
-    WAIT_S,
-    KeptDamaged,
-    KeptSet,
-    KeptUnusable,
-    set_name,
-)
+from nomospace.store.keeping import SETS_MAX, WAIT_S, KeptDamaged, KeptSet, KeptUnusable, set_name
 from nomospace.store.matching import DatabaseFailed
 from nomospace.store.matching_postgres import PostgresDatabase
 from nomospace.store.postgres import PostgresStore

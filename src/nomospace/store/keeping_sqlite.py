@@ -27,14 +27,7 @@ from urllib.parse import quote
 
 from nomospace.meaning.ontology import Ontology
 from nomospace.meaning.sql.layout import VERSION, Row
-from nomospace.store.keeping import (
-    SETS_MAX,
-    WAIT_S,
-    KeptDamaged,
-    KeptSet,
-    KeptUnusable,
-    set_name,
-)
+from nomospace.store.keeping import SETS_MAX, WAIT_S, KeptDamaged, KeptSet, KeptUnusable, set_name
 from nomospace.store.matching_sqlite import SqliteDatabase
 from nomospace.store.private import make_file
 from nomospace.store.sqlite import SqliteStore

@@ -25,7 +25,7 @@ from nomospace.store.interface import (
     KeptForClient,
     StoreDamaged,
 )
-from nomospace.store.schema import Params
+from nomospace.store.schema import Params, SqlRow
 from nomospace.wire.changes import BadRecord, decode_change, decode_ruling, decode_snapshot
 
 T = TypeVar("T")
@@ -34,7 +34,7 @@ T = TypeVar("T")
 class QueryRows(Protocol):
     """Gives the rows of a query."""
 
-    def __call__(self, sql: str, params: Params = ()) -> Iterable[Any]:
+    def __call__(self, sql: str, params: Params = ()) -> Iterable[SqlRow]:
         """The rows."""
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from threading import Event, Thread
 from time import monotonic
-from typing import Any, Final
+from typing import Final, TypeAlias
 
 import duckdb
 
@@ -22,13 +22,16 @@ _LOOK_S: Final = 1.0
 """How often it is looked whether a statement takes too long."""
 
 
+DuckdbConfig: TypeAlias = dict[str, str | bool | int | float | list[str]]
+
+
 class DuckdbDatabase:
     """A database in memory, of its own; for many small questions one thread is quickest."""
 
     dialect = DIALECTS["duckdb"]
 
     def __init__(self, threads: int | None = None, *, statement_s: float = STATEMENT_S) -> None:
-        config: dict[str, Any] = {"memory_limit": MEMORY}
+        config: DuckdbConfig = {"memory_limit": MEMORY}
         if threads is not None:
             config["threads"] = threads
         self._connection = duckdb.connect(":memory:", config=config)

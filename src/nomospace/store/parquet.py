@@ -8,7 +8,7 @@ it, so that a query need not know its form. `at` and `due_at` are UTC.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
 
@@ -41,13 +41,15 @@ SCHEMAS: Final[dict[str, pa.Schema]] = {
     for table, columns in TABLES.items()
 }
 """The tables, by name."""
+JournalRow: TypeAlias = dict[str, Any]
+"""A row of one of the tables, by column."""
 
 
-def _event(record: EventRecord) -> dict[str, Any]:
+def _event(record: EventRecord) -> JournalRow:
     return event_row(record.ruling, record)
 
 
-def event_row(ruling: Ruling, record: EventRecord) -> dict[str, Any]:
+def event_row(ruling: Ruling, record: EventRecord) -> JournalRow:
     """The row of a ruling, by one who has it at hand besides its record."""
     kind, args = ruling.event.kind, ruling.event.args
     message, peer = _message(kind, args)
@@ -84,7 +86,7 @@ def _message(kind: str, args: tuple[Term, ...]) -> tuple[tuple[Term, ...], str |
     return (args[:1] if kind == "obligationDue" else ()), None
 
 
-def law_row(record: LawRecord) -> dict[str, Any]:
+def law_row(record: LawRecord) -> JournalRow:
     """The row of a law."""
     return {
         "at": record.at,
@@ -94,11 +96,11 @@ def law_row(record: LawRecord) -> dict[str, Any]:
     }
 
 
-def _checkpoint(record: CheckpointRecord) -> dict[str, Any]:
+def _checkpoint(record: CheckpointRecord) -> JournalRow:
     return checkpoint_row(record.snapshot, record)
 
 
-def checkpoint_row(snapshot: Snapshot, record: CheckpointRecord) -> dict[str, Any]:
+def checkpoint_row(snapshot: Snapshot, record: CheckpointRecord) -> JournalRow:
     """The row of a membership's state, by one who has it at hand besides its record."""
     return {
         "at": record.at,
@@ -111,7 +113,7 @@ def checkpoint_row(snapshot: Snapshot, record: CheckpointRecord) -> dict[str, An
     }
 
 
-def tuple_row(record: TupleRecord) -> dict[str, Any]:
+def tuple_row(record: TupleRecord) -> JournalRow:
     """The row of what befell a tuple."""
     fields = record.fields
     classes = [
@@ -133,7 +135,7 @@ def tuple_row(record: TupleRecord) -> dict[str, Any]:
     }
 
 
-_ROWS: Final[dict[type, tuple[str, Callable[[Any], dict[str, Any]]]]] = {
+_ROWS: Final[dict[type, tuple[str, Callable[..., JournalRow]]]] = {
     EventRecord: ("events", _event),
     LawRecord: ("laws", law_row),
     CheckpointRecord: ("checkpoints", _checkpoint),
@@ -141,7 +143,7 @@ _ROWS: Final[dict[type, tuple[str, Callable[[Any], dict[str, Any]]]]] = {
 }
 
 
-def row_of(entry: JournalEntry) -> tuple[str, dict[str, Any]]:
+def row_of(entry: JournalEntry) -> tuple[str, JournalRow]:
     """The table that an entry of the journal goes to, and its row."""
     record = decode_record(entry.record)
     table, make = _ROWS[record.__class__]
@@ -150,7 +152,7 @@ def row_of(entry: JournalEntry) -> tuple[str, dict[str, Any]]:
     return table, row
 
 
-def record_of(table: str, row: dict[str, Any]) -> Record:
+def record_of(table: str, row: JournalRow) -> Record:
     """The record that a row, with its times as numbers, was made of."""
     host = row["host"]
     if table == "events":

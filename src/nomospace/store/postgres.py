@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import count
-from typing import Any, Final
+from typing import Final
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 import psycopg
@@ -47,6 +47,7 @@ from nomospace.store.schema import (
     TUPLES,
     VERSION,
     Params,
+    SqlRow,
 )
 from nomospace.store.sql import SqlStore, Staged
 
@@ -86,8 +87,8 @@ class PostgresStore(SqlStore):
                 url=_shown(url), why="a schema has a name of small letters, digits and _"
             )
         self._url = urlunsplit(parts._replace(query=urlencode(options)))
-        self._writer: psycopg.Connection[Any] | None = None
-        self._reader: psycopg.Connection[Any] | None = None
+        self._writer: psycopg.Connection[SqlRow] | None = None
+        self._reader: psycopg.Connection[SqlRow] | None = None
         self._open_now = False
         self._alone = False
         self._doubt: Staged | None = None
@@ -161,7 +162,7 @@ class PostgresStore(SqlStore):
     def _schema(self) -> sql.Identifier:
         return sql.Identifier(self.schema)
 
-    def _connected(self) -> psycopg.Connection[Any]:
+    def _connected(self) -> psycopg.Connection[SqlRow]:
         if not self._open_now:
             raise self._unavailable("it is closed")
         made = psycopg.connect(
@@ -182,7 +183,7 @@ class PostgresStore(SqlStore):
             )
         return made
 
-    def _write_with(self) -> psycopg.Connection[Any]:
+    def _write_with(self) -> psycopg.Connection[SqlRow]:
         """The connection to write with; a new one, with the lock, if the last one broke."""
         writer = self._writer
         if writer is not None and not writer.closed:
@@ -198,7 +199,7 @@ class PostgresStore(SqlStore):
         self._writer = writer
         return writer
 
-    def _take(self, writer: psycopg.Connection[Any]) -> None:
+    def _take(self, writer: psycopg.Connection[SqlRow]) -> None:
         """Take the store for this host alone."""
         lock = int.from_bytes(
             blake2b(self.schema.encode(), digest_size=8, person=b"nomospace").digest(),
@@ -261,7 +262,7 @@ class PostgresStore(SqlStore):
         if left is not None:
             self._kept(left)
 
-    def _flush(self, writer: psycopg.Connection[Any], staged: Staged) -> None:
+    def _flush(self, writer: psycopg.Connection[SqlRow], staged: Staged) -> None:
         try:
             with writer.pipeline(), writer.transaction():
                 self._write(staged)
@@ -297,7 +298,7 @@ class PostgresStore(SqlStore):
     def _do(self, sql: str, params: Params = ()) -> None:
         self._write_with().execute(_marked(sql), params)
 
-    def _ask_inside(self, sql: str, params: Params = ()) -> Iterable[Any]:
+    def _ask_inside(self, sql: str, params: Params = ()) -> Iterable[SqlRow]:
         return self._write_with().execute(_marked(sql), params, binary=True)
 
     def _carry_out(self, runs: list[tuple[str, list[Params]]]) -> None:
@@ -317,7 +318,7 @@ class PostgresStore(SqlStore):
                 reader.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
                 yield
 
-    def _ask(self, sql: str, params: Params = ()) -> Iterator[Any]:
+    def _ask(self, sql: str, params: Params = ()) -> Iterator[SqlRow]:
         """Rows come in chunks: there may be more of them than memory for them."""
         assert self._reader is not None
         with self._reader.cursor(f"rows_{next(self._cursors)}") as cursor:

@@ -26,7 +26,9 @@ from typing import Any, Final, TypeAlias
 
 from nomospace.protocols.births import BEFORE
 
-Params: TypeAlias = tuple[Any, ...]
+Params: TypeAlias = tuple[str | int | float | bytes | None, ...]
+SqlRow: TypeAlias = tuple[Any, ...]
+"""A row of a query: what stands in it is known to who has written the query."""
 TupleKey: TypeAlias = tuple[str, str, int]
 """What a tuple is known by: its space, its writer, and its number there."""
 

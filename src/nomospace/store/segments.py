@@ -34,7 +34,7 @@ from contextlib import closing, contextmanager
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 import pyarrow as pa
@@ -42,14 +42,9 @@ import pyarrow.parquet as pq
 
 from nomospace.errors import CallerError, NomospaceError
 from nomospace.store.interface import JournalEntry, Store
-from nomospace.store.journal import (
-    EventRecord,
-    JournalGap,
-    Record,
-    decode_record,
-)
+from nomospace.store.journal import EventRecord, JournalGap, Record, decode_record
 from nomospace.store.opening import open_store
-from nomospace.store.parquet import SCHEMAS, record_of, row_of
+from nomospace.store.parquet import SCHEMAS, JournalRow, record_of, row_of
 from nomospace.store.private import make_folder, open_file, sync
 from nomospace.wire.segments import (
     MANIFEST,
@@ -67,7 +62,7 @@ BYTES: Final = 64 * 1024 * 1024
 SECONDS: Final = 60.0
 """A segment is sealed when so many records wait, or so many bytes, or when one waited so long."""
 _CHUNK: Final = 10_000
-Rows: TypeAlias = dict[str, list[dict[str, Any]]]
+Rows: TypeAlias = dict[str, list[JournalRow]]
 """Rows by table."""
 
 

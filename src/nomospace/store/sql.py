@@ -16,7 +16,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from itertools import islice
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 import msgspec
 
@@ -40,12 +40,8 @@ from nomospace.store.interface import (
 )
 from nomospace.store.loading import StoreReader
 from nomospace.store.looking import looks
-from nomospace.store.schema import Params
-from nomospace.wire.changes import (
-    BadRecord,
-    decode_row,
-    encode_snapshot,
-)
+from nomospace.store.schema import Params, SqlRow
+from nomospace.wire.changes import BadRecord, decode_row, encode_snapshot
 
 FORGET_FROM: Final = 500
 """A journal that is bounded may have so many records more before the oldest are forgotten."""
@@ -53,6 +49,7 @@ FORGET_MAX: Final = 1_000
 """So many records are forgotten in one commit, unless more come."""
 FOLD_MAX: Final = 32
 """So many rulings of a membership are folded in one commit, unless more come; some 20 us each."""
+T = TypeVar("T")
 _CHUNK: Final = 10_000
 
 
@@ -112,7 +109,7 @@ class SqlStore(ABC):
         """One statement inside a transaction."""
 
     @abstractmethod
-    def _ask_inside(self, sql: str, params: Params = ()) -> Iterable[Any]:
+    def _ask_inside(self, sql: str, params: Params = ()) -> Iterable[SqlRow]:
         """The rows of a query inside a transaction."""
 
     @abstractmethod
@@ -123,7 +120,7 @@ class SqlStore(ABC):
         """
 
     @abstractmethod
-    def _ask(self, sql: str, params: Params = ()) -> Iterable[Any]:
+    def _ask(self, sql: str, params: Params = ()) -> Iterable[SqlRow]:
         """The rows of a query inside `_reading`."""
 
     @abstractmethod
@@ -404,8 +401,8 @@ class SqlStore(ABC):
             )
             for chunk in _chunks(loaded.backlog.over(stored)):
                 yield Step(tuple(chunk))
-            for chunk in _chunks(self._ask("SELECT seq, body FROM journal ORDER BY seq")):
-                rows = [self._tables.records(seq, blob) for seq, blob in chunk]
+            for bundles in _chunks(self._ask("SELECT seq, body FROM journal ORDER BY seq")):
+                rows = [self._tables.records(seq, blob) for seq, blob in bundles]
                 records = [entry.record for row in rows for entry in row]
                 yield Step(records=tuple(records))
 
@@ -447,7 +444,7 @@ class SqlStore(ABC):
         return StoreUnavailable(where=self.where, why=why)
 
 
-def _chunks(rows: Iterable[object]) -> Iterator[list[Any]]:
+def _chunks(rows: Iterable[T]) -> Iterator[list[T]]:
     source = iter(rows)
     while chunk := list(islice(source, _CHUNK)):
         yield chunk

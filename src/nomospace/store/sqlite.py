@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from nomospace.errors import NomospaceError
 from nomospace.store.interface import (
@@ -41,6 +41,7 @@ from nomospace.store.schema import (
     TUPLES,
     VERSION,
     Params,
+    SqlRow,
 )
 from nomospace.store.sql import SqlStore
 
@@ -255,7 +256,7 @@ class SqliteStore(SqlStore):
     def _do(self, sql: str, params: Params = ()) -> None:
         self._write_with.execute(sql, params)
 
-    def _ask_inside(self, sql: str, params: Params = ()) -> Iterable[Any]:
+    def _ask_inside(self, sql: str, params: Params = ()) -> Iterable[SqlRow]:
         return self._write_with.execute(sql, params)
 
     def _carry_out(self, runs: list[tuple[str, list[Params]]]) -> None:
@@ -291,7 +292,7 @@ class SqliteStore(SqlStore):
                 with suppress(sqlite3.Error):  # it was closed meanwhile
                     reader.execute("ROLLBACK")  # nothing was written
 
-    def _ask(self, sql: str, params: Params = ()) -> Iterable[Any]:
+    def _ask(self, sql: str, params: Params = ()) -> Iterable[SqlRow]:
         assert self._reader is not None
         return self._reader.execute(sql, params)
 

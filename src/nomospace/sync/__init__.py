@@ -24,15 +24,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import wraps
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Generic,
-    Literal,
-    TypeVar,
-    Unpack,
-    overload,
-)
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar, Unpack, overload
 
 from nomospace import client
 from nomospace.client.listening import refuse_waiting
@@ -42,6 +34,7 @@ from nomospace.client.reactions import (
     ONCE_PER_TUPLE,
     STRONG,
     WEAK,
+    AnyHandle as AsyncHandle,
     Listener as AsyncListener,
     check_listener,
 )
@@ -59,7 +52,10 @@ from nomospace.sync.calls import (
 if TYPE_CHECKING:  # who only connects loads no host
     from nomospace import node
     from nomospace.client import remote
+    from nomospace.client.laws import Law
+    from nomospace.client.ontologies import Ontology
     from nomospace.protocols.pace import Pace
+    from nomospace.protocols.policy import Policy
 
 __all__ = [
     "Agent",
@@ -79,7 +75,8 @@ __all__ = [
 S = TypeVar("S")
 Tuple = client.Tuple
 Step = client.Step
-Listener = Callable[[Tuple, str, "ReactionHandle[Any]"], None]
+AnyHandle: TypeAlias = "ReactionHandle[Any]"
+Listener = Callable[[Tuple, str, AnyHandle], None]
 """`listener(tuple, source, handle)`, a plain function."""
 
 
@@ -131,10 +128,10 @@ class Host(HeldInBackground, HostCalls):
         name: str,
         *,
         network: Network | None = None,
-        policy: Any = None,
+        policy: Policy | None = None,
         pace: Pace | None = None,
         store: node.Store | None = None,
-        laws: Iterable[Any] = (),
+        laws: Iterable[Law] = (),
         on_report: Callable[[client.Report], None] | None = None,
         listener_timeout: float = LISTENER_TIMEOUT_S,
         programs: Iterable[str] | None = None,
@@ -205,9 +202,9 @@ class Agent(AgentCalls):
         name: str,
         *,
         shared: bool = False,
-        law: Any = None,
+        law: Law | None = None,
         durable: bool = True,
-        ontology: Any = None,
+        ontology: Ontology | str | None = None,
     ) -> Space:
         """Have an interface space of this name: private, or `shared` at once."""
         it = self._it.space(name, shared=shared, law=law, durable=durable, ontology=ontology)
@@ -235,11 +232,11 @@ class Agent(AgentCalls):
             await asyncio.sleep(0.02)
         return self._it.connected(agent)
 
-    def adopt(self, law: Any, *args: object) -> Membership:
+    def adopt(self, law: Law, *args: object) -> Membership:
         """Adopt a law."""
         return Membership(background.wait(self._it.adopt(law, *args)))
 
-    def membership(self, law: Any) -> Membership | None:
+    def membership(self, law: Law) -> Membership | None:
         """The membership under a law that the agent has adopted."""
         found = background.call(self._it.membership, law)
         return None if found is None else Membership(found)
@@ -369,7 +366,7 @@ class Space(SpaceCalls):
         strength: str = WEAK,
         at: str | None = None,
         dest: str | None = None,
-    ) -> ReactionHandle[Any]:
+    ) -> AnyHandle:
         """Run `listener(tuple, source, handle)` for tuples that match.
 
         >>> from queue import Queue
@@ -381,7 +378,7 @@ class Space(SpaceCalls):
         ...     seen.get(timeout=10)
         ('alarm', 'fire')
         """
-        handle: ReactionHandle[Any] = ReactionHandle(self)
+        handle: AnyHandle = ReactionHandle(self)
         wrapped = _wrapped(listener, handle)
 
         def register() -> None:
@@ -392,11 +389,11 @@ class Space(SpaceCalls):
         background.call(register)
         return handle
 
-    def reactions(self) -> list[ReactionHandle[Any]]:
+    def reactions(self) -> list[AnyHandle]:
         """The reactions that this program has on this space, oldest first."""
         handles = []
         for it in background.call(self._it.reactions):
-            handle: ReactionHandle[Any] = ReactionHandle(self)
+            handle: AnyHandle = ReactionHandle(self)
             handle._it = it
             handles.append(handle)
         return handles
@@ -407,7 +404,7 @@ class ReactionHandle(ReactionCalls, Generic[S]):
 
     __slots__ = ("_space",)
 
-    _it: client.ReactionHandle[Any]
+    _it: AsyncHandle
 
     def __init__(self, space: Space) -> None:
         self._space = space
@@ -426,9 +423,9 @@ class ReactionHandle(ReactionCalls, Generic[S]):
         return found
 
 
-def _wrapped(listener: Listener, handle: ReactionHandle[Any]) -> AsyncListener:
+def _wrapped(listener: Listener, handle: AnyHandle) -> AsyncListener:
     @wraps(listener)  # reports name the program's own
-    def wrapped(found: Tuple, source: str, it: client.ReactionHandle[Any]) -> None:
+    def wrapped(found: Tuple, source: str, it: AsyncHandle) -> None:
         handle._it = it  # it may fire before its registration has returned
         listener(found, source, handle)
 

@@ -68,7 +68,7 @@ class Background:
             asyncio.set_event_loop(None)
             loop.close()
 
-    def wait(self, work: Coroutine[Any, Any, T]) -> T:
+    def wait(self, work: Coroutine[object, None, T]) -> T:
         """Run a coroutine in the background and block until it is done."""
         loop = self._loop
         if loop is None:
@@ -85,7 +85,7 @@ class Background:
             future.cancel()  # Ctrl-C: nothing must go on waiting for a tuple that nobody wants
             raise
 
-    def call(self, function: Callable[..., T], *args: Any, **options: Any) -> T:
+    def call(self, function: Callable[..., T], *args: object, **options: object) -> T:
         """Call a plain function in the background thread; at once when this is that thread."""
         if threading.current_thread() is self._thread:
             return function(*args, **options)

@@ -7,17 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from nomospace import client
+from nomospace.client import Standing, Told
 from nomospace.client.membership import Letter
+from nomospace.client.program import AnyProgram
+from nomospace.client.reactions import AnyHandle
 from nomospace.client.tuples import Correlation
 from nomospace.sync.background import background
 from nomospace.terms import Term
+from nomospace.terms.templates import Template
 
 if TYPE_CHECKING:  # who only connects loads no host
     from nomospace import node
     from nomospace.client import remote
+    from nomospace.client.laws import Law
+    from nomospace.protocols.messages import View
+    from nomospace.wire.admin import A, OperatorQuestion
 
 
 class HostCalls:
@@ -37,7 +44,7 @@ class HostCalls:
 
     def launch(
         self, program: str, *, name: str, state: object = None, bundle: bytes | None = None
-    ) -> client.Program[Any]:
+    ) -> AnyProgram:
         """Let the agent `name@host` run a program, from this state; it is durable then."""
         return background.wait(self._it.launch(program, name=name, state=state, bundle=bundle))
 
@@ -55,7 +62,7 @@ class HostCalls:
         return self._it.programs
 
     @property
-    def view(self) -> Any:
+    def view(self) -> View:
         """The group as this host sees it: `view.members` are the names of its hosts."""
         return self._it.view
 
@@ -63,7 +70,7 @@ class HostCalls:
         """Wait until the host has ended, by `close` or because its store failed."""
         background.wait(self._it.wait_closed())
 
-    def law(self, law: str) -> Any:
+    def law(self, law: str) -> Law | None:
         """A law that this host has at hand, by its hash."""
         return background.call(self._it.law, law)
 
@@ -102,7 +109,7 @@ class RemoteHostCalls:
     def __repr__(self) -> str:
         return repr(self._it)
 
-    def ask(self, question: Any) -> Any:
+    def ask(self, question: OperatorQuestion[A]) -> A:
         """Ask an operator's question (`nomospace.wire.admin`); needs a token of that scope."""
         return background.wait(self._it.ask(question))
 
@@ -142,24 +149,24 @@ class MembershipCalls:
         return repr(self._it)
 
     @property
-    def law(self) -> Any:
+    def law(self) -> client.Law:
         """The law."""
         return self._it.law
 
     @property
-    def ruling(self) -> Any:
+    def ruling(self) -> Told | None:
         """The ruling on the adoption."""
         return self._it.ruling
 
-    def send(self, message: Term, *, to: str | Sequence[str]) -> Any:
+    def send(self, message: Term, *, to: str | Sequence[str]) -> Told:
         """Send a message to an agent, a space, or several; gives the ruling, refused or not."""
         return background.wait(self._it.send(message, to=to))
 
-    def present(self, certificate: bytes | str | Path) -> Any:
+    def present(self, certificate: bytes | str | Path) -> Told:
         """Present a certificate, PEM or DER, or its file: the ruling on it."""
         return background.wait(self._it.present(certificate))
 
-    def standing(self) -> Any:
+    def standing(self) -> Standing:
         """Where the agent stands: its control state and what it owes, if the law discloses it."""
         return background.wait(self._it.standing())
 
@@ -265,13 +272,13 @@ class ReactionCalls:
 
     __slots__ = ("_it",)
 
-    _it: client.ReactionHandle[Any]
+    _it: AnyHandle
 
     def __repr__(self) -> str:
         return repr(self._it)
 
     @property
-    def template(self) -> Any:
+    def template(self) -> Template:
         """What it watches for."""
         return self._it.template
 

@@ -2,18 +2,20 @@
 
 Questions have no part in sessions: one whose answer is lost is asked again. Most change nothing;
 those that do (`Suspend`, `Resume`) come to the same when they are asked twice.
-Only a client with the scope `operator` may ask them. Each question is a struct with a tag, and
-`ANSWERS` says what it is answered with; new questions are added here and nowhere else.
+Only a client with the scope `operator` may ask them. Each question is a struct with a tag that says
+in brackets what it is answered with; new questions are added here and nowhere else.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Generic, TypeAlias, TypeVar, get_args
 
 import msgspec
 
 from nomospace.wire.framing import BadFrame
 from nomospace.wire.packing import Unfit, pack, unpack
+
+A = TypeVar("A")
 
 TAIL_MAX: Final = 10_000
 """The most lines that one answer has."""
@@ -23,11 +25,8 @@ OPERATOR: Final = "operator"
 """The scope that these questions need."""
 
 
-class Agents(msgspec.Struct, frozen=True, tag="agents"):
-    """Which agents are on the host? Up to `limit`, those after an id, in order."""
-
-    after: str = ""
-    limit: int = 1_000
+class OperatorQuestion(msgspec.Struct, Generic[A], frozen=True):
+    """A question that is answered with an `A`."""
 
 
 class AgentLine(msgspec.Struct, frozen=True):
@@ -40,8 +39,11 @@ class AgentLine(msgspec.Struct, frozen=True):
     suspended: bool = False
 
 
-class Spaces(msgspec.Struct, frozen=True, tag="spaces"):
-    """Which spaces are on the host?"""
+class Agents(OperatorQuestion[list[AgentLine]], frozen=True, tag="agents"):
+    """Which agents are on the host? Up to `limit`, those after an id, in order."""
+
+    after: str = ""
+    limit: int = 1_000
 
 
 class SpaceLine(msgspec.Struct, frozen=True):
@@ -59,12 +61,8 @@ class SpaceLine(msgspec.Struct, frozen=True):
     reactions: int
 
 
-class Tuples(msgspec.Struct, frozen=True, tag="tuples"):
-    """What lies in a space here? In the shared one, or in the private one of an agent."""
-
-    space: str
-    agent: str = ""
-    limit: int = 1_000
+class Spaces(OperatorQuestion[list[SpaceLine]], frozen=True, tag="spaces"):
+    """Which spaces are on the host?"""
 
 
 class TupleLine(msgspec.Struct, frozen=True):
@@ -88,8 +86,12 @@ class SpaceListing(msgspec.Struct, frozen=True):
     lines: tuple[TupleLine, ...]
 
 
-class Stats(msgspec.Struct, frozen=True, tag="stats"):
-    """How is the host?"""
+class Tuples(OperatorQuestion[SpaceListing], frozen=True, tag="tuples"):
+    """What lies in a space here? In the shared one, or in the private one of an agent."""
+
+    space: str
+    agent: str = ""
+    limit: int = 1_000
 
 
 class StatsLine(msgspec.Struct, frozen=True):
@@ -106,10 +108,8 @@ class StatsLine(msgspec.Struct, frozen=True):
     figures: dict[str, float] = {}
 
 
-class Where(msgspec.Struct, frozen=True, tag="where"):
-    """Where is an agent?"""
-
-    agent: str
+class Stats(OperatorQuestion[StatsLine], frozen=True, tag="stats"):
+    """How is the host?"""
 
 
 class WhereLine(msgspec.Struct, frozen=True):
@@ -120,11 +120,10 @@ class WhereLine(msgspec.Struct, frozen=True):
     connected: bool
 
 
-class Tail(msgspec.Struct, frozen=True, tag="tail"):
-    """What does the journal say? Records after a number; the last `limit` when that is 0."""
+class Where(OperatorQuestion[WhereLine], frozen=True, tag="where"):
+    """Where is an agent?"""
 
-    after: int = 0
-    limit: int = 100
+    agent: str
 
 
 class JournalRecord(msgspec.Struct, frozen=True):
@@ -135,11 +134,11 @@ class JournalRecord(msgspec.Struct, frozen=True):
     columns: dict[str, Any]
 
 
-class Records(msgspec.Struct, frozen=True, tag="records"):
-    """What does the journal say, for programs? Up to `limit` records after a number, as bytes."""
+class Tail(OperatorQuestion[list[JournalRecord]], frozen=True, tag="tail"):
+    """What does the journal say? Records after a number; the last `limit` when that is 0."""
 
     after: int = 0
-    limit: int = 1_000
+    limit: int = 100
 
 
 class RawRecord(msgspec.Struct, frozen=True, gc=False, array_like=True):
@@ -162,21 +161,11 @@ class RecordsPage(msgspec.Struct, frozen=True):
     records: tuple[RawRecord, ...]
 
 
-class Suspend(msgspec.Struct, frozen=True, tag="suspend"):
-    """Suspend an agent (its id) or a law (its hash, the start of it, or its name)."""
+class Records(OperatorQuestion[RecordsPage], frozen=True, tag="records"):
+    """What does the journal say, for programs? Up to `limit` records after a number, as bytes."""
 
-    name: str
-    why: str = ""
-
-
-class Resume(msgspec.Struct, frozen=True, tag="resume"):
-    """End a suspension; named as it was suspended."""
-
-    name: str
-
-
-class Suspensions(msgspec.Struct, frozen=True, tag="suspensions"):
-    """Who is suspended?"""
+    after: int = 0
+    limit: int = 1_000
 
 
 class SuspensionLine(msgspec.Struct, frozen=True):
@@ -187,8 +176,21 @@ class SuspensionLine(msgspec.Struct, frozen=True):
     why: str = ""
 
 
-class Doctor(msgspec.Struct, frozen=True, tag="doctor"):
-    """Is anything wrong?"""
+class Suspend(OperatorQuestion[SuspensionLine], frozen=True, tag="suspend"):
+    """Suspend an agent (its id) or a law (its hash, the start of it, or its name)."""
+
+    name: str
+    why: str = ""
+
+
+class Resume(OperatorQuestion[SuspensionLine], frozen=True, tag="resume"):
+    """End a suspension; named as it was suspended."""
+
+    name: str
+
+
+class Suspensions(OperatorQuestion[list[SuspensionLine]], frozen=True, tag="suspensions"):
+    """Who is suspended?"""
 
 
 class AdminFinding(msgspec.Struct, frozen=True):
@@ -198,6 +200,10 @@ class AdminFinding(msgspec.Struct, frozen=True):
     good: bool
     found: str
     mend: str = ""
+
+
+class Doctor(OperatorQuestion[list[AdminFinding]], frozen=True, tag="doctor"):
+    """Is anything wrong?"""
 
 
 Question: TypeAlias = (
@@ -214,20 +220,7 @@ Question: TypeAlias = (
     | Doctor
 )
 """What an operator may ask."""
-
-ANSWERS: Final[dict[type[msgspec.Struct], Any]] = {
-    Agents: list[AgentLine],
-    Spaces: list[SpaceLine],
-    Tuples: SpaceListing,
-    Stats: StatsLine,
-    Where: WhereLine,
-    Tail: list[JournalRecord],
-    Records: RecordsPage,
-    Suspend: SuspensionLine,
-    Resume: SuspensionLine,
-    Suspensions: list[SuspensionLine],
-    Doctor: list[AdminFinding],
-}
+_ANSWERS: Final = {one: get_args(one.__orig_bases__[0])[0] for one in get_args(Question)}
 
 
 def read_question(raw: object) -> Question:
@@ -252,9 +245,10 @@ def pack_answer(answer: object) -> bytes:
     return pack(answer)
 
 
-def read_answer(question: Question, data: bytes) -> Any:
+def read_answer(question: OperatorQuestion[A], data: bytes) -> A:
     """The answer to a question; raises `BadFrame`."""
     try:
-        return msgspec.convert(unpack(data), ANSWERS[type(question)])
+        answer: A = msgspec.convert(unpack(data), _ANSWERS[type(question)])
     except (Unfit, msgspec.ValidationError) as error:
         raise BadFrame(why=str(error)) from None
+    return answer

@@ -7,8 +7,8 @@ from it. Most parts need none; `through` puts the steps of parts together to one
 from __future__ import annotations
 
 import types
-from collections.abc import Callable
-from typing import Any, TypeAlias, Union, get_args, get_origin
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias, TypeGuard, Union, get_args, get_origin
 
 import msgspec
 
@@ -19,7 +19,7 @@ Step: TypeAlias = Callable[[Any], Any]
 Struct: TypeAlias = type[msgspec.Struct]
 
 
-def is_struct(annotation: object) -> bool:
+def is_struct(annotation: object) -> TypeGuard[Struct]:
     """Whether an annotation is a struct."""
     return isinstance(annotation, type) and issubclass(annotation, msgspec.Struct)
 
@@ -34,16 +34,21 @@ def is_listener(annotation: object) -> bool:
     return any(get_origin(part) is Callable for part in (annotation, *get_args(annotation)))
 
 
+def is_open(annotation: object) -> bool:
+    """Whether an annotation says nothing of what stands there."""
+    return annotation is object or annotation is Any
+
+
 def has_any(annotation: object) -> bool:
     """Whether an annotation leaves something open.
 
-    >>> has_any(tuple[int, Any]), has_any(dict[str, int])
+    >>> has_any(tuple[int, object]), has_any(dict[str, int])
     (True, False)
     """
-    return annotation is Any or any(has_any(part) for part in get_args(annotation))
+    return is_open(annotation) or any(has_any(part) for part in get_args(annotation))
 
 
-def structs_in(annotation: Any) -> list[Struct]:
+def structs_in(annotation: object) -> list[Struct]:
     """The structs that an annotation names; a template is none, it goes as its term."""
     if is_struct(annotation):
         return [] if annotation is Template else [annotation]
@@ -54,18 +59,20 @@ def structs_in(annotation: Any) -> list[Struct]:
 
 
 def through(
-    annotation: object, at: Callable[[Any], Step | None], met: Callable[[Struct], Any]
+    annotation: object,
+    at: Callable[[object], Step | None],
+    met: Callable[[Struct], object],
 ) -> Step | None:
     """One step for a value of an annotation; `None` when no part needs any.
 
     `at` gives the step of a struct, a template or something open; `met` is the class in which a
     struct of a union is met.
 
-    >>> step = through(dict[str, tuple[Any, ...]], lambda leaf: str.upper, lambda struct: struct)
+    >>> step = through(dict[str, tuple[object, ...]], lambda leaf: str.upper, lambda struct: struct)
     >>> step({"a": ["x", "y"]})
     {'a': ('X', 'Y')}
     """
-    if annotation is Any or is_struct(annotation):
+    if is_open(annotation) or is_struct(annotation):
         return at(annotation)
     origin, args = get_origin(annotation), get_args(annotation)
     if origin is tuple and args[-1] is ...:
@@ -98,19 +105,19 @@ def _each(steps: tuple[Step | None, ...]) -> Step | None:
     if not any(steps):
         return None
 
-    def do(values: Any) -> Any:
+    def do(values: Iterable[object]) -> object:
         pairs = zip(steps, values, strict=True)
         return tuple([value if step is None else step(value) for step, value in pairs])
 
     return do
 
 
-def _either(steps: dict[Any, Step]) -> Step | None:
+def _either(steps: dict[object, Step]) -> Step | None:
     """The step of whatever it is."""
     if not steps:
         return None
 
-    def do(value: object) -> Any:
+    def do(value: object) -> object:
         step = steps.get(value.__class__)
         return value if step is None else step(value)
 

@@ -17,11 +17,11 @@ and compiled for one call serves the next.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, get_args
 
 import msgspec
 
-from nomospace.calls.answers import Found, Listed, Standing, Told
+from nomospace.calls.answers import AnswerValue, Found, Listed, Standing, Told
 from nomospace.calls.requests import (
     STRONG,
     Adopt,
@@ -38,6 +38,7 @@ from nomospace.errors import CallerError, LimitReached, NomospaceError
 from nomospace.terms import ANY, Source, encode
 from nomospace.terms.templates import Template
 from nomospace.terms.tuples import check_tuple
+from nomospace.wire.annotations import Struct
 from nomospace.wire.call_slots import SHAPES
 from nomospace.wire.forms import (
     WireAdopt,
@@ -268,7 +269,7 @@ def _lower_adopt(request: Adopt, texts: bool) -> WireAdopt:
     return WireAdopt(_law(request.law, texts), request.args)
 
 
-_LOWER: Final[dict[type, Callable[[Any, bool], Any]]] = {
+_LOWER: Final[dict[type, Callable[..., msgspec.Struct]]] = {
     Seek: _lower_seek,
     React: _lower_react,
     Open: _lower_open,
@@ -285,7 +286,7 @@ def decode_request(raw: object, laws: Laws) -> Request:
     >>> decode_request(["settle", "jobs", "l7", True], laws=None)
     Settle(space='jobs', lease='l7', done=True)
     """
-    request = convert(raw, _REQUESTS.kind(raw)) if raw.__class__ is list else raw
+    request: Any = convert(raw, _REQUESTS.kind(raw)) if raw.__class__ is list else raw
     kind = request.__class__
     if kind not in _KNOWN:
         raise Unfit(f"a {type(raw).__name__} is no request")
@@ -297,12 +298,16 @@ def decode_request(raw: object, laws: Laws) -> Request:
     return made
 
 
-def _finish(made: Any) -> Any:
+T = TypeVar("T", bound=msgspec.Struct)
+
+
+def _finish(made: T) -> T:
     finish = SHAPES.finish_of(made.__class__)
-    return made if finish is None else finish(made)
+    done: T = made if finish is None else finish(made)
+    return done
 
 
-_FORMS: Final[dict[Any, Any]] = {
+_FORMS: Final[dict[Struct, Struct]] = {
     Seek: WireSeek,
     React: WireReact,
     Open: WireOpen,
@@ -382,7 +387,7 @@ def _read_adopt(request: WireAdopt, laws: Laws) -> Adopt:
     return Adopt(laws(request.law), thaw_all(request.args))
 
 
-_READ: Final[dict[type, Callable[[Any, Laws], Any]]] = {
+_READ: Final[dict[type, Callable[..., Request]]] = {
     Out: _read_out,
     OutMany: _read_out_many,
     WireSeek: _read_seek,
@@ -400,23 +405,19 @@ WireValue: TypeAlias = Found | bool | int | str | WireFounds | Told | WireListin
 """An answer as native code writes and reads it."""
 
 
-def encode_value(value: Any) -> WireValue:
+def encode_value(value: object) -> WireValue:
     """What native code can write of an answer; raises `TypeError` for what answers no request.
 
     >>> encode_value(())
     WireFounds(founds=())
     """
-    plain: WireValue = value
-    kind = value.__class__
-    if kind is Found or value is None or kind is bool or kind is str or kind is Told:
-        return plain
-    if kind is tuple:
-        if value and value[0].__class__ is Listed:
+    if value is None or isinstance(value, (Found, str, int, Told, Standing)):
+        return value
+    if isinstance(value, tuple):
+        if value and all(isinstance(one, Listed) for one in value):
             return WireListing(tuple([_lower_listed(one) for one in value]))
-        if all(one.__class__ is Found for one in value):
+        if all(isinstance(one, Found) for one in value):
             return WireFounds(value)
-    elif kind is int or kind is Standing:
-        return plain
     raise TypeError(f"{type(value).__name__} is no answer")
 
 
@@ -440,18 +441,17 @@ def _thaw(found: Found) -> None:
         _set(one, "fields", thaw_all(one.fields))
 
 
-def decode_value(raw: Any) -> Any:
+def decode_value(raw: object) -> AnswerValue:
     """The answer that was read, plain or natively; raises `Unfit` for what is none.
 
     >>> decode_value(["found", ["job", 17], "ann@ward", 3, "ann@ward", 0, ""]).fields
     ('job', 17)
     """
-    value = convert(raw, _ANSWERS.kind(raw)) if raw.__class__ is list else raw
-    kind = value.__class__
-    if kind is Found:
+    value: object = convert(raw, _ANSWERS.kind(raw)) if raw.__class__ is list else raw
+    if isinstance(value, Found):
         _thaw(value)
         return value
-    if value is None or kind is bool or kind is int or kind is str:
+    if value is None or isinstance(value, (int, str)):
         return value
     if isinstance(value, WireFounds):
         for found in value.founds:
@@ -461,7 +461,7 @@ def decode_value(raw: Any) -> Any:
         return _finish(value)
     if isinstance(value, WireListing):
         return tuple([_read_listed(one) for one in value.reactions])
-    raise Unfit(f"a {kind.__name__} is no answer")
+    raise Unfit(f"a {type(value).__name__} is no answer")
 
 
 def _read_listed(one: WireListed) -> Listed:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields
-from typing import Any, Final, TypeAlias, get_type_hints
+from typing import Final, TypeAlias, get_type_hints
 
 import msgspec
 
@@ -24,7 +24,7 @@ from nomospace.errors import (
     PeerError,
     Unavailable,
 )
-from nomospace.wire.annotations import has_any, is_struct
+from nomospace.wire.annotations import Step, has_any, is_struct
 from nomospace.wire.call_slots import SHAPES
 from nomospace.wire.packing import Unfit, pack
 from nomospace.wire.values import thaw
@@ -41,7 +41,7 @@ class Fault(msgspec.Struct, frozen=True, gc=False, array_like=True):
     code: str
     kind: str
     text: str
-    fields: dict[str, Any] = {}
+    fields: dict[str, object] = {}
 
 
 class RemoteError(NomospaceError):
@@ -100,7 +100,7 @@ class _Limit(msgspec.Struct, frozen=True, gc=False):
     advice: str
 
 
-_Make: TypeAlias = Callable[[dict[str, Any]], NomospaceError]
+_Make: TypeAlias = Callable[[dict[str, object]], NomospaceError]
 _makers: dict[str, _Make] = {}
 
 
@@ -190,9 +190,9 @@ def _subclasses(kind: type[NomospaceError]) -> list[type[NomospaceError]]:
 
 
 def _compile(kind: type[NomospaceError]) -> _Make:
-    readers: dict[str, Callable[[Any], Any]] | None = None
+    readers: dict[str, Step] | None = None
 
-    def make(given: dict[str, Any]) -> NomospaceError:
+    def make(given: dict[str, object]) -> NomospaceError:
         nonlocal readers
         if readers is None:
             hints = get_type_hints(kind)
@@ -202,7 +202,7 @@ def _compile(kind: type[NomospaceError]) -> _Make:
     return make
 
 
-def _reader(annotation: Any) -> Callable[[Any], Any]:
+def _reader(annotation: object) -> Step:
     if is_struct(annotation):
         return lambda raw: SHAPES.read(annotation, raw)
     if has_any(annotation):

@@ -6,12 +6,12 @@ tuples or reactions in a struct of their own, so that every answer has a tag (se
 
 from __future__ import annotations
 
-from typing import Any
-
+# GONE#
 import msgspec
 
 from nomospace.calls.answers import Found
 from nomospace.calls.requests import LawText, OntologyText, Sets
+from nomospace.terms import Term
 
 
 class WireSeek(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="seek"):
@@ -50,7 +50,7 @@ class WireAdopt(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="ado
     """An `Adopt`, with the hash of its law, or with its text too."""
 
     law: str | LawText
-    args: tuple[Any, ...]
+    args: tuple[Term, ...]
 
 
 class WireFounds(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="founds"):

@@ -1,4 +1,4 @@
-"""What may stand in a field that is `Any`: a term, a struct with a tag, a value of one type.
+"""What may stand in an open field: a term, a struct with a tag, a value of one type.
 
 Each is a slot: it knows how to make the value of what was read, and what native code can write of
 it. `nomospace.wire.slots` says which slot each open field has.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Slot(Protocol):
-    """What may stand in a field that is `Any`."""
+    """What may stand in an open field."""
 
     def reader(self, shapes: Shapes) -> Step:
         """Makes the value of what was read; raises `Unfit`."""
@@ -49,7 +49,7 @@ class PlainData:
         return ()
 
 
-def as_raw(value: Any) -> msgspec.Raw:
+def as_raw(value: object) -> msgspec.Raw:
     """A value written without native code's limits, for native code to copy."""
     return msgspec.Raw(pack_deep(value))
 
@@ -81,10 +81,10 @@ class Tagged:
             assert tag not in self._by_tag, f"two kinds of {what} have the tag {tag!r}"
             self._by_tag[tag] = each
 
-    def kind(self, raw: Any) -> Struct:
+    def kind(self, raw: object) -> Struct:
         """The struct that something read is, by its tag; raises `Unfit`."""
-        tag = raw[0] if raw.__class__ is list and raw else None
-        found = self._by_tag.get(tag) if tag.__class__ is str else None
+        tag = raw[0] if isinstance(raw, list) and raw else None
+        found = self._by_tag.get(tag) if isinstance(tag, str) else None
         if found is None:
             raise Unfit(f"{_brief(tag)} is no known kind of {self._what}")
         return found
@@ -126,9 +126,9 @@ class Tagged:
         return self._classes
 
 
-def _brief(tag: Any) -> str:
+def _brief(tag: object) -> str:
     """A few words for what a peer sent as a tag, whatever it is."""
-    if tag.__class__ is not str:
+    if not isinstance(tag, str):
         return f"a {type(tag).__name__}"
     return repr(tag) if len(tag) <= 40 else f"{tag[:37]!r}..."
 
@@ -138,7 +138,7 @@ class Of:
 
     __slots__ = ("type",)
 
-    def __init__(self, type: Any) -> None:
+    def __init__(self, type: object) -> None:
         assert is_struct(type) or not structs_in(type)
         self.type = type
 
@@ -155,7 +155,7 @@ class Of:
         return tuple(structs_in(self.type))
 
 
-def convert(raw: Any, wanted: Any) -> Any:
+def convert(raw: object, wanted: object) -> Any:
     """A value of a type, made natively of what was read; raises `Unfit`.
 
     Quick for structs, whose types native code has worked out before; unions it works out anew.

@@ -48,14 +48,14 @@ class Unfit(ValueError):
     """Bytes that are no value, or a value of the wrong form. Callers say what it means to them."""
 
 
-def _hook(value: object) -> Any:
+def _hook(value: object) -> object:
     """What native code cannot write: only variables are expected here."""
     if value.__class__ is Var:
         return msgspec.msgpack.Ext(VARIABLE, value.name.encode())
     raise TypeError(f"{type(value).__name__} {str(value)[:60]!r} does not travel")
 
 
-def _extension(code: int, data: memoryview) -> Any:
+def _extension(code: int, data: memoryview) -> object:
     if code == BIG_INT and len(data) <= _DIGITS_MAX:
         digits = bytes(data)
         bare = digits.removeprefix(b"-")
@@ -69,7 +69,7 @@ def _extension(code: int, data: memoryview) -> Any:
     raise Unfit(f"an extension of type {code} and {len(data):,} bytes")
 
 
-pack: Final[Callable[[Any], bytes]] = msgspec.msgpack.Encoder(enc_hook=_hook).encode
+pack: Final[Callable[[object], bytes]] = msgspec.msgpack.Encoder(enc_hook=_hook).encode
 """The MessagePack of a value of plain parts, terms and structs, in one native pass."""
 
 
@@ -78,7 +78,7 @@ def reader_of(kind: object) -> Callable[[bytes | memoryview], Any]:
     return msgspec.msgpack.Decoder(kind, ext_hook=_extension).decode
 
 
-_decode: Final = reader_of(Any)
+_decode: Final = reader_of(object)
 
 
 def unpack(data: bytes | memoryview) -> Any:
@@ -245,7 +245,7 @@ def _count(count: int, short: int, long: int) -> bytes:
     return bytes([long + 1]) + count.to_bytes(4, "big")
 
 
-def read_deep(data: bytes | memoryview) -> Any:
+def read_deep(data: bytes | memoryview) -> object:
     """`unpack` without recursion, for values nested up to `DEPTH_MAX`.
 
     >>> read_deep(bytes.fromhex("82a166a4726f6f6da1619103"))
@@ -271,7 +271,7 @@ _FIXED: Final[dict[int, struct.Struct]] = {
 }
 _CONTAINERS: Final = ("array", "map")
 _STRINGS: Final = (0xD9, 0xDA, 0xDB)
-_CONSTANTS: Final[dict[int, Any]] = {0xC0: None, 0xC2: False, 0xC3: True}
+_CONSTANTS: Final[dict[int, bool | None]] = {0xC0: None, 0xC2: False, 0xC3: True}
 # Head byte -> what follows, and how many bytes its length or count takes.
 _SIZED: Final[dict[int, tuple[str, int]]] = {
     0xC4: ("bytes", 1),
@@ -308,15 +308,15 @@ def _head(head: int, data: memoryview, at: int) -> tuple[str, int, int]:
     return kind, int.from_bytes(data[at : at + width], "big"), at + width
 
 
-def _read_deep(data: memoryview) -> Any:
+def _read_deep(data: memoryview) -> object:
     at = 0
     # Containers that are not full: what they hold so far, how many parts are to come, a map or not.
-    open_ones: list[tuple[list[Any], int, bool]] = []
+    open_ones: list[tuple[list[object], int, bool]] = []
     while True:
         head = data[at]
         at += 1
         if head < 0x80 or head >= 0xE0:
-            value: Any = head if head < 0x80 else head - 0x100
+            value: object = head if head < 0x80 else head - 0x100
         elif head in _CONSTANTS:
             value = _CONSTANTS[head]
         elif head in _FIXED:
@@ -362,7 +362,7 @@ def _read_deep(data: memoryview) -> Any:
 _NOTHING: Final = object()
 
 
-def _as_map(parts: list[Any]) -> dict[str, Any]:
+def _as_map(parts: list[object]) -> dict[object, object]:
     keys = parts[::2]
     if not all(key.__class__ is str for key in keys):
         raise Unfit("a map whose keys are not all strings")

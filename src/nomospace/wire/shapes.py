@@ -3,28 +3,30 @@
 Structs are written by native code as they are, and read natively where the annotation of a field is
 precise. Two things need more:
 
-- A field that is `Any` holds a term, another struct, or plain data. Which, is said by a *slot* in
-  `nomospace.wire.slots`; without one the class does not travel.
+- An open field (`object`, a term) holds a term, another struct, or plain data. Which, is said by
+  a *slot* in `nomospace.wire.slots`; without one the class does not travel.
 - A field that native code cannot write (a template, a listener) makes its class, and every class
   that holds it, go as a *twin*: a struct of the same form with terms in these places.
 
 So a class has a wire form (itself or its twin), a way down to it (`lower`, most often none) and a
-way up from it (`read`). New classes need no code here: only slots for what is `Any` in them.
+way up from it (`read`). New classes need no code here: only slots for their open fields.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final, Union, get_args, get_origin
 
 import msgspec
 
+from nomospace.terms import Term
 from nomospace.terms.templates import Template
 from nomospace.wire.annotations import (
     Step,
     Struct,
     has_any,
     is_listener,
+    is_open,
     is_struct,
     is_union,
     structs_in,
@@ -48,7 +50,7 @@ class Shapes:
     def __init__(self, slots: Mapping[tuple[Struct, str], Slot]) -> None:
         self._slots = slots
         self._twins: dict[Struct, Struct] = {}
-        self._readers: dict[Struct, tuple[Any, Step | None]] = {}
+        self._readers: dict[Struct, tuple[object, Step | None]] = {}
         self._finishers: dict[Struct, Step | None] = {}
         self._lowerers: dict[tuple[Struct, bool], Step | None] = {}
         self._is_lowered: dict[Struct, bool] = {}
@@ -65,12 +67,13 @@ class Shapes:
             raise Unfit(str(error)) from None
         return made if finish is None else finish(made)
 
-    def lower(self, value: Any, *, raw: bool = False) -> Any:
+    def lower(self, value: object, *, raw: bool = False) -> Any:
         """What native code can write of an instance: mostly itself.
 
         With `raw`, terms are written without native code, which has limits that terms have not.
         """
-        step = self.lower_of(value.__class__, raw)
+        kind = value.__class__
+        step = self.lower_of(kind, raw) if is_struct(kind) else None
         return value if step is None else step(value)
 
     def reached(self, *structs: Struct) -> list[Struct]:
@@ -91,10 +94,10 @@ class Shapes:
 
     # -- wire forms ------------------------------------------------------------------------
 
-    def wire(self, annotation: Any) -> Any:
+    def wire(self, annotation: object) -> Any:
         """The type that native code reads where this one is meant."""
         if annotation is Template:
-            return tuple[Any, ...]
+            return tuple[object, ...]
         if is_struct(annotation):
             return self._twin(annotation) if _is_twinned(annotation) else annotation
         if not any(_is_twinned(each) for each in structs_in(annotation)):
@@ -102,16 +105,18 @@ class Shapes:
         parts = tuple([part if part is ... else self.wire(part) for part in get_args(annotation)])
         if is_union(annotation):
             return Union[parts]  # noqa: UP007  # made at run time
-        return get_origin(annotation)[parts]
+        origin: Any = get_origin(annotation)
+        return origin[parts]
 
     def _twin(self, struct: Struct) -> Struct:
         twin = self._twins.get(struct)
         if twin is None:
-            fields: list[Any] = []
+            fields: list[tuple[str, object] | tuple[str, object, object]] = []
             for field in _travelling(struct):
-                has_default = field.default is not msgspec.NODEFAULT
-                default = (field.default,) if has_default else ()
-                fields.append((field.name, self.wire(field.type), *default))
+                if field.default is msgspec.NODEFAULT:
+                    fields.append((field.name, self.wire(field.type)))
+                else:
+                    fields.append((field.name, self.wire(field.type), field.default))
             config = struct.__struct_config__
             twin = self._twins[struct] = msgspec.defstruct(
                 f"{struct.__name__}Twin",
@@ -129,7 +134,7 @@ class Shapes:
             known = self._is_lowered[struct] = any(map(_is_twinned, self.reached(struct)))
         return known
 
-    def _steps(self, struct: Struct, make: Callable[[Any, Slot | None], Step | None]) -> _Steps:
+    def _steps(self, struct: Struct, make: Callable[[object, Slot | None], Step | None]) -> _Steps:
         """The fields of a struct that something must be done with, and what."""
         steps: _Steps = {}
         for field in _travelling(struct):
@@ -156,21 +161,23 @@ class Shapes:
         if not steps:
             return None
 
-        def finish(made: Any) -> Any:
+        def finish(made: msgspec.Struct) -> msgspec.Struct:
             for name, step in steps.items():
                 _set(made, name, step(getattr(made, name)))  # nobody else has it yet
             return made
 
         return finish
 
-    def _finisher(self, annotation: Any, slot: Slot | None) -> Step | None:
+    def _finisher(self, annotation: object, slot: Slot | None) -> Step | None:
         """What is to be done with a value that was read as an annotation says."""
 
-        def at(leaf: Any) -> Step | None:
-            if leaf is Any:
+        def at(leaf: object) -> Step | None:
+            if is_open(leaf):
                 assert slot is not None
                 return slot.reader(self)
-            return _read_template if leaf is Template else self._later(leaf)
+            if leaf is Template:
+                return _read_template
+            return self._later(leaf) if is_struct(leaf) else None
 
         return through(annotation, at, self.wire)
 
@@ -180,7 +187,7 @@ class Shapes:
         if not any(has_any(f.type) or f.type is Template for f in fields):
             return None
 
-        def finish(made: object) -> Any:
+        def finish(made: object) -> object:
             step = self.finish_of(struct)
             return made if step is None else step(made)
 
@@ -204,8 +211,8 @@ class Shapes:
         if not steps:
             return None
 
-        def lower(value: Any) -> Any:
-            changed: dict[str, Any] = {}
+        def lower(value: msgspec.Struct) -> object:
+            changed: dict[str, object] = {}
             for name, step in steps.items():
                 before = getattr(value, name)
                 after = step(before)
@@ -215,16 +222,16 @@ class Shapes:
 
         return lower
 
-    def lowerer(self, annotation: Any, slot: Slot | None, raw: bool) -> Step | None:
+    def lowerer(self, annotation: object, slot: Slot | None, raw: bool) -> Step | None:
         """What is to be done with a value of an annotation before native code can write it."""
 
-        def at(leaf: Any) -> Step | None:
-            if leaf is Any:
+        def at(leaf: object) -> Step | None:
+            if is_open(leaf):
                 assert slot is not None
                 return slot.lowerer(self, raw)
             if leaf is Template:
                 return (lambda template: as_raw(template.term)) if raw else _term_of
-            if not raw and not self.is_lowered(leaf):
+            if not raw and is_struct(leaf) and not self.is_lowered(leaf):
                 return None
             return lambda value: self.lower(value, raw=raw)
 
@@ -255,7 +262,7 @@ def _rebuild(struct: Struct, to: Struct, steps: _Steps) -> Step:
     """Makes a struct of its twin, or the other way."""
     names = [field.name for field in _travelling(struct)]
 
-    def rebuild(value: object) -> Any:
+    def rebuild(value: object) -> object:
         values = {name: getattr(value, name) for name in names}
         for name, step in steps.items():
             values[name] = step(values[name])
@@ -264,9 +271,9 @@ def _rebuild(struct: Struct, to: Struct, steps: _Steps) -> Step:
     return rebuild
 
 
-def _read_template(fields: object) -> Template:
+def _read_template(fields: Collection[object]) -> Template:
     return Template.from_term(thaw_all(fields))
 
 
-def _term_of(template: Template) -> Any:
+def _term_of(template: Template) -> Term:
     return template.term

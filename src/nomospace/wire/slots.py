@@ -1,4 +1,4 @@
-"""What stands in every field that is `Any`, of every struct that travels or is stored.
+"""What stands in every open field (`object`, a term) of every struct that travels or is stored.
 
 This table is all that the wire knows of the protocols. A class that is not here and has an open
 field cannot be sent, and a test walks all that can be: a new frame is not forgotten.

@@ -31,19 +31,13 @@ from typing import Any, Final
 
 import msgspec
 
-from nomospace.calls.answers import Found
-from nomospace.calls.requests import (
-    WAYS,
-    Out,
-    OutMany,
-    Request,
-    Seek,
-)
+from nomospace.calls.answers import AnswerValue, Found
+from nomospace.calls.requests import WAYS, Out, OutMany, Request, Seek
 from nomospace.errors import NomospaceError
 from nomospace.terms import Term, encode
 from nomospace.terms.templates import Template
 from nomospace.terms.tuples import check_tuple
-from nomospace.wire.admin import Question, read_question
+from nomospace.wire.admin import A, OperatorQuestion, Question, read_question
 from nomospace.wire.call_slots import SHAPES
 from nomospace.wire.calls import (
     CALL_PARTS_MAX,
@@ -239,7 +233,7 @@ def pack_seek(
     Template.of(term('[job,formal(any)]'))
     """
     if template.plain and not at and not dest and not lease_us:
-        flat: list[Any] = [SEEK_PLAIN, seq, seen, space, _HOW[how], template.arity]
+        flat: list[object] = [SEEK_PLAIN, seq, seen, space, _HOW[how], template.arity]
         for place in template.equal:
             flat += place
         try:
@@ -275,7 +269,7 @@ def pack_seen(number: int) -> bytes:
     return pack((SEEN, number))
 
 
-def pack_question(seq: int, question: Question) -> bytes:
+def pack_question(seq: int, question: OperatorQuestion[A]) -> bytes:
     """An operator asks something."""
     return pack((QUESTION, seq, question))
 
@@ -523,7 +517,7 @@ def read_found(frame: Frame) -> Found:
     return Found(thaw_all(fields), writer, count, source, deliveries, lease)
 
 
-def read_reply(frame: Frame) -> Any:
+def read_reply(frame: Frame) -> AnswerValue:
     """The value in a `REPLY`."""
     return decode_value(frame[3]) if len(frame) > 3 else None
 

@@ -14,6 +14,7 @@ size to the limit of the frame.
 from __future__ import annotations
 
 import sys
+from collections.abc import Collection, Mapping
 from math import isfinite
 from typing import Any, Final, NamedTuple
 
@@ -68,7 +69,7 @@ def thaw(value: object) -> Term:
         return _thaw_large(value, _TERM)
 
 
-def thaw_all(values: Any) -> tuple[Term, ...]:
+def thaw_all(values: Collection[Any]) -> tuple[Term, ...]:
     """`thaw` for a list or tuple: the fields of a tuple, the arguments of an event."""
     for part in values:
         kind = part.__class__
@@ -165,7 +166,7 @@ def _thaw_wide(value: Any, room: int, left: list[int]) -> Term:
     if value.__class__ is dict:
         name, value = _compound(value, holes=False)
         size = 7 + len(name)
-    made: list[Any] = []
+    made: list[Term] = []
     for part in value:
         kind = part.__class__
         if kind is list or kind is dict:
@@ -192,9 +193,9 @@ def _thaw_wide(value: Any, room: int, left: list[int]) -> Term:
     return tuple(made) if name is None else Compound(name, tuple(made))
 
 
-def _thaw_deep(value: object, allowed: _Allowed) -> Any:
+def _thaw_deep(value: object, allowed: _Allowed) -> Term:
     depth_max, size_max, holes, maps = allowed
-    done: list[Any] = []
+    done: list[Term] = []
     todo: list[tuple[Any, int]] = [(value, 1)]  # depth 0 marks "build what lies on `done`"
     size = 0
     while todo:
@@ -252,7 +253,7 @@ def _compound(value: dict[Any, Any], holes: bool) -> tuple[str, list[Any]]:
     return name, args
 
 
-def _is_compound(value: dict[Any, Any]) -> bool:
+def _is_compound(value: Mapping[str, object]) -> bool:
     return len(value) == 2 and "f" in value and "a" in value
 
 
@@ -276,7 +277,7 @@ def _atomic_size(value: Any) -> int:
     raise Unfit(f"a {kind.__name__} where a term must stand")
 
 
-def thaw_data(value: object) -> Any:
+def thaw_data(value: object) -> object:
     """Make plain data of what was read: terms, and dictionaries of such with names as keys.
 
     A map with just the parts of a compound is one. Raises `Unfit` as `thaw` does.

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
+# GONE#
 from nomospace.control import Ruling, Snapshot
 from nomospace.law import CompiledLaw
 from nomospace.store.journal import CheckpointRecord, EventRecord, LawRecord, TupleRecord
-from nomospace.store.parquet import checkpoint_row, event_row, law_row, tuple_row
+from nomospace.store.parquet import JournalRow, checkpoint_row, event_row, law_row, tuple_row
 from nomospace.store.segments import Rows, SegmentLimits, add_segment
 from nomospace.terms import Term
 from nomospace.wire.changes import encode_ruling, encode_snapshot
@@ -75,7 +75,7 @@ class JournalWriter:
             self._seal()
         return self._manifest
 
-    def _put(self, table: str, row: dict[str, Any], size: int) -> None:
+    def _put(self, table: str, row: JournalRow, size: int) -> None:
         row |= {"version": JOURNAL_VERSION, "host": self._host, "seq": self._next}
         self._rows.setdefault(table, []).append(row)
         self._next += 1

@@ -11,7 +11,7 @@ moment still arrives, the rest never does, and the two ends notice one after the
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Any, Final, cast
 
@@ -161,7 +161,7 @@ class Server:
         self.store = MemoryStore()
         self.core: Host | None = None
         self.sessions: HostSessions | None = None
-        self.notes: list[tuple[str, dict[str, Any]]] = []
+        self.notes: list[tuple[str, Mapping[str, object]]] = []
         self.wires: list[Wire] = []
         self.trap = False
         """Whether it crashes when the next steps are on disk, before anybody hears of them."""
@@ -356,7 +356,7 @@ class Server:
         self._trims.append((key, number))
         self._write_soon()
 
-    def note(self, what: str, facts: dict[str, Any]) -> None:
+    def note(self, what: str, facts: Mapping[str, object]) -> None:
         self.notes.append((what, facts))
 
     def here(self, agent: str) -> bool:

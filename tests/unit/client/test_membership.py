@@ -40,6 +40,7 @@ def test_messages_pass_the_law_to_the_inbox(quota: CompiledLaw) -> None:
         ann, bob = await ward.host.agent("ann"), await ward.host.agent("bob")
         hers, his = await ann.adopt(quota), await bob.adopt(quota)
         assert repr(hers) == "<ann@ward under law quota>"
+        assert hers.ruling is not None
         assert hers.ruling.kind == "adopted"
         assert his.receive_nowait() is None
         ruling = await hers.send("hello(world)", to="bob@ward")

@@ -624,6 +624,7 @@ def test_adopting_again_finds_the_membership_and_its_mail() -> None:
         assert await clerk.adopt(ONCE) is his
         async with connect(scene.url) as first:
             hers = await (await first.agent("nurse")).adopt(ONCE)
+            assert hers.ruling is not None
             assert hers.ruling.rule == "R1"
             await hers.send("say(1)", to="clerk@ward")  # uses her one slot up
         await his.send("say(2)", to="nurse@ward")  # while no program of hers is there

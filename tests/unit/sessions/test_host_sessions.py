@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -83,7 +83,7 @@ class Gate:
         self.trimmed.append((key, number))
         self.kept = [one for one in self.kept if one.agent != key or one.number > number]
 
-    def note(self, what: str, facts: dict[str, Any]) -> None:
+    def note(self, what: str, facts: Mapping[str, object]) -> None:
         self.notes.append(what)
 
     def here(self, agent: str) -> bool:

@@ -237,8 +237,8 @@ def test_a_large_frame_that_breaks_off() -> None:
 
 
 def test_frames_in_frames_without_end() -> None:
-    frame: Any = Relayed("d", "s", None)
-    for _ in range(400):
+    frame: Any = None
+    for _ in range(401):
         frame = Relayed("d", "s", frame)
     raw = unpack(pack(Parcel(1, None)))
     raw[2] = unpack(pack(frame))

@@ -18,13 +18,24 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final, Self, TypeVar, Unpack
+from typing import Final, Self, TypeVar, Unpack
 
 import msgspec
 
 from nomospace.api.mcp import words
-from nomospace.client import Agent, Letter, Membership, ReactionHandle, Space, TimedOut, Tuple
+from nomospace.client import (
+    Agent,
+    Letter,
+    Membership,
+    ReactionHandle,
+    Space,
+    Standing,
+    TimedOut,
+    Told,
+    Tuple,
+)
 from nomospace.client.laws import Law
+from nomospace.client.reactions import AnyHandle
 from nomospace.client.tuples import Correlation
 from nomospace.errors import CallerError, Unavailable
 from nomospace.terms import Term, show
@@ -125,7 +136,7 @@ class RulingEntry(msgspec.Struct, frozen=True):
 
     number: int
     what: str
-    told: Any
+    told: Told
 
 
 class ModelReaction(msgspec.Struct, frozen=True):
@@ -190,7 +201,7 @@ class ModelMember:
             made.note(f"present {path.name}", await membership.present(path))
         return made
 
-    async def standing(self) -> Any:
+    async def standing(self) -> Standing | None:
         """Where the agent stands under its law; `None` without one."""
         return None if self._membership is None else await self._membership.standing()
 
@@ -278,7 +289,7 @@ class ModelMember:
             self._named += 1
             reaction = f"r{self._named}"
 
-            async def fired(tuple_: Tuple, source: str, handle: ReactionHandle[Any]) -> None:
+            async def fired(tuple_: Tuple, source: str, handle: AnyHandle) -> None:
                 await self._keep(ReactionEvent(reaction, name, tuple_))
 
             handle = space.react(template, fired, mode=mode, at=at or None)
@@ -344,7 +355,7 @@ class ModelMember:
 
     # -- rulings -----------------------------------------------------------------------------
 
-    def note(self, what: str, told: object) -> RulingEntry:
+    def note(self, what: str, told: Told) -> RulingEntry:
         """Remember a ruling."""
         self._count += 1
         entry = RulingEntry(self._count, what, told)

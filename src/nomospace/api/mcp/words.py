@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from nomospace.api.forms import json_of
+from nomospace.client import Told
 from nomospace.client.laws import Law
 from nomospace.client.tuples import Tuple
 from nomospace.terms import Term, show
@@ -34,7 +35,7 @@ class ToolAnswer(msgspec.Struct, frozen=True):
     error: bool = False
 
 
-def texts(fields: Iterable[Term]) -> list[Any]:
+def texts(fields: Iterable[Term]) -> list[object]:
     """The fields of a tuple as they can be written again: dicts as they are, the rest as terms.
 
     >>> texts(("job", 17, "two words", {"n": 1}))
@@ -52,9 +53,9 @@ def line(fields: Iterable[Term]) -> str:
     return f"[{', '.join(map(show, fields))}]"
 
 
-def found(one: Tuple) -> dict[str, Any]:
+def found(one: Tuple) -> dict[str, object]:
     """A tuple that was found, as data."""
-    data = {"fields": texts(one), "writer": one.id[0], "holder": one.source}
+    data: dict[str, object] = {"fields": texts(one), "writer": one.id[0], "holder": one.source}
     return data | {"why": one.why} if one.why else data
 
 
@@ -92,7 +93,7 @@ def fitting(lines: Sequence[str]) -> int:
     return len(lines)
 
 
-def operations(told: Any) -> list[str]:
+def operations(told: Told) -> list[str]:
     """What a ruling ordered, as far as its agent may know."""
     return [show(one, limit=ABOUT_CHARS_MAX) for one in told.operations[:OPERATIONS_MAX]]
 
@@ -120,7 +121,7 @@ def passes(law: Law, told_of: str = "") -> list[str]:
     return lines
 
 
-def story(told: Any, number: int, law: Law | None) -> str:
+def story(told: Told, number: int, law: Law | None) -> str:
     """A ruling with its reasons, and what would pass where it let nothing through.
 
     The reasons name each rule that was tried, its author's words and the condition that failed; of

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from nomospace.cli.console.children import run_child
 from nomospace.cli.console.tails import copy_journals
 from nomospace.cli.console.work import CompareLaws, LawGiven, RunEvents, Work
-from nomospace.console.stage import LawDraft
+from nomospace.console.stage import LawDraft, TrialFacts
 from nomospace.errors import CallerError, Unavailable
 
 if TYPE_CHECKING:
@@ -59,14 +59,14 @@ class TrialBench:
 
     async def run(
         self, law: LawDraft, events: str, *, until_s: float | None, isolated: bool
-    ) -> Mapping[str, Any]:
+    ) -> TrialFacts:
         """Events under a law in virtual time."""
         work = RunEvents(_given(law), events, until_s, isolated)
         return await self._ask(work, "the run", RUN_S)
 
     async def compare(
         self, host: str, community: str, before: LawDraft | None, after: LawDraft, *, newest: int
-    ) -> Mapping[str, Any]:
+    ) -> TrialFacts:
         """Two laws over the newest records of hosts."""
         servers = self._servers(host)
         with tempfile.TemporaryDirectory(prefix="nomospace-compare-") as folder:
@@ -80,7 +80,7 @@ class TrialBench:
             )
             return await self._ask(work, "the comparison", COMPARE_S)
 
-    async def _ask(self, work: Work, what: str, seconds: float) -> Mapping[str, Any]:
+    async def _ask(self, work: Work, what: str, seconds: float) -> TrialFacts:
         if self._trials >= TRIALS_MAX:
             raise BenchBusy
         self._trials += 1
@@ -89,7 +89,7 @@ class TrialBench:
             ended = await run_child(CHILD, (), what=what, seconds=seconds, given=given)
             if ended.code:
                 raise ended.failure()
-            found: Mapping[str, Any] = await asyncio.to_thread(msgspec.json.decode, ended.out)
+            found: TrialFacts = await asyncio.to_thread(msgspec.json.decode, ended.out)
             return found
         finally:
             self._trials -= 1

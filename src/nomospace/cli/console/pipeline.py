@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -185,7 +185,7 @@ async def _found(kind: str, ended: EndedChild, folder: Path) -> Progress:
         return Progress(
             1.0, "done", ended=True, answer={"answers": [msgspec.json.decode(one) for one in lines]}
         )
-    answer: dict[str, Any] = await asyncio.to_thread(msgspec.json.decode, ended.out)
+    answer: dict[str, object] = await asyncio.to_thread(msgspec.json.decode, ended.out)
     page = folder / "report" / "report.html"
     report = ""
     if page.is_file() and page.stat().st_size <= REPORT_BYTES_MAX:

@@ -12,7 +12,7 @@ import asyncio
 import struct
 from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
 from urllib.parse import quote
 
 from nomospace.errors import CallerError
@@ -29,6 +29,7 @@ from nomospace.wire.segments import (
 
 if TYPE_CHECKING:
     from nomospace.node.serve import Server
+    from nomospace.store.parquet import JournalRow
 
 NEWEST_MAX: Final = 200_000
 """How many of a host's newest records are taken: so many it keeps itself."""
@@ -166,7 +167,8 @@ def seal(path: Path, folder: Path) -> None:
     """
     from nomospace.store.segments import add_segment
 
-    manifest, rows = Manifest(), dict[str, list[dict[str, Any]]]()
+    manifest = Manifest()
+    rows: dict[str, list[JournalRow]] = {}
     first = last = count = 0
     for seq, table, row in _rows(path):
         rows.setdefault(table, []).append(row)
@@ -178,7 +180,7 @@ def seal(path: Path, folder: Path) -> None:
         add_segment(folder, manifest, rows, first, last)
 
 
-def _rows(path: Path) -> Iterator[tuple[int, str, dict[str, Any]]]:
+def _rows(path: Path) -> Iterator[tuple[int, str, JournalRow]]:
     from nomospace.store.parquet import row_of
 
     own: dict[str, None] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
@@ -69,7 +69,7 @@ def do(work: Work) -> bytes:
     return msgspec.json.encode(_done(work))
 
 
-def _done(work: Work) -> Any:
+def _done(work: Work) -> object:
     if isinstance(work, RunEvents):
         return _run(work)
     from nomospace.cli.console.tails import JOURNAL, seal_tails
@@ -85,12 +85,12 @@ def _done(work: Work) -> Any:
     return compare(Path(work.folder) / JOURNAL, before, after, community=work.community)
 
 
-def _run(work: RunEvents) -> dict[str, Any]:
+def _run(work: RunEvents) -> dict[str, object]:
     from nomospace.scenarios.lawrun import BadLine, Endless
     from nomospace.scenarios.steps import Steps
 
     steps = Steps(work.law.load(), isolated=work.isolated, until=work.until)
-    found: list[dict[str, Any]] = []
+    found: list[dict[str, object]] = []
     fault = ""
     try:
         lines = [f"{line}\n".encode() for line in work.events.split("\n")]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -28,6 +28,7 @@ from nomospace.cli.trust.words import (
     TRUST,
     AddressOption,
     DaysOption,
+    Facts,
     FolderOption,
     JsonOption,
     elsewhere,
@@ -81,7 +82,7 @@ def init(
     facts = issue.found_authority(folder, name, days, force=force)
     opened = TrustFolder.open(folder)
     opened.write_tokens(opened.tokens())
-    issued: list[dict[str, Any]] = []
+    issued: list[Facts] = []
     if host:
         making = {"renew": False, "force": force}
         issued = [
@@ -124,7 +125,7 @@ def revoke(
     if any(one.id == what for one in tokens):
         opened.write_tokens(tokens.without(what))
         path = opened.path / TOKENS
-        facts: dict[str, Any] = {"token": what, "file": str(path), "already": False}
+        facts: Facts = {"token": what, "file": str(path), "already": False}
         say(f"token {what} counts no longer; give hosts the new {path}", facts, as_json=as_json)
         return
     seat, serial, about = _meant(opened, what, authority, force=force)

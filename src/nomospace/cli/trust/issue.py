@@ -6,7 +6,7 @@ import secrets
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -25,6 +25,7 @@ from nomospace.cli.trust.words import (
     TRUST,
     AddressOption,
     DaysOption,
+    Facts,
     FolderOption,
     JsonOption,
     elsewhere,
@@ -221,7 +222,7 @@ def token(
 # -- making ------------------------------------------------------------------------------------
 
 
-def found_authority(folder: Path, name: str, days: int, *, force: bool) -> dict[str, Any]:
+def found_authority(folder: Path, name: str, days: int, *, force: bool) -> Facts:
     """Make an authority with its files in a folder; what was made."""
     pair = CertificatePair.at(folder, "authority")
     if (pair.certificate.exists() or pair.key.exists()) and not force:
@@ -243,7 +244,7 @@ def certify_host(
     *,
     renew: bool,
     force: bool,
-) -> dict[str, Any]:
+) -> Facts:
     """Issue a host certificate; what was made. A renewed one keeps its addresses."""
     check_name("a host", name)
     pair = opened.host(name, "host")
@@ -260,7 +261,7 @@ def certify_host(
 
 def certify_controller(
     opened: TrustFolder, name: str, days: int, *, renew: bool, force: bool
-) -> dict[str, Any]:
+) -> Facts:
     """Issue a controller certificate; what was made."""
     check_name("a host", name)
 
@@ -276,7 +277,7 @@ def _certify(
     pair: CertificatePair,
     key: SecretKey | None,
     make: Callable[[Authority, PublicKey], bytes],
-) -> dict[str, Any]:
+) -> Facts:
     """Let the folder's authority certify a key, or a new one."""
     key = key or SecretKey.generate()
     made = make(opened.seat().open(), key.public)

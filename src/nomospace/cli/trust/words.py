@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
@@ -32,9 +32,13 @@ AddressOption = Annotated[
 ]
 
 
-def facts_of(claim: UncheckedCertificate, *paths: Path) -> dict[str, Any]:
+Facts: TypeAlias = dict[str, Any]
+"""What is told of a certificate or a token, for programs."""
+
+
+def facts_of(claim: UncheckedCertificate, *paths: Path) -> Facts:
     """What a certificate says, for programs, and where it was written."""
-    facts: dict[str, Any] = {
+    facts: Facts = {
         "kind": claim.kind,
         "subject": claim.subject,
         "issuer": claim.issuer,
@@ -51,7 +55,7 @@ def facts_of(claim: UncheckedCertificate, *paths: Path) -> dict[str, Any]:
     return facts
 
 
-def facts_of_token(token: StoredToken, *, now: int) -> dict[str, Any]:
+def facts_of_token(token: StoredToken, *, now: int) -> Facts:
     """What is known of a token, for programs."""
     return {
         "id": token.id,
@@ -62,7 +66,7 @@ def facts_of_token(token: StoredToken, *, now: int) -> dict[str, Any]:
     }
 
 
-def tell(facts: dict[str, Any], *, as_json: bool) -> None:
+def tell(facts: Facts, *, as_json: bool) -> None:
     """Say which certificate was made, and where it is."""
     words = f"issued the {facts['kind']} certificate of {facts['subject']!r}"
     if facts["kind"] == "authority":
@@ -74,7 +78,7 @@ def tell(facts: dict[str, Any], *, as_json: bool) -> None:
     say("\n".join(lines), facts, as_json=as_json)
 
 
-def say(words: str, facts: dict[str, Any], *, as_json: bool) -> None:
+def say(words: str, facts: Facts, *, as_json: bool) -> None:
     """Say it to people or to programs."""
     print(json.dumps(facts, indent=2) if as_json else words)
 

@@ -6,10 +6,11 @@ agents there are, they are no elements of this process. The floor is sent when i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from nicegui import ui
+from nicegui.events import GenericEventArguments
 
 from nomospace.console.look import gist, verdict_of
 from nomospace.console.pulse import KEPT_MAX, Beat, Moment, SeenRuling
@@ -25,6 +26,10 @@ EVENT_MAX: Final = 600
 """How much of an event a line shows on hover; its story has all of it."""
 
 
+FloorPlan: TypeAlias = dict[str, Any]
+"""The `rooms` of the map, and the `links` between them."""
+
+
 class Board(ui.element, component="../static/now.js"):
     """What the browser draws of this place."""
 
@@ -37,38 +42,39 @@ def show(frame: Frame) -> None:
     if over_map is not None:
         with board:
             over_map(frame)
-    told: dict[str, Any] = {}
+    floor_told: FloorPlan | None = None
+    moment_told = 0
 
-    def pick(event: Any) -> None:
-        asked: Mapping[str, Any] = event.args
+    def pick(event: GenericEventArguments) -> None:
+        asked = event.args
         host = str(asked["host"])
         host = host if host in console.services else console.name
         frame.open(str(asked["kind"]), host, str(asked["id"]))
 
     def tell(beat: Beat) -> None:
+        nonlocal floor_told, moment_told
         floor = floor_of(console, beat)
-        if not told:
-            told["moment"] = 0
+        if floor_told is None:
             moments = [_moment(one) for one in console.pulse.moments]
             latest = list(console.pulse.latest)[-KEPT_MAX:]
             board.run_method("begin", _told(beat, latest) | {"floor": floor, "moments": moments})
         else:
             news = _told(beat, beat.rulings)
-            if floor != told["floor"]:
+            if floor != floor_told:
                 news["floor"] = floor
             newest = console.pulse.moments[-1] if console.pulse.moments else None
-            if newest is not None and newest.at > told["moment"]:
+            if newest is not None and newest.at > moment_told:
                 news["moment"] = _moment(newest)
             board.run_method("beat", news)
-        told["floor"] = floor
+        floor_told = floor
         if console.pulse.moments:
-            told["moment"] = console.pulse.moments[-1].at
+            moment_told = console.pulse.moments[-1].at
 
     board.on("pick", pick)
     frame.on_beat(tell)
 
 
-def floor_of(console: Console, beat: Beat) -> dict[str, Any]:
+def floor_of(console: Console, beat: Beat) -> FloorPlan:
     """The rooms of the map with who is in each, and the links between them.
 
     Hosts of this process that are not in the group stand apart from it.
@@ -108,7 +114,7 @@ def floor_of(console: Console, beat: Beat) -> dict[str, Any]:
     return {"rooms": rooms, "links": [list(link) for link in links]}
 
 
-def _told(beat: Beat, rulings: Iterable[SeenRuling]) -> dict[str, Any]:
+def _told(beat: Beat, rulings: Iterable[SeenRuling]) -> dict[str, object]:
     return {
         "at": beat.at,
         "rulings": [_line(one) for one in rulings],
@@ -120,7 +126,7 @@ def _told(beat: Beat, rulings: Iterable[SeenRuling]) -> dict[str, Any]:
     }
 
 
-def _line(seen: SeenRuling) -> list[Any]:
+def _line(seen: SeenRuling) -> list[object]:
     one = seen.ruling
     verdict = verdict_of(one) if one.community else "noted"
     return [

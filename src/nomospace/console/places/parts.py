@@ -6,7 +6,6 @@ Everything is a real control with a label, so that it works by keyboard and is r
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any
 
 from nicegui import ui
 from nicegui.events import GenericEventArguments
@@ -17,7 +16,7 @@ from nomospace.errors import NomospaceError
 
 
 def act(
-    words: str, do: Callable[..., Any] | None = None, *, main: bool = False, label: str = ""
+    words: str, do: Callable[..., object] | None = None, *, main: bool = False, label: str = ""
 ) -> ui.button:
     """A button; `main` is the one that a place is for."""
     button = ui.button(words, on_click=do, color=None)
@@ -26,7 +25,7 @@ def act(
 
 
 def choice(
-    label: str, options: Mapping[str, str], value: str, changed: Callable[[str], Any]
+    label: str, options: Mapping[str, str], value: str, changed: Callable[[str], object]
 ) -> ui.select:
     """A box to choose one of several from, by key and name."""
     known = dict(options)

@@ -7,7 +7,7 @@ with a draft has it again when one comes back from another place, or when the ho
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Final
 
 from nicegui.element import Element
 
@@ -35,8 +35,8 @@ class Typed(Element, component=STATIC / "typed.js"):
         lines: int = 1,
         choices: Sequence[str] = (),
         draft: tuple[Drafts, str] | None = None,
-        on_type: Callable[[], Any] | None = None,
-        on_enter: Callable[[], Any] | None = None,
+        on_type: Callable[[], object] | None = None,
+        on_enter: Callable[[], object] | None = None,
     ) -> None:
         """`draft` is where what is typed is kept, and under which name."""
         super().__init__()
@@ -61,7 +61,7 @@ class Typed(Element, component=STATIC / "typed.js"):
         if self._draft is not None:
             self._draft[0][self._draft[1]] = text
 
-    def _typed(self, text: str) -> Any:
+    def _typed(self, text: str) -> object:
         self._keep(text)
         return None if self._on_type is None else self._on_type()
 

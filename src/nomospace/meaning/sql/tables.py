@@ -38,14 +38,7 @@ from nomospace.meaning.sql.building import (
     statistics,
 )
 from nomospace.meaning.sql.coding import unescaped
-from nomospace.meaning.sql.dialects import (
-    Dialect,
-    Statement,
-    created,
-    dropped,
-    emptied,
-    prepared,
-)
+from nomospace.meaning.sql.dialects import Dialect, Statement, created, dropped, emptied, prepared
 from nomospace.meaning.sql.layout import COMMON, TEXT, TUPLES, Layout, Row, RowBatch, SqlTable
 from nomospace.meaning.sql.remembering import Remembered
 from nomospace.meaning.sql.values import Params

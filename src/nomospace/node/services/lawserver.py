@@ -30,14 +30,7 @@ from nomospace.node.services.web import (
     json_answer,
     number_in,
 )
-from nomospace.services.laws import (
-    PROLOG,
-    PYTHON,
-    TEXT_BYTES_MAX,
-    Edition,
-    LawShelved,
-    Library,
-)
+from nomospace.services.laws import PROLOG, PYTHON, TEXT_BYTES_MAX, Edition, LawShelved, Library
 
 if TYPE_CHECKING:
     from starlette.requests import Request

@@ -6,7 +6,7 @@ of each question holds here.
 
 from __future__ import annotations
 
-from typing import Any, Final, Self
+from typing import Final, Self
 
 import pyarrow as pa
 
@@ -34,7 +34,7 @@ class JournalDatabase:
     def __init__(
         self,
         listing: JournalFiles,
-        rules: list[dict[str, Any]],
+        rules: list[dict[str, object]],
         *,
         since: int | None = None,
         until: int | None = None,
@@ -42,7 +42,7 @@ class JournalDatabase:
     ) -> None:
         import duckdb
 
-        self._connection: Any = duckdb.connect()
+        self._connection = duckdb.connect()
         self._connection.execute("SET TimeZone = 'UTC'")
         self._read(listing)
         whole = {"events": "journal"}
@@ -76,7 +76,7 @@ class JournalDatabase:
     def read_changes(self) -> None:
         """Have `changes` at hand."""
         said = questions.STIRRING.said("duckdb", {})
-        found: Any = self._connection.sql(said).to_arrow_reader(BATCH_ROWS)
+        found = self._connection.sql(said).to_arrow_reader(BATCH_ROWS)
         told = pa.RecordBatchReader.from_batches(CHANGES, read_changes(iter(found)))
         self.keep("changes", told.read_all())
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
-from nomospace.pipeline.segments import JournalFault
+from nomospace.pipeline.segments import JournalFault, Row
 
 REFUSALS_MAX: Final = 1_000
 """How many rows of who was refused what are kept; `reasons` counts all of them."""
@@ -16,8 +16,6 @@ STEPS_MAX: Final = 600
 """Into how many steps the time of a journal is cut at most."""
 WIDTHS_S: Final = (60, 300, 900, 3_600, 21_600, 86_400, 604_800, 2_592_000)
 """How wide a step may be, from a minute to a month: the first that gives few enough."""
-
-Row = dict[str, Any]
 
 
 class AuditTables(msgspec.Struct, frozen=True):

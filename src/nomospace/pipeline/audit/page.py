@@ -10,16 +10,10 @@ from collections.abc import Sequence
 from html import escape
 from typing import Final
 
-from nomospace.pipeline.audit.found import AuditTables, Row
-from nomospace.pipeline.audit.words import (
-    OUTCOMES,
-    by_obligation,
-    duration,
-    moment,
-    sentences,
-    why,
-)
+from nomospace.pipeline.audit.found import AuditTables
+from nomospace.pipeline.audit.words import OUTCOMES, by_obligation, duration, moment, sentences, why
 from nomospace.pipeline.charts import COLOURS, Chart, as_svg, bars, timeline
+from nomospace.pipeline.segments import Row
 
 ROWS_SHOWN: Final = 50
 """How many rows of a table the page shows; the Parquet or JSON beside it has them all."""

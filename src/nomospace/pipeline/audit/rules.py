@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 
@@ -27,7 +27,7 @@ RULES: Final = pa.schema(
 )
 
 
-def rules_of(laws: Iterable[tuple[str, str, str]]) -> tuple[list[dict[str, Any]], list[str]]:
+def rules_of(laws: Iterable[tuple[str, str, str]]) -> tuple[list[dict[str, object]], list[str]]:
     """The rules of laws, from rows `(hash, community, text)`, and the hashes of laws without text.
 
     >>> from nomospace.law import load
@@ -39,7 +39,7 @@ def rules_of(laws: Iterable[tuple[str, str, str]]) -> tuple[list[dict[str, Any]]
     told = list(laws)
     names = {hash: community for hash, community, _ in told}
     known, lost = recorded_laws(told)
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, object]] = []
     for hash, source in known.items():
         law = compiled(source)
         for rule in law.tree.rules:

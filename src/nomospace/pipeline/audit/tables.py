@@ -7,7 +7,8 @@ fetches the texts of the laws. `audit.duck` is the same without Spark.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from nomospace.pipeline.audit import questions
 from nomospace.pipeline.audit.changes import CHANGES, read_changes
@@ -51,7 +52,9 @@ def rules(laws: DataFrame) -> DataFrame:
     return make_frame(laws.sparkSession, rows, RULES)
 
 
-def make_frame(spark: SparkSession, rows: list[dict[str, Any]], schema: pa.Schema) -> DataFrame:
+def make_frame(
+    spark: SparkSession, rows: Sequence[Mapping[str, object]], schema: pa.Schema
+) -> DataFrame:
     """Rows of ours as a DataFrame."""
     from pyspark.sql.pandas.types import from_arrow_schema
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
-from typing import Any, Final
+from typing import Final
 
-from nomospace.pipeline.audit.found import AuditTables, Row
+from nomospace.pipeline.audit.found import AuditTables
+from nomospace.pipeline.segments import Row
 
 NAMED_MAX: Final = 8
 """How many of a kind a sentence names; the rest is counted."""
@@ -226,7 +228,7 @@ def share(part: int, whole: int) -> str:
     return f"{100 * part / whole if whole else 0.0:.1f} %"
 
 
-def named(names: list[Any]) -> str:
+def named(names: Sequence[object]) -> str:
     """Some names in a row, the rest counted.
 
     >>> named(["R1", "R2"]), named(list("abcdefghijk"))

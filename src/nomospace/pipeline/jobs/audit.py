@@ -17,7 +17,7 @@ import msgspec
 
 from nomospace.pipeline.audit import questions, tables
 from nomospace.pipeline.audit.duck import JournalDatabase
-from nomospace.pipeline.audit.found import AGENTS_MAX, REFUSALS_MAX, AuditTables, Row, step_width
+from nomospace.pipeline.audit.found import AGENTS_MAX, REFUSALS_MAX, AuditTables, step_width
 from nomospace.pipeline.audit.page import charts_of, make_page
 from nomospace.pipeline.audit.rules import RULES, rules_of
 from nomospace.pipeline.charts import as_png, can_paint
@@ -25,6 +25,7 @@ from nomospace.pipeline.jobs.session import LOCAL, Say, check_master, open_sessi
 from nomospace.pipeline.laws import OtherCommunity
 from nomospace.pipeline.segments import (
     JournalFiles,
+    Row,
     list_journal,
     named_faults,
     read_batches,

@@ -28,7 +28,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from signal import SIGINT, SIGTERM
 from time import monotonic, sleep
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
 import msgspec
@@ -358,7 +358,7 @@ def _told_to_end() -> Iterator[threading.Event]:
             raise KeyboardInterrupt
         wanted.set()
 
-    before: dict[int, Any] = {}
+    before: dict[int, signal._HANDLER] = {}
     if threading.current_thread() is threading.main_thread():  # nobody else hears signals
         before = {number: signal.signal(number, heard) for number in (SIGINT, SIGTERM)}
     try:

@@ -34,7 +34,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 from pyspark import TaskContext
 from pyspark.sql.datasource import (
@@ -45,11 +45,7 @@ from pyspark.sql.datasource import (
     InputPartition,
     WriterCommitMessage,
 )
-from pyspark.sql.streaming.datasource import (
-    ReadLimit,
-    ReadMaxRows,
-    SupportsTriggerAvailableNow,
-)
+from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
@@ -74,6 +70,7 @@ if TYPE_CHECKING:
     from nomospace.pipeline.stream.place import HostPlace
     from nomospace.pipeline.stream.tail import JournalTail
     from nomospace.pipeline.stream.writing import Target
+    from nomospace.terms import Term
 
 NAME: Final = "nomospace"
 RECORDS: Final = 10_000
@@ -199,6 +196,13 @@ def _target(options: Mapping[str, str]) -> Target:
 
 
 @dataclass
+class Offset(TypedDict):
+    """How far a stream has come: the host, and the number of its last record."""
+
+    host: str
+    seq: int
+
+
 class Range(InputPartition):
     """Records after a number, up to another."""
 
@@ -243,7 +247,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 what=f"option from {since!r}", why="it is start, now, or the number of a record"
             )
 
-    def initialOffset(self) -> dict[str, Any]:  # noqa: N802
+    def initialOffset(self) -> Offset:  # noqa: N802
         """Where a stream without checkpoint begins."""
         bounds = _tail(self._options).bounds()
         if self._since == "now":
@@ -254,7 +258,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             seq = int(self._since) - 1
         return {"host": bounds.host, "seq": max(0, min(seq, bounds.last))}
 
-    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
+    def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:  # noqa: N802
         """How far the next batch goes."""
         tail = _tail(self._options)
         bounds = tail.bounds()
@@ -271,7 +275,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Go as far as the journal goes now, and then end."""
         self._target = _tail(self._options).bounds().last
 
-    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[Range]:
+    def partitions(self, start: Offset, end: Offset) -> Sequence[Range]:
         """A batch in parts."""
         return _split(start["seq"], end["seq"])
 
@@ -305,7 +309,7 @@ def packer(schema: StructType) -> Packer:
     return _packed
 
 
-def _packed(row: Any) -> bytes:
+def _packed(row: Sequence[object]) -> bytes:
     from nomospace.wire.values import pack_term
 
     return pack_term(tuple([_term(value) for value in row]))
@@ -315,7 +319,7 @@ def _fits(kind: DataType) -> bool:
     return isinstance(kind, _PLAIN) or (isinstance(kind, ArrayType) and _fits(kind.elementType))
 
 
-def _term(value: object) -> Any:
+def _term(value: object) -> Term:
     if isinstance(value, list):
         return tuple([_term(one) for one in value])
     return bytes(value) if isinstance(value, bytearray) else value

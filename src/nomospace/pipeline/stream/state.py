@@ -23,7 +23,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, Final, NamedTuple
+from typing import IO, Final, NamedTuple
 from uuid import uuid4
 
 import msgspec
@@ -31,6 +31,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from nomospace.errors import CallerError
+from nomospace.pipeline.segments import column_of
 
 STATE_ROWS_MAX: Final = 2_000_000
 """The most rows that a state has."""
@@ -287,22 +288,17 @@ def lasting(path: Path) -> Iterator[IO[bytes]]:
 
 def ids(rows: pa.Table) -> list[Id]:
     """Which tuples rows are about."""
-    writers: list[Any] = rows.column("writer").to_pylist()
-    counts: list[Any] = rows.column("count").to_pylist()
-    return list(zip(writers, counts, strict=True))
+    return list(zip(column_of(rows, "writer"), column_of(rows, "count"), strict=True))
 
 
 def told(rows: pa.Table) -> list[TupleNews]:
     """What rows tell, one by one."""
-    ops: list[Any] = rows.column("op").to_pylist()
-    since: list[Any] = rows.column("since").to_pylist()
-    return list(map(TupleNews, ids(rows), ops, since))
+    return list(map(TupleNews, ids(rows), column_of(rows, "op"), column_of(rows, "since")))
 
 
 def bodies(rows: pa.Table) -> list[bytes]:
     """The fields of the tuples that rows are about, packed."""
-    found: list[Any] = rows.column("fields").to_pylist()
-    return found
+    return column_of(rows, "fields")
 
 
 def present(rows: pa.Table, *, ever: bool) -> dict[Id, bytes]:

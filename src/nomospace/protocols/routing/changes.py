@@ -7,11 +7,11 @@ written down: without them posts only take longer.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
-from nomospace.protocols.routing.frames import Post, Replicate
+from nomospace.protocols.routing.frames import AnyFrame, Heard, Post, Replicate
 from nomospace.protocols.routing.seats import Seat
 
 # -- of a daemon -------------------------------------------------------------------------------
@@ -141,8 +141,8 @@ class StepTaken(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="ste
 
     step: int
     src: str
-    frame: Any
-    frames: tuple[tuple[str, Any], ...]
+    frame: Heard
+    frames: tuple[tuple[str, AnyFrame], ...]
 
 
 class StepAhead(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="step-ahead"):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable
-from typing import Any, Self
+from typing import Self
 
 from nomospace.protocols.routing import changes as written
 from nomospace.protocols.routing.changes import Change
@@ -132,7 +132,7 @@ class DaemonMemory:
         made += [written.PostHeld(post) for post in self._waits.posts()]
         return made
 
-    def state(self) -> tuple[Any, ...]:
+    def state(self) -> tuple[object, ...]:
         """All that the future depends on, in a fixed order."""
         return (
             tuple(sorted((agent, each.state()) for agent, each in self._residents.items())),

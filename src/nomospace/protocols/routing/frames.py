@@ -7,10 +7,20 @@ Whoever sends a frame that carries a post gives the post away with it.
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeAlias, get_args
+from typing import TYPE_CHECKING, Final, TypeAlias, get_args
 
 import msgspec
 from msgspec.structs import replace
+
+from nomospace.protocols.messages import Payload
+
+if TYPE_CHECKING:
+    from nomospace.protocols.routing.changes import Change
+
+    AnyFrame: TypeAlias = "Frame"
+    Heard: TypeAlias = "Frame | None"
+else:  # annotations are read at run time too, and the wire has slots for these
+    Change = AnyFrame = Heard = Payload
 
 PostId: TypeAlias = tuple[str, str, int]
 """Sender, receiver, and the number among the sender's posts to this receiver."""
@@ -27,7 +37,7 @@ class Post(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="post"):
     sender: str
     to: str
     n: int
-    body: Any
+    body: Payload
     origin: str
     way: tuple[str, ...] = ()
     hops: int = 0
@@ -206,8 +216,8 @@ class Replicate(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="rep
     domain: str
     term: int
     step: int
-    changes: tuple[Any, ...]
-    frames: tuple[tuple[str, Any], ...]
+    changes: tuple[Change, ...]
+    frames: tuple[tuple[str, AnyFrame], ...]
     done: int
 
 
@@ -225,7 +235,7 @@ class ServerSnapshot(msgspec.Struct, frozen=True, gc=False, array_like=True, tag
     domain: str
     term: int
     step: int
-    changes: tuple[Any, ...]
+    changes: tuple[Change, ...]
 
 
 class Deposed(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="deposed"):
@@ -248,7 +258,7 @@ class Relayed(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="relay
 
     domain: str
     src: str
-    frame: Any
+    frame: AnyFrame
 
 
 Frame: TypeAlias = (

@@ -9,7 +9,7 @@ in the custody of exactly one place at any time, and the cores never repeat or a
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -105,7 +105,7 @@ class Noted(msgspec.Struct, frozen=True, gc=False):
     """Something that an operator may want to know; nothing has to be done."""
 
     what: str
-    facts: tuple[Any, ...]
+    facts: tuple[object, ...]
 
 
 Effect: TypeAlias = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -44,10 +44,12 @@ class RoutingLimits(msgspec.Struct, frozen=True, kw_only=True):
     """The longest such pause."""
 
 
+K = TypeVar("K")
+
 DEFAULT_LIMITS: Final = RoutingLimits()
 
 
-def cache_state(cache: Mapping[Any, object], most: int) -> tuple[Any, ...]:
+def cache_state(cache: Mapping[K, object], most: int) -> tuple[tuple[K, object], ...]:
     """A cache as a value. What was used when counts only once it might have to forget.
 
     >>> cache_state({"b": 1, "a": 2}, 100), cache_state({"b": 1, "a": 2}, 3)

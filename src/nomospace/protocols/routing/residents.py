@@ -6,8 +6,8 @@ There may be very many, so a resident has no dictionary before it needs one.
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any
 
+# GONE#
 from nomospace.protocols.routing.frames import Post
 from nomospace.protocols.routing.seats import Seat
 
@@ -122,7 +122,7 @@ class RoutedAgent:
             self.writers,
         )
 
-    def state(self) -> tuple[Any, ...]:
+    def state(self) -> tuple[object, ...]:
         """All of it, in a fixed order."""
         early = self.early or {}
         return (

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
-from typing import Any, Self, TypeAlias
+from typing import Self, TypeAlias
 
 from nomospace.protocols.routing import changes as written
 from nomospace.protocols.routing.changes import Change
@@ -139,7 +139,7 @@ class ServerMemory:
             made += [written.StrayNoted(agent, sender, n) for sender, n in strays]
         return made
 
-    def state(self) -> tuple[Any, ...]:
+    def state(self) -> tuple[object, ...]:
         """All that the future depends on, in a fixed order."""
         return (
             tuple(

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import Enum
-from typing import Any, Self
+from typing import Self
 
 from nomospace.protocols.routing import changes as written
 from nomospace.protocols.routing.changes import Change
@@ -82,7 +82,9 @@ class _Step:
 
     __slots__ = ("frame", "frames", "src")
 
-    def __init__(self, src: str, frame: object, frames: tuple[tuple[str, Frame], ...]) -> None:
+    def __init__(
+        self, src: str, frame: Frame | None, frames: tuple[tuple[str, Frame], ...]
+    ) -> None:
         self.src = src
         self.frame = frame
         self.frames = frames
@@ -299,7 +301,9 @@ class PairedServer:
         out.append(PersistChange(written.Emptied()))
         self._write_role(out)
         out += [
-            TransmitFrame(self.peer, Relayed(self.domain, each.src, each.frame)) for each in heard
+            TransmitFrame(self.peer, Relayed(self.domain, each.src, each.frame))
+            for each in heard
+            if each.frame is not None
         ]
         out.append(TransmitFrame(self.peer, Rejoin(self.domain, self.term)))
 
@@ -345,7 +349,7 @@ class PairedServer:
         made += [written.StepAhead(frame) for frame in self._ahead.values()]
         return made
 
-    def state(self) -> tuple[Any, ...]:
+    def state(self) -> tuple[object, ...]:
         """All that the future depends on, in a fixed order."""
         return (
             self._inner.state(),

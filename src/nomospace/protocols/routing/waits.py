@@ -6,8 +6,7 @@ come back, the next pause is twice as long. A line that stays empty for a pause 
 
 from __future__ import annotations
 
-from typing import Any
-
+# GONE#
 from nomospace.protocols.routing.frames import Post
 from nomospace.protocols.routing.limits import RoutingLimits
 
@@ -94,7 +93,7 @@ class Waits:
     def _find_deadline(self) -> None:
         self.deadline = min((line.at for line in self._lines.values()), default=None)
 
-    def state(self) -> tuple[Any, ...]:
+    def state(self) -> tuple[object, ...]:
         """All of it, in a fixed order."""
         return tuple(
             sorted(

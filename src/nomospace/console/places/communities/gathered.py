@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from nomospace.api.published import NotSeen
+from nomospace.console.places.listing import Row
 
 if TYPE_CHECKING:
     from nomospace.api.published import LawView, MemberView
@@ -70,9 +71,9 @@ def hits_of(views: list[LawView]) -> Hits:
     return Hits(rules, sum(one.unmatched for one in views), sum(one.uncounted for one in views))
 
 
-def members(services: Mapping[str, Service], law: str) -> dict[str, dict[str, Any]]:
+def members(services: Mapping[str, Service], law: str) -> dict[str, Row]:
     """The members by `host/home`, as the page shows them."""
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, Row] = {}
     for host, service in services.items():
         try:
             lines = service.views.members(law, limit=MEMBERS_MAX)
@@ -83,7 +84,7 @@ def members(services: Mapping[str, Service], law: str) -> dict[str, dict[str, An
     return found
 
 
-def _member(host: str, one: MemberView) -> dict[str, Any]:
+def _member(host: str, one: MemberView) -> Row:
     return {
         "id": f"{host}/{one.home}",
         "host": host,
@@ -104,9 +105,9 @@ def cut(text: str, most: int = CHIP_CHARS_MAX) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def owed(services: Mapping[str, Service], law: str) -> tuple[list[dict[str, Any]], int]:
+def owed(services: Mapping[str, Service], law: str) -> tuple[list[Row], int]:
     """What members owe, the soonest due first, and how much that is in all."""
-    lines: list[dict[str, Any]] = []
+    lines: list[Row] = []
     for host, service in services.items():
         lines += [
             {"id": f"{host}/{one.home}", "home": one.home, "term": cut(one.term), "due": one.due_at}
@@ -116,9 +117,7 @@ def owed(services: Mapping[str, Service], law: str) -> tuple[list[dict[str, Any]
     return lines[:OWED_MAX], len(lines)
 
 
-def changed(
-    before: Mapping[str, dict[str, Any]], now: Mapping[str, dict[str, Any]]
-) -> tuple[list[dict[str, Any]], list[str]]:
+def changed(before: Mapping[str, Row], now: Mapping[str, Row]) -> tuple[list[Row], list[str]]:
     """The members that are new or other than before, and the ids of those who are gone.
 
     >>> changed({"a": {"n": 1}, "b": {"n": 1}}, {"a": {"n": 2}})

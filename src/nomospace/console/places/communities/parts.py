@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nicegui.element import Element
 
@@ -12,6 +12,7 @@ from nomospace.console.console import STATIC
 if TYPE_CHECKING:
     from nomospace.api.published import LawView
     from nomospace.console.places.communities.gathered import Hits
+    from nomospace.console.places.listing import Row
 
 
 class LawElement(Element, component=STATIC / "law.js"):
@@ -46,13 +47,13 @@ class LawElement(Element, component=STATIC / "law.js"):
 class Members(Element, component=STATIC / "members.js"):
     """The members with their control states. `on_pick` hears `host/home`."""
 
-    def __init__(self, members: Sequence[dict[str, Any]], on_pick: Callable[[str], None]) -> None:
+    def __init__(self, members: Sequence[Row], on_pick: Callable[[str], None]) -> None:
         super().__init__()
         self._props["members"] = list(members)
         self._props["label"] = "Members"
         self.on("pick", lambda event: on_pick(str(event.args)))
 
-    def tell(self, changed: Sequence[dict[str, Any]], gone: Sequence[str]) -> None:
+    def tell(self, changed: Sequence[Row], gone: Sequence[str]) -> None:
         """Show what has changed."""
         self.run_method("tell", list(changed), list(gone))
 
@@ -62,7 +63,7 @@ class Owed(Element, component=STATIC / "obligations.js"):
 
     def __init__(
         self,
-        owed: Sequence[dict[str, Any]],
+        owed: Sequence[Row],
         total: int,
         now: int,
         on_pick: Callable[[str], None],
@@ -73,6 +74,6 @@ class Owed(Element, component=STATIC / "obligations.js"):
         self._props["now"] = now
         self.on("pick", lambda event: on_pick(str(event.args)))
 
-    def tell(self, owed: Sequence[dict[str, Any]], total: int, now: int) -> None:
+    def tell(self, owed: Sequence[Row], total: int, now: int) -> None:
         """Show what they owe now."""
         self.run_method("tell", list(owed), total, now)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from nicegui import ui
+from nicegui.events import ValueChangeEventArguments
 
 from nomospace.console.look import attributes, empty, mono
 from nomospace.console.places.law_bench.state import LawBenchState
@@ -25,10 +26,10 @@ class Adopting:
     def __init__(self, frame: Frame, bench: LawBenchState) -> None:
         self._frame = frame
         self._bench = bench
-        self._body: Any = None
-        self._button: Any = None
-        self._confirming: Any = None
-        self._said: Any = None
+        self._body: ui.element | None = None
+        self._button: ui.button
+        self._confirming: ui.input
+        self._said: ui.element
 
     def draw(self) -> None:
         """Draw it."""
@@ -75,11 +76,11 @@ class Adopting:
             self._said = ui.element("div")
         self._arm()
 
-    def _agent(self, event: Any) -> None:
+    def _agent(self, event: ValueChangeEventArguments[str | None]) -> None:
         self._bench.agent = str(event.value or "").strip()
         self._arm()
 
-    def _confirm(self, event: Any) -> None:
+    def _confirm(self, event: ValueChangeEventArguments[str | None]) -> None:
         self._bench.confirmed = str(event.value or "").strip().lower()
         self._arm()
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from nicegui import ui
 
@@ -13,7 +12,7 @@ from nomospace.console.places.law_bench.sources import law_of, sources
 from nomospace.console.places.law_bench.state import LawBenchState
 from nomospace.console.places.listing import ListColumn, ListElement, Row
 from nomospace.console.places.parts import Working, act, choice, hosts_of
-from nomospace.console.stage import LawTrials as Tries
+from nomospace.console.stage import LawTrials as Tries, TrialFacts
 from nomospace.errors import NomospaceError
 
 if TYPE_CHECKING:
@@ -37,9 +36,9 @@ class Comparing:
         self._frame = frame
         self._bench = bench
         self._tries = tries
-        self._found: Any = None
-        self._one: Any = None
-        self._working: Any = None
+        self._found: ui.element
+        self._one: ui.element
+        self._working: Working
 
     def draw(self) -> None:
         """What is to be compared, and the button that does it."""
@@ -116,7 +115,7 @@ class Comparing:
                 empty("Rulings that come out otherwise would be here.", "Press Compare.")
                 return
             ui.label(told(found)).classes("bench-said").props("role=status")
-            first: Sequence[Mapping[str, Any]] = found["first"]
+            first = found["first"]
             if first:
                 with ui.element("div").classes("bench-split"):
                     ListElement(
@@ -134,7 +133,7 @@ class Comparing:
                 with ui.expansion("The two texts, rule by rule").props("dense"):
                     mono(self._bench.difference).classes("pre")
 
-    def _tell(self, one: Mapping[str, Any]) -> None:
+    def _tell(self, one: TrialFacts) -> None:
         self._one.clear()
         with self._one:
             with ui.element("div").classes("bench-step-head"):
@@ -146,7 +145,7 @@ class Comparing:
                 mono(str(side["ruling"])).classes("operation wrap")
 
 
-def told(found: Mapping[str, Any]) -> str:
+def told(found: TrialFacts) -> str:
     """A comparison in one line.
 
     >>> counts = {"events": 1200, "members": 4, "differing": 2, "members_differing": 1}
@@ -169,12 +168,12 @@ def _members(number: int) -> str:
     return f"{number:,} member" if number == 1 else f"{number:,} members"
 
 
-def _more(found: Mapping[str, Any]) -> str:
+def _more(found: TrialFacts) -> str:
     shown = len(found["first"])
     return f"{found['differing'] - shown:,} more" if found["differing"] > shown else ""
 
 
-def _row(number: int, one: Mapping[str, Any]) -> Row:
+def _row(number: int, one: TrialFacts) -> Row:
     return {
         "id": str(number),
         "at": moment(one["at"]),

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from nomospace.api.benching import CheckedView
-from nomospace.console.stage import LawDraft
+from nomospace.console.stage import LawDraft, TrialFacts
 
 FIRST_LAW: Final = """\
 % At most three messages in any hour. What is too much comes back to its sender.
@@ -36,7 +35,7 @@ class LawBenchState:
     events: str = FIRST_EVENTS
     until_s: float | None = 7200.0
     isolated: bool = False
-    ran: Mapping[str, Any] | None = None
+    ran: TrialFacts | None = None
     """What the last run told (`console.stage.Bench.run`)."""
     ran_fault: Exception | None = None
     step: int = 0
@@ -46,7 +45,7 @@ class LawBenchState:
     host: str = ""
     community: str = ""
     newest: int = 20_000
-    compared: Mapping[str, Any] | None = None
+    compared: TrialFacts | None = None
     compared_fault: Exception | None = None
     difference: str = ""
     agent: str = ""

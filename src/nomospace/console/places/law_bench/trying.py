@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
 
 from nicegui import ui
+from nicegui.events import ValueChangeEventArguments
 
 from nomospace.api.benching import recorded_events
 from nomospace.console.editor import Editor
@@ -13,7 +14,7 @@ from nomospace.console.look import SIGNS, attributes, chip, empty, fault, headin
 from nomospace.console.places.law_bench.state import FIRST_EVENTS, LawBenchState
 from nomospace.console.places.listing import ROWS_MAX, ListColumn, ListElement, Row
 from nomospace.console.places.parts import Working, act
-from nomospace.console.stage import LawTrials as Tries
+from nomospace.console.stage import LawTrials as Tries, TrialFacts
 from nomospace.errors import NomospaceError
 
 if TYPE_CHECKING:
@@ -31,8 +32,6 @@ UNTIL_S_MAX: Final = 1e9
 MARKERS_MAX: Final = 60
 """Up to so many steps the slider has a mark for each."""
 
-Step = Mapping[str, Any]
-
 
 class Trying:
     """A run of events, and the slider that goes through its steps."""
@@ -41,12 +40,12 @@ class Trying:
         self._frame = frame
         self._bench = bench
         self._tries = tries
-        self._editor: Any = None
-        self._steps: Any = None
-        self._slider: Any = None
-        self._listing: Any = None
-        self._told: Any = None
-        self._working: Any = None
+        self._editor: Editor
+        self._steps: ui.element
+        self._slider: ui.slider
+        self._listing: ListElement
+        self._told: ui.element
+        self._working: Working
 
     # -- the scenario ------------------------------------------------------------------------------
 
@@ -99,11 +98,11 @@ class Trying:
                         return
         ui.notify("No member of this law's community has sent anything lately.")
 
-    def _until(self, event: Any) -> None:
+    def _until(self, event: ValueChangeEventArguments[float | None]) -> None:
         value = event.value
         self._bench.until_s = None if value is None else max(0.0, min(float(value), UNTIL_S_MAX))
 
-    def _isolated(self, event: Any) -> None:
+    def _isolated(self, event: ValueChangeEventArguments[bool | None]) -> None:
         self._bench.isolated = bool(event.value)
 
     async def _run(self) -> None:
@@ -137,7 +136,7 @@ class Trying:
         if self._steps.is_deleted:
             return
         ran = self._bench.ran
-        steps: Sequence[Step] = () if ran is None else ran["steps"]
+        steps: Sequence[TrialFacts] = () if ran is None else ran["steps"]
         self._steps.clear()
         with self._steps:
             if ran is None:
@@ -192,7 +191,7 @@ class Trying:
     def _tell(self) -> None:
         ran = self._bench.ran
         assert ran is not None
-        step: Step = ran["steps"][self._bench.step]
+        step: TrialFacts = ran["steps"][self._bench.step]
         before = _state_before(ran["steps"], self._bench.step)
         self._told.clear()
         with self._told:
@@ -228,7 +227,7 @@ def _more(count: int) -> str:
     return f"the first {ROWS_MAX:,} of {count:,} steps; the slider has them all"
 
 
-def _row(number: int, step: Step) -> Row:
+def _row(number: int, step: TrialFacts) -> Row:
     return {
         "id": str(number),
         "number": number + 1,
@@ -248,7 +247,7 @@ def _listed(title: str, terms: Sequence[str], none: str) -> None:
         ui.label(none).classes("quiet")
 
 
-def _state_before(steps: Sequence[Step], at: int) -> Sequence[str]:
+def _state_before(steps: Sequence[TrialFacts], at: int) -> Sequence[str]:
     """The control state of a home before a step."""
     home = steps[at]["home"]
     earlier = next((step for step in reversed(steps[:at]) if step["home"] == home), None)
@@ -288,7 +287,7 @@ def _draw_state(before: Sequence[str], now: Sequence[str]) -> None:
                 attributes(one, title=words[sign], data_change=words[sign])
 
 
-def _draw_owed(owed: Sequence[Mapping[str, Any]], now: float) -> None:
+def _draw_owed(owed: Sequence[TrialFacts], now: float) -> None:
     heading("Obligations")
     if not owed:
         ui.label("none").classes("quiet")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from nicegui import ui
 
@@ -34,10 +34,10 @@ class Writing:
         self._frame = frame
         self._bench = bench
         self._on_checked = on_checked
-        self._editor: Any = None
-        self._language: Any = None
-        self._said: Any = None
-        self._findings: Any = None
+        self._editor: Editor
+        self._language: ui.select
+        self._said: ui.label
+        self._findings: ui.element
 
     def draw(self) -> None:
         """Draw it."""

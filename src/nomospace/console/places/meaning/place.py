@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from nicegui import events, ui
 from nicegui.element import Element
@@ -49,7 +49,7 @@ class ClassTree(Element, component=STATIC / "ontology.js"):
 class AnswersElement(Element, component=STATIC / "answers.js"):
     """Answers with their tuples joined."""
 
-    def __init__(self, answers: list[dict[str, Any]]) -> None:
+    def __init__(self, answers: list[dict[str, object]]) -> None:
         super().__init__()
         self._props["answers"] = answers
 
@@ -71,12 +71,12 @@ class MeaningPlace:
         self._ontology: KnownOntology | None = None
         self._faulty: NomospaceError | None = None
         """Why there is none."""
-        self._tree: Any = None
-        self._answers: Any = None
-        self._working: Any = None
-        self._own: Any = None
-        self._text: Any = None
-        self._template: Any = None
+        self._tree: ui.element
+        self._answers: ui.element
+        self._working: Working
+        self._own: ui.element
+        self._text: Editor
+        self._template: ui.input
 
     def draw(self) -> None:
         """Draw it."""

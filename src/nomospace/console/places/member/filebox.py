@@ -5,7 +5,6 @@ from __future__ import annotations
 from base64 import b64decode
 from binascii import Error as BadBase64
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 from nicegui.element import Element
 from nicegui.events import GenericEventArguments
@@ -28,7 +27,7 @@ class FileBox(Element, component=STATIC / "filebox.js"):
         self.on("file", self._file)
 
     async def _file(self, event: GenericEventArguments) -> None:
-        told: dict[str, Any] = event.args if isinstance(event.args, dict) else {}
+        told: dict[str, object] = event.args if isinstance(event.args, dict) else {}
         size = told.get("size")
         await self._on_file(
             str(told.get("name", ""))[:200],

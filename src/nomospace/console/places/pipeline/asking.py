@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from nicegui import ui
 
@@ -58,9 +58,9 @@ class JobForm:
         self._runs = runs
         self._started = started
         self._asked = kept(frame, JobRequest)
-        self._form: Any = None
-        self._command: Any = None
-        self._said: Any = None
+        self._form: ui.element
+        self._command: ui.label
+        self._said: ui.element
 
     def draw(self) -> None:
         """Draw it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from nicegui import ui
 
@@ -52,10 +52,10 @@ class PipelinePlace:
     def __init__(self, frame: Frame, runs: Runs) -> None:
         self._runs = runs
         self._shown = kept(frame, ShownRun)
-        self._list: Any = None
-        self._report: Any = None
+        self._list: ui.element
+        self._report: ui.element
         self._drawn: dict[int, int] = {}
-        self._told: dict[int, tuple[Any, Any]] = {}
+        self._told: dict[int, tuple[ui.label, ui.label]] = {}
 
     def draw(self) -> None:
         """Draw it."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
 from nicegui import ui
 
 from nomospace.console.look import attributes, empty, exactly, fact, fault, heading, mono
 from nomospace.console.runs import JobRun
+from nomospace.console.stage import TrialFacts
 
 ANSWERS_SHOWN: Final = 200
 """How many answers of a match are shown; the rest is counted."""
@@ -45,7 +46,7 @@ def draw_report(run: JobRun) -> None:
         _draw_replay(progress.answer)
 
 
-def _draw_replay(found: Mapping[str, Any]) -> None:
+def _draw_replay(found: TrialFacts) -> None:
     said = f"{found['events']:,} rulings of {found['members']:,} members under {found['law']}"
     ui.label(said).classes("story-name")
     with fact("the same"):
@@ -79,7 +80,7 @@ def _draw_replay(found: Mapping[str, Any]) -> None:
                 ui.label(one["reason"]).classes("pre")
 
 
-def _draw_answers(answers: Sequence[Mapping[str, Any]]) -> None:
+def _draw_answers(answers: Sequence[TrialFacts]) -> None:
     if not answers:
         empty("No tuple answers, alone or together.", "Ask for less.")
         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from nicegui import ui
 
@@ -17,6 +17,7 @@ from nomospace.console.places.typed import Drafts, Typed
 from nomospace.errors import NomospaceError
 
 if TYPE_CHECKING:
+    from nomospace.api.published import Space
     from nomospace.api.service import AgentSeat
     from nomospace.console.frame import Frame
     from nomospace.console.places.spaces.gathered import SpaceEntry
@@ -71,7 +72,7 @@ class Forms:
         self._fields.slip(self._slip(typed_fields, self._fields))
 
     @staticmethod
-    def _slip(read: Callable[[str], Any], box: Typed) -> NomospaceError | None:
+    def _slip(read: Callable[[str], object], box: Typed) -> NomospaceError | None:
         try:
             read(box.value)
         except NomospaceError as error:
@@ -95,7 +96,7 @@ class Forms:
 
         await self._do(write)
 
-    async def _open(self) -> tuple[AgentSeat, Any]:
+    async def _open(self) -> tuple[AgentSeat, Space]:
         """The agent, and the space as it has it: under the law that the space is under here."""
         console, agent = self._frame.console, self._agent.value.strip()
         seat = acting.seat_of(console, self._frame.viewer, agent)

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from nicegui import ui
+from nicegui.events import ValueChangeEventArguments
 
 from nomospace.api.typed import typed_template
 from nomospace.console import look
@@ -26,6 +27,7 @@ from nomospace.errors import NomospaceError
 
 if TYPE_CHECKING:
     from nomospace.api.published import SpaceInside
+    from nomospace.api.service import Service
     from nomospace.console.frame import Frame
     from nomospace.console.pulse import Beat
 
@@ -61,10 +63,10 @@ class SpacesPlace:
         self._found = SpaceTuples([], 0, True, [])
         self._inside: list[tuple[str, SpaceInside]] = []
         self._together = False
-        self._template: tuple[Any, ...] = ()
+        self._template = typed_template("")
 
     @property
-    def _services(self) -> Any:
+    def _services(self) -> dict[str, Service]:
         return self._frame.console.services
 
     def show(self) -> None:
@@ -161,7 +163,7 @@ class SpacesPlace:
         if self._read_template():
             self._look(at_once=True)
 
-    def _switched(self, event: Any) -> None:
+    def _switched(self, event: ValueChangeEventArguments[bool | None]) -> None:
         self._together = bool(event.value)
         self._look(at_once=True)
 
