@@ -20,13 +20,14 @@ from nomospace.errors import NomospaceError
 from nomospace.host.core import HELD_MAX
 from nomospace.host.governed import OUTSTANDING_MAX
 from nomospace.host.holding import DELIVERIES_MAX
-from nomospace.host.seeking import OPEN_MAX
+from nomospace.host.open_operations import OPEN_MAX
 from nomospace.host.system import DEPARTED_MAX
 from nomospace.protocols import policy
 from nomospace.protocols.links import HOSTS_MAX
 from nomospace.protocols.pace import HEARTBEAT, LOSS, USUAL
 from nomospace.protocols.transfers import PENDING_MAX
-from nomospace.space import FIRINGS_MAX, Space as Engine
+from nomospace.space import Space as Engine
+from nomospace.space.steps import FIRINGS_MAX
 from nomospace.terms import TERM_BYTES_MAX
 from nomospace.terms.predicate import PREDICATE_CHARS_MAX
 from nomospace.terms.templates import WIDTH_MAX

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from nomospace.calls.answers import Found
 from nomospace.calls.requests import (
     READ,
     READ_ALL,
@@ -26,7 +27,7 @@ from nomospace.calls.requests import (
     Seek,
     Share,
 )
-from nomospace.host.effects import Answer, Found
+from nomospace.host.effects import Answer
 from nomospace.terms.templates import ANY, Template
 from nomospace_lab.sim.faults import Crash
 from nomospace_lab.sim.federation import Sites

@@ -16,23 +16,25 @@ from nomospace.space import (
     ONCE_PER_TUPLE,
     READ,
     TAKE,
-    DeadLetter,
-    Dear,
-    Expired,
     Fired,
     Gathered,
-    Lapsed,
-    ListenerFailed,
-    Mode,
     Outcome,
-    Overran,
-    Ranaway,
     Reaction,
     Record,
     Space,
     TupleId,
     Woken,
 )
+from nomospace.space.outcomes import (
+    DeadLetter,
+    Dear,
+    Expired,
+    Lapsed,
+    ListenerFailed,
+    Overran,
+    Ranaway,
+)
+from nomospace.space.reactions import Mode
 from nomospace.terms import Term, a, obj, t
 from nomospace.terms.templates import ANY, Template, between, same, where
 from tests.models.plain_meaning import CARS

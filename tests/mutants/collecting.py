@@ -17,8 +17,8 @@ COLLECTING: Final = (
     Mutant(
         "what was collected in vain is not given back",
         FILE,
-        "        for record in attempt.escrow.values():\n            self._host.holding.place(",
-        "        for record in ():\n            self._host.holding.place(",
+        "        for record in attempt.escrow.values():\n            self._host.placing.place(",
+        "        for record in ():\n            self._host.placing.place(",
         MARKETS,
     ),
     Mutant(

@@ -55,14 +55,14 @@ ROUTING: Final = (
     Mutant(
         "which parcels have come is not written down",
         POSTING,
-        "host.write_down(ParcelPlaced(peer, number))\n",
+        "self._step.write_down(ParcelPlaced(peer, number))\n",
         "pass\n",
         WORLDS,
     ),
     Mutant(
         "what routing remembers is not written down",
         POSTING,
-        "host.write_down(RoutingChanged(core, effect.change))\n",
+        "self._step.write_down(RoutingChanged(core, effect.change))\n",
         "pass\n",
         WORLDS,
     ),

@@ -23,7 +23,8 @@ LINKS: Final = "protocols/links.py"
 STREAMS: Final = "protocols/streams.py"
 TRANSFERS: Final = "protocols/transfers.py"
 GROUP: Final = "host/group.py"
-HOLDING: Final = "host/holding.py"
+PLACING: Final = "host/placing.py"
+WRITING: Final = "host/writing.py"
 LENDING: Final = "host/lending.py"
 REACTING: Final = "host/reacting.py"
 SEEKING: Final = "host/seeking.py"
@@ -295,7 +296,7 @@ SPACES: Final = (
     ),
     Mutant(
         "a misplaced tuple stays where it is when its agent comes to a peer",
-        HOLDING,
+        PLACING,
         """            if level is not None and level.tie == (one.law, one.ontology):
                 self._ship_to(peer, level, one.agent)
 """,
@@ -319,37 +320,37 @@ SPACES: Final = (
     # -- a host and its tuples -------------------------------------------------------------
     Mutant(
         "a tuple's time to live is ignored",
-        HOLDING,
-        "            host.now + ttl_us if ttl_us else 0,\n        )\n",
+        WRITING,
+        "            self._step.now + ttl_us if ttl_us else 0,\n        )\n",
         "            0,\n        )\n",
         FEDERATION,
     ),
     Mutant(
         "a misplaced tuple is forgotten when its agent is met",
-        HOLDING,
+        PLACING,
         """            level.space.remove(record)
-            self.forget(level.name, record)
+            self._step.forget(level.name, record)
             host.group.give(peer, Migrated(level.name, level.law, row_of(record)))
 """,
         """            level.space.remove(record)
-            self.forget(level.name, record)
+            self._step.forget(level.name, record)
 """,
         FEDERATION,
     ),
     Mutant(
         "a misplaced tuple stays where it is when its agent is met",
-        HOLDING,
+        PLACING,
         "                if self._shares(lines, level, dest):\n",
         "                if not self._shares(lines, level, dest):\n",
         FEDERATION,
     ),
     Mutant(
         "a tuple whose holder has moved on is dropped",
-        HOLDING,
-        """        self.keep(name, record)
-        self._limbo.setdefault(record.cur, []).append((name, law, record))
+        PLACING,
+        """        self._step.keep(name, record)
+        self.keep_in_limbo(name, law, record)
 """,
-        """        self.forget(name, record)
+        """        self._step.forget(name, record)
 """,
         FEDERATION,
     ),
@@ -358,8 +359,8 @@ SPACES: Final = (
         SERVING,
         """        for record in records:
             space.remove(record)
-            host.holding.forget(body.space, record)
-            host.trace(TAKEN, body.space, record, body.agent)
+            self._step.forget(body.space, record)
+            self._step.trace(TAKEN, body.space, record, body.agent)
 """,
         "",
         FEDERATION,
@@ -386,8 +387,8 @@ SPACES: Final = (
     Mutant(
         "a take here is not written down",
         SEEKING,
-        """            self._host.holding.forget(name, record)
-            self._host.trace(TAKEN, name, record, one.agent)
+        """            self._step.forget(name, record)
+            self._step.trace(TAKEN, name, record, one.agent)
             self.close(one)
 """,
         """            self.close(one)
@@ -404,8 +405,8 @@ SPACES: Final = (
     Mutant(
         "what is lent is not found again after a crash",
         LENDING,
-        "            host.holding.keep(name, record)\n        return lease\n",
-        "            host.holding.forget(name, record)\n        return lease\n",
+        "            self._step.keep(name, record)\n        return lease\n",
+        "            self._step.forget(name, record)\n        return lease\n",
         FEDERATION,
     ),
     Mutant(

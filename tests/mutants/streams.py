@@ -16,8 +16,8 @@ STREAMS: Final = (
     Mutant(
         "a law is asked again about what was written",
         "host/governed.py",
-        "        if request.once and self._host.holding.has_written(",
-        "        if not op and self._host.holding.has_written(",
+        "        if request.once and self._host.writing.has_written(",
+        "        if not op and self._host.writing.has_written(",
         WRITING,
     ),
     Mutant(

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from typing import Any, Final, NamedTuple
 
+from nomospace.calls.answers import Found
 from nomospace.calls.requests import ONCE_PER_TUPLE, STRONG, WEAK, Open, Out, React, Seek, Share
 from nomospace.control import Ruling
 from nomospace.host.calls import (
@@ -28,7 +29,7 @@ from nomospace.host.calls import (
 )
 from nomospace.host.changes import Durable
 from nomospace.host.core import Host
-from nomospace.host.effects import Answer, Fire, Found, Mail, Note, Packed, Persist, Ruled, Transmit
+from nomospace.host.effects import Answer, Fire, Mail, Note, Packed, Persist, Ruled, Transmit
 from nomospace.law import CompiledLaw
 from nomospace.protocols.messages import Relay
 from nomospace.protocols.policy import Policy

@@ -15,7 +15,7 @@ import pytest
 
 import nomospace as ns
 from nomospace.control import Ruling
-from nomospace.host.core import Host as Core
+from nomospace.host.step import HostStep
 from nomospace.node.services.mediators import SpaceMediator
 from nomospace.terms import show
 from nomospace_lab.testing.loop import run
@@ -40,16 +40,16 @@ def _without_hosts(text: str) -> str:
 def _rulings(program: Program, names: tuple[str, ...], place: Callable[[str], str]) -> Rulings:
     """What each controller ruled, by agent."""
     ruled: Rulings = {name: [] for name in names}
-    plain = Core.ruled
+    plain = HostStep.ruled
 
-    def told(core: Core, ruling: Ruling, hops: int, took_ns: int) -> None:
+    def told(step: HostStep, ruling: Ruling, hops: int, took_ns: int) -> None:
         words = (
             _without_hosts(show(ruling.event.term)),
             ruling.rule,
             tuple([_without_hosts(show(operation)) for operation in ruling.operations]),
         )
         ruled.setdefault(_without_hosts(ruling.home), []).append(words)
-        plain(core, ruling, hops, took_ns)
+        plain(step, ruling, hops, took_ns)
 
     async def body() -> None:
         network = ns.Network()
@@ -66,7 +66,7 @@ def _rulings(program: Program, names: tuple[str, ...], place: Callable[[str], st
             await program(Ward(running, place))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Core, "ruled", told)
+        patch.setattr(HostStep, "ruled", told)
         run(body())
     return ruled
 

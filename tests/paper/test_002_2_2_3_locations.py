@@ -156,7 +156,7 @@ def test_every_step_of_an_engagement_shows_each_tuple_in_one_place_at_most() -> 
     places: list[tuple[bool, bool]] = []
 
     def look() -> None:
-        spaces = [net.hosts[name].holding.levels["jobs"].space for name in "ab"]
+        spaces = [net.hosts[name].spaces.levels["jobs"].space for name in "ab"]
         there = [space.find(JOBS) is not None for space in spaces]
         places.append((there[0], there[1]))
 

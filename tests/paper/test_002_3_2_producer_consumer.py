@@ -6,8 +6,9 @@ performs it. We follow the prose, as two consumers would otherwise both do every
 
 import pytest
 
+from nomospace.calls.answers import Found
 from nomospace.calls.requests import Adjust, Out, Seek
-from nomospace.host.effects import Answer, Found
+from nomospace.host.effects import Answer
 from nomospace.terms.templates import Template
 from tests.paper.hosts import Hosts
 

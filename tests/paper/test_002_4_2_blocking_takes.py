@@ -64,7 +64,7 @@ def test_figure_8(net: Hosts) -> None:
         "ba Given",
         "ac Unwatch",
     ]
-    assert [net.hosts[host].holding.levels["jobs"].space.stats()["waiters"] for host in "abc"] == [
+    assert [net.hosts[host].spaces.levels["jobs"].space.stats()["waiters"] for host in "abc"] == [
         0,
         0,
         0,

@@ -20,7 +20,7 @@ def net() -> Hosts:
 
 
 def watchdogs(net: Hosts, host: str) -> int:
-    return net.hosts[host].holding.levels["jobs"].space.stats()["reactions"]
+    return net.hosts[host].spaces.levels["jobs"].space.stats()["reactions"]
 
 
 def test_figure_7(net: Hosts) -> None:

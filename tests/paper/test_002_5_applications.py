@@ -1,7 +1,7 @@
 """`002_…` section 5: how its two games use the model, in small. The games themselves are apps."""
 
+from nomospace.calls.answers import Found
 from nomospace.calls.requests import ONCE, Seek
-from nomospace.host.effects import Found
 from nomospace.host.system import SYSTEM
 from nomospace.terms.templates import ANY, Template
 from tests.paper.hosts import Hosts

@@ -377,7 +377,7 @@ class Service:
 
     def law_over(self, space: str, agent: str) -> CompiledLaw | None:
         """The law that an agent here has a space under; `None` for one that it does not have."""
-        resident = self._server.host.core.holding.residents.get(agent)
+        resident = self._server.host.core.spaces.residents.get(agent)
         found = None if resident is None else resident.spaces.get(space)
         return self._server.host.law(found.law) if found is not None and found.law else None
 
@@ -444,7 +444,7 @@ class Service:
     def ontologies(self) -> list[tuple[str, Ontology]]:
         """The spaces of the host by name, each with the ontology that it speaks; for operators."""
         return [
-            (space.name, space.ontology) for space, *_ in self._server.host.core.holding.census()
+            (space.name, space.ontology) for space, *_ in self._server.host.core.spaces.census()
         ]
 
     def health(self) -> dict[str, Any]:

@@ -17,6 +17,8 @@ from nomospace.calls.requests import Show
 from nomospace.control import Event, Membership, Ruling, tell
 from nomospace.host.calls import RevocationsLearnt
 from nomospace.host.changes import MemberJoined
+from nomospace.host.part import HostPart
+from nomospace.host.residents import Resident
 from nomospace.law import CompiledLaw
 from nomospace.terms import Compound
 from nomospace.trust.certificates import BadCertificate, UncheckedCertificate, read_claim
@@ -24,46 +26,46 @@ from nomospace.trust.presented import Accepted, Presented, claimed, reason_of
 from nomospace.trust.revocation import Revocations
 
 if TYPE_CHECKING:
-    from nomospace.host.ports import HostPorts
+    from nomospace.host.ports import HostParts
 
 
-class Certifying:
+class Certifying(HostPart):
     """The certificates of one host's members."""
 
-    def __init__(self, host: HostPorts, revocations: Revocations) -> None:
-        self._host = host
+    def __init__(self, host: HostParts, revocations: Revocations) -> None:
+        super().__init__(host)
         self._presented = Presented(revocations)
         self.timed = False
         """Whether any was shown, or will be: until then there is none to run out."""
         self._late: list[tuple[Membership, bytes]] = []
         """Certificates that ended while nobody could be told: with their host down, or on a way."""
 
-    def show(self, op: int, agent: str, request: Show) -> None:
+    def show(self, op: int, resident: Resident, request: Show) -> None:
         """A member presents a certificate; told what it may know of the ruling on it.
 
         Raises what is wrong with the certificate, after its law has ruled on that.
         """
-        host = self._host
+        host, agent = self._host, resident.id
         member = host.governing.member(agent, request.law)
         shown: bytes | UncheckedCertificate = request.certificate
         self.timed = True
         try:
             shown = read_claim(request.certificate)  # once, also for what is told of it
             accepted = self._presented.present(
-                agent, request.law, shown, _authorities(member.law), now=host.now
+                agent, request.law, shown, _authorities(member.law), now=self._step.now
             )
         except BadCertificate as error:
             operation = Compound("certify", (claimed(shown),))
             host.governing.rule(member, Event("exception", (operation, reason_of(error))))
             host.governing.drain()
-            host.note("bad-certificate", agent=agent, law=request.law, why=str(error))
+            self._step.note("bad-certificate", agent=agent, law=request.law, why=str(error))
             raise
         self._keep(member)
 
         def ruled(ruling: Ruling) -> None:
             told = tell(member, ruling)
             host.governing.drain()
-            host.answer(op, told)
+            self._step.answer(op, told)
 
         host.governing.ask(member, Event("certified", (accepted.term,)), op, ruled)
 
@@ -71,16 +73,16 @@ class Certifying:
         """Have on disk what a member has shown, as part of its membership."""
         held = self._presented.held(member.home, member.law.hash)
         member.shown = tuple([one.certificate for one in held])
-        self._host.write_down(MemberJoined(member.snapshot()))
+        self._step.write_down(MemberJoined(member.snapshot()))
 
     def take_up(self, member: Membership) -> None:
         """A member comes back, or comes from elsewhere: what it has shown is checked again."""
-        host, law = self._host, member.law
+        _host, law = self._host, member.law
         for certificate in member.shown:
             self.timed = True
             try:
                 self._presented.present(
-                    member.home, law.hash, certificate, _authorities(law), now=host.now
+                    member.home, law.hash, certificate, _authorities(law), now=self._step.now
                 )
             except BadCertificate:
                 self._late.append((member, certificate))
@@ -95,7 +97,7 @@ class Certifying:
 
     def next_deadline(self) -> int | None:
         """When the next certificate runs out."""
-        return self._host.now if self._late else self._presented.next_deadline()
+        return self._step.now if self._late else self._presented.next_deadline()
 
     def tick(self) -> None:
         """Let certificates run out."""
@@ -103,7 +105,7 @@ class Certifying:
         for member, certificate in late:
             self._host.governing.rule(member, Event("revoked", (claimed(certificate),)))
             self._keep(member)
-        self._end(self._presented.expire(now=self._host.now))
+        self._end(self._presented.expire(now=self._step.now))
         if late:
             self._host.governing.drain()
 

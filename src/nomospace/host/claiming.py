@@ -15,13 +15,12 @@ it was served elsewhere), the tuple goes back as a transfer. `serving` is the ot
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from nomospace.calls.answers import Found
 from nomospace.calls.problems import Busy, TooMuch
 from nomospace.calls.requests import BULK
 from nomospace.host.composing import apart, composed
-from nomospace.host.effects import Found
 from nomospace.host.operations import Op, ask_of, gathered_of
+from nomospace.host.part import HostPart
 from nomospace.host.residents import record_of, row_of
 from nomospace.protocols.spaces import (
     Ask,
@@ -38,22 +37,16 @@ from nomospace.protocols.spaces import (
 )
 from nomospace.terms import Term
 
-if TYPE_CHECKING:
-    from nomospace.host.ports import HostPorts
 
-
-class Claiming:
+class Claiming(HostPart):
     """What other hosts are asked for, offer and give."""
-
-    def __init__(self, host: HostPorts) -> None:
-        self._host = host
 
     def ask(self, site: str, one: Op) -> None:
         """Ask another host for what it has now; the operation is over when it answers."""
         host, seeking = self._host, self._host.seeking
         seek, sets = one.seek, one.seek.sets
         if one.law and host.group.doubts(site, one.law):
-            seeking.nothing(one)
+            self._host.answering.nothing(one)
             return
         if not host.group.has_room(site):
             raise Busy(what=f"what waits for host {site}", limit=100_000)
@@ -104,8 +97,8 @@ class Claiming:
     def occupy(self, one: Op, id: Id) -> None:
         """A set is collected for an operation: like a claim of this host's, nothing goes beside."""
         seeking = self._host.seeking
-        one.claim = (self._host.name, id)
-        if self._host.name in one.sites:
+        one.claim = (self._step.name, id)
+        if self._step.name in one.sites:
             seeking.waiting_space(one).disarm(one.number)
 
     def resume_wait(self, one: Op) -> None:
@@ -117,7 +110,7 @@ class Claiming:
         """Claim the next offer; without one, wait here again."""
         host, seeking = self._host, self._host.seeking
         one.claim = None
-        here = host.name in one.sites
+        here = self._step.name in one.sites
         if one.offers:
             one.claim = peer, id = one.offers.popleft()
             if here:
@@ -174,7 +167,7 @@ class Claiming:
         """What a peer found, as its finder gets it; and the tuples of sets that answer nothing."""
         seeking = self._host.seeking
         singles, sets = apart([record_of(row) for row in rows], sizes)
-        founds = [seeking.found(one, record) for record in singles]
+        founds = [self._host.answering.found(one, record) for record in singles]
         unread: list[Row] = []
         if sets and one.seek.sets is not None:
             ontology = seeking.waiting_space(one).ontology
@@ -199,7 +192,7 @@ class Claiming:
         seeking.close(one)
         founds = tuple(
             [
-                seeking.found(one, record_of(row), lease)
+                self._host.answering.found(one, record_of(row), lease)
                 for row, lease in zip(body.rows, body.leases, strict=True)
             ]
         )
@@ -214,6 +207,6 @@ class Claiming:
         if one.law:
             host.governed.deliver(one, message, founds)
         elif one.seek.how in BULK:
-            host.answer(one.op, founds)
+            self._step.answer(one.op, founds)
         else:
-            host.answer(one.op, founds[0] if founds else None)
+            self._step.answer(one.op, founds[0] if founds else None)

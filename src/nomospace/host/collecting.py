@@ -39,6 +39,7 @@ from typing import TYPE_CHECKING, Final
 from nomospace.errors import LimitReached, NomospaceError, Unavailable
 from nomospace.host.effects import TAKEN
 from nomospace.host.operations import Op, ask_of, gathered_of
+from nomospace.host.part import HostPart
 from nomospace.host.residents import record_of
 from nomospace.host.wide import Reflection, Wide
 from nomospace.protocols.spaces import (
@@ -55,7 +56,7 @@ from nomospace.protocols.spaces import (
 from nomospace.space import Gathering, Record, TupleId
 
 if TYPE_CHECKING:
-    from nomospace.host.ports import HostPorts
+    from nomospace.host.ports import HostParts
 
 SEEN_MAX: Final = 200_000
 """How many tuples of other hosts may be mirrored for one space."""
@@ -112,11 +113,11 @@ class Attempt:
         self.todo = deque([(site, tuple(ids)) for site, ids in sorted(sites.items())])
 
 
-class Collecting:
+class Collecting(HostPart):
     """The sets of tuples that operations of this host's agents wait for across hosts."""
 
-    def __init__(self, host: HostPorts) -> None:
-        self._host = host
+    def __init__(self, host: HostParts) -> None:
+        super().__init__(host)
         self._wides: dict[tuple[str, str], Wide] = {}
         self.timed = self._wides
         self._mirrors: dict[Key, tuple[Wide | None, str]] = {}
@@ -132,8 +133,8 @@ class Collecting:
     def spread(self, one: Op, sites: Mapping[str, None]) -> None:
         """Let an operation wait for sets of what lies at these hosts, and at no others."""
         host, seek = self._host, one.seek
-        peers = [site for site in sites if site != host.name]
-        space = host.holding.levels[seek.space].space
+        peers = [site for site in sites if site != self._step.name]
+        space = self._spaces.shared(seek.space)
         wide = self._wides.get((seek.space, seek.at))
         if wide is not None and wide.space is not space:  # it was another one of that name
             self._close(wide)
@@ -141,13 +142,15 @@ class Collecting:
         if wide is None:
             if not peers:
                 return
-            wide = self._wides[seek.space, seek.at] = Wide(host.name, seek.space, seek.at, space)
+            wide = self._wides[seek.space, seek.at] = Wide(
+                self._step.name, seek.space, seek.at, space
+            )
         for peer in [peer for peer in wide.mirrors if peer not in peers]:
             host.group.tell(peer, Unmirror(wide.mirrors[peer].key))
             self._lose(wide, peer)
         for peer in peers:
             if peer not in wide.mirrors and host.group.has_room(peer):
-                key: Key = (host.life, self._number(), 0)
+                key: Key = (self._step.life, self._number(), 0)
                 wide.mirrors[peer] = Reflection(key)
                 self._mirrors[key] = (wide, peer)
                 host.group.tell(peer, Mirror(key, seek.space))
@@ -168,7 +171,7 @@ class Collecting:
         wide.unlooked.pop(one.number, None)
         wide.sets.cancel(known[1], one.number)
         if not wide.ops:
-            wide.ends_at = self._host.now + LINGER_US
+            wide.ends_at = self._step.now + LINGER_US
 
     def next_deadline(self) -> int | None:
         """When mirrors that nobody needs are given up next."""
@@ -177,7 +180,7 @@ class Collecting:
     def tick(self) -> None:
         """Give up mirrors that nobody has needed for a while."""
         for wide in list(self._wides.values()):
-            if wide.ends_at is not None and wide.ends_at <= self._host.now:
+            if wide.ends_at is not None and wide.ends_at <= self._step.now:
                 self._close(wide)
 
     def _close(self, wide: Wide) -> None:
@@ -277,7 +280,7 @@ class Collecting:
             return
         try:
             while (found := ask()) is not None:
-                late = [id for id in found.ids if 0 < wide.known[id].expires <= self._host.now]
+                late = [id for id in found.ids if 0 < wide.known[id].expires <= self._step.now]
                 for id in late:
                     wide.leave_out(id)
                 if not late:
@@ -307,10 +310,10 @@ class Collecting:
         host, wide = self._host, attempt.wide
         while attempt.todo:
             site, ids = attempt.todo.popleft()
-            if site != host.name:
+            if site != self._step.name:
                 attempt.asked = site
                 attempt.missing = dict.fromkeys(ids)
-                key = (host.life, attempt.one.number, attempt.number)
+                key = (self._step.life, attempt.one.number, attempt.number)
                 host.group.tell(site, Fetch(key, wide.name, ids))
                 self._keep(attempt)
                 return
@@ -328,8 +331,8 @@ class Collecting:
         """Have what waits in escrow on disk, where its holder would have it."""
         name = attempt.wide.name
         for record in attempt.escrow.values():
-            if not record.kept and self._host.holding.keeps(name, record.cur):
-                self._host.holding.keep(name, record)
+            if not record.kept and self._spaces.keeps(name, record.cur):
+                self._step.keep(name, record)
 
     def given(self, peer: str, what: Given) -> None:
         """Tuples of a set come; back they go when it is not collected any more."""
@@ -363,7 +366,7 @@ class Collecting:
     def _attempt(self, peer: str, key: Key) -> Attempt | None:
         """The attempt for which a peer answers, unless that is over."""
         life, number, which = key
-        attempt = self._attempts.get(int(number)) if life == self._host.life else None
+        attempt = self._attempts.get(int(number)) if life == self._step.life else None
         if attempt is None or attempt.number != which or attempt.asked != peer or attempt.broken:
             return None
         return attempt
@@ -375,8 +378,8 @@ class Collecting:
         attempt.wide.release(attempt.gathering.ids)
         records = [attempt.escrow[id] for id in attempt.gathering.ids]
         for record in records:
-            host.holding.forget(name, record)
-            host.trace(TAKEN, name, record, one.agent)
+            self._step.forget(name, record)
+            self._step.trace(TAKEN, name, record, one.agent)
         host.seeking.conclude(one, gathered_of(attempt.gathering, records))
 
     def _give_up(self, attempt: Attempt) -> None:
@@ -389,4 +392,4 @@ class Collecting:
         del self._attempts[attempt.one.number]
         attempt.wide.release(attempt.gathering.ids)
         for record in attempt.escrow.values():
-            self._host.holding.place(attempt.wide.name, "", record)
+            self._host.placing.place(attempt.wide.name, "", record)

@@ -23,10 +23,11 @@ from nomospace.calls.problems import Busy
 from nomospace.control import Decision, Event, Membership, Ruling, Undecided
 from nomospace.errors import NomospaceError
 from nomospace.host.outstanding import Pending
+from nomospace.host.part import HostPart
 from nomospace.terms.measure import weight
 
 if TYPE_CHECKING:
-    from nomospace.host.ports import Home, HostPorts
+    from nomospace.host.ports import Home, HostParts
 
 SLICE_UNITS: Final = 4_000
 """The units that one ruling may take in one step: 1 to 6 ms."""
@@ -64,11 +65,11 @@ class Case:
         self.took_ns = 0
 
 
-class Deciding:
+class Deciding(HostPart):
     """The members of one host that decide."""
 
-    def __init__(self, host: HostPorts) -> None:
-        self._host = host
+    def __init__(self, host: HostParts) -> None:
+        super().__init__(host)
         self._slice = SLICE_UNITS
         self.slice = SLICE_UNITS
         """The units that a ruling may take in this step; 0 for all that there are."""
@@ -137,7 +138,7 @@ class Deciding:
         elif not pending.durable:
             raise Busy(what=f"what waits for the law to rule on at {home[0]}", limit=WAITING_MAX)
         else:
-            self._host.note("too-much-to-decide", home=home[0], law=home[1])
+            self._step.note("too-much-to-decide", home=home[0], law=home[1])
 
     def _add(self, case: Case, pending: Pending) -> None:
         if pending.durable and not pending.number:
@@ -170,7 +171,7 @@ class Deciding:
 
     def next_deadline(self) -> int | None:
         """At once, while a member decides."""
-        return self._host.now if self._active or self._line else None
+        return self._step.now if self._active or self._line else None
 
     def tick(self) -> None:
         """Go on for a slice, or for several short rulings; members take turns."""
@@ -206,11 +207,11 @@ class Deciding:
                 return
             ruling = found
         else:
-            began = self._host.lap()
-            effects = case.decision.go_on(now=self._host.now)
+            began = self._step.stopwatch()
+            effects = case.decision.go_on(now=self._step.now)
             while effects is None and case.restarts >= RESTARTS_MAX:
-                effects = case.decision.go_on(now=self._host.now)
-            case.took_ns += self._host.lap() - began
+                effects = case.decision.go_on(now=self._step.now)
+            case.took_ns += self._step.stopwatch() - began
             self.left -= self._slice
             if effects is None:
                 return
@@ -230,7 +231,7 @@ class Deciding:
             try:
                 pending.then(ruling)
             except NomospaceError as error:
-                self._host.fail(pending.op, error)
+                self._step.fail(pending.op, error)
         self._host.governing.drain(share=pending.share)
 
     def _end(self, case: Case) -> None:
@@ -242,7 +243,7 @@ class Deciding:
         self._host.governing.go_on(case.member)
         while case.events:
             pending = self._next(case)
-            self._tell(pending, no_ruling(case.member, pending.event, self._host.now))
+            self._tell(pending, no_ruling(case.member, pending.event, self._step.now))
 
     def _next(self, case: Case) -> Pending:
         """An event waits no more."""
@@ -264,7 +265,7 @@ class Deciding:
             for one in calls:
                 case.events.remove(one)
                 self._weigh(case, one, -1)
-                self._host.fail(one.op, error)
+                self._step.fail(one.op, error)
             if not case.events:
                 self._end(case)
 

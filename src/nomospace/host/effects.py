@@ -10,14 +10,12 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from nomospace.calls.answers import Found, Member
+from nomospace.calls.answers import Found
 from nomospace.calls.requests import Unread
 from nomospace.control import Ruling
 from nomospace.errors import NomospaceError
 from nomospace.host.calls import Bundle
 from nomospace.terms import Term
-
-__all__ = ["Found", "Member"]  # answers, for the host's own modules
 
 WRITTEN: Final = "written"
 TAKEN: Final = "taken"
@@ -120,7 +118,7 @@ class Ruled(msgspec.Struct, frozen=True, gc=False):
     """A controller of this host ruled: for whoever watches, and for the journal.
 
     `hops` are the network messages that what was ruled on took to come, and `took_ns` is how long
-    the ruling took (`Host.lap`); rulings that were made at once count with the first of them.
+    the ruling took (`HostStep.stopwatch`); of rulings made at once the first has all of it.
     """
 
     ruling: Ruling

@@ -17,12 +17,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from nomospace.calls.answers import Found
 from nomospace.calls.problems import AgentLeft, Busy
 from nomospace.calls.requests import BULK, Out, OutMany, React, Seek
 from nomospace.control import Deliver, Forward, Membership, Ruling, arrived, sent
 from nomospace.errors import NomospaceError
 from nomospace.host.calls import Waiting
-from nomospace.host.effects import Found
 from nomospace.host.linda import read, show
 from nomospace.host.outstanding import (
     ANSWERED,
@@ -32,6 +32,7 @@ from nomospace.host.outstanding import (
     OutstandingCalls,
     Released,
 )
+from nomospace.host.part import HostPart
 from nomospace.host.residents import Interface, Resident
 from nomospace.host.shares import TooManyRowsAtOnce
 from nomospace.terms import Compound, Term
@@ -40,18 +41,18 @@ from nomospace.terms.values import same
 
 if TYPE_CHECKING:
     from nomospace.host.operations import Op, Registered
-    from nomospace.host.ports import HostPorts
+    from nomospace.host.ports import HostParts
     from nomospace.host.residents import Level
 
 OUTSTANDING_MAX: Final = 100_000
 """How many operations of one agent on one governed space may be without an answer."""
 
 
-class Governed:
+class Governed(HostPart):
     """The operations of one host's agents on governed spaces."""
 
-    def __init__(self, host: HostPorts) -> None:
-        self._host = host
+    def __init__(self, host: HostParts) -> None:
+        super().__init__(host)
         self._outstanding: dict[tuple[str, str], OutstandingCalls] = {}
         """By agent and space."""
         self._firings: dict[tuple[str, str, bytes], deque[tuple[Registered, Found]]] = {}
@@ -72,7 +73,7 @@ class Governed:
         if isinstance(request, Out):
             self._write(op, resident, interface, request)
             return
-        share = self._host.shares.batch_rows
+        share = self._step.shares.batch_rows
         if len(request.rows) > share:
             raise TooManyRowsAtOnce(
                 what=f"the number of tuples in one call to {request.space!r}, which has a law,",
@@ -80,7 +81,7 @@ class Governed:
                 advice="write them in several calls: a law rules on each tuple alone anyway",
             )
         if not request.rows:
-            self._host.answer(op)
+            self._step.answer(op)
         self._write_rows(op, resident, interface, request, 0)
 
     def _write_rows(
@@ -109,8 +110,8 @@ class Governed:
         call: int = 0,
         then: Callable[[], None] | None = None,
     ) -> bool:
-        if request.once and self._host.holding.has_written(resident, interface, request.once):
-            self._host.answer(op)
+        if request.once and self._host.writing.has_written(resident, interface, request.once):
+            self._step.answer(op)
             return True
         return self._submit(op, resident, interface, request, call, then)
 
@@ -149,17 +150,17 @@ class Governed:
             if ruling.refused and one in calls:
                 calls.remove(one)
                 self._host.governing.drain()
-                error = self._host.governing.refusal(member, ruling)
+                error = self._host.telling.refusal(member, ruling)
                 if at_once:
                     raise error
-                self._host.fail(op or call, error)
+                self._step.fail(op or call, error)
                 return
             self._host.governing.drain()
             if then is not None and not at_once:
                 try:
                     then()
                 except NomospaceError as error:
-                    self._host.fail(call, error)
+                    self._step.fail(call, error)
 
         event = sent(resident.id, message, interface.name)
         try:
@@ -186,7 +187,7 @@ class Governed:
 
     def _keys(self, agent: str) -> list[tuple[str, str]]:
         """Where an agent here has had operations outstanding: spaces that it has open."""
-        resident = self._host.holding.residents.get(agent)
+        resident = self._spaces.residents.get(agent)
         if resident is None:
             return []
         return [(agent, name) for name in resident.spaces if (agent, name) in self._outstanding]
@@ -245,7 +246,7 @@ class Governed:
         def ruled(ruling: Ruling) -> None:
             governing.drain()
             if ruling.refused:
-                raise governing.refusal(member, ruling)
+                raise self._host.telling.refusal(member, ruling)
             then()
 
         governing.ask_always(member, sent(agent, message, space), call, ruled)
@@ -255,7 +256,7 @@ class Governed:
     def perform(self, manager: Membership, agent: str, message: Term) -> None:
         """Carry out an operation that has passed both ends of the law."""
         host, space = self._host, manager.home
-        resident = host.holding.residents.get(agent)
+        resident = self._spaces.residents.get(agent)
         calls = self._calls(agent, space)
         one = calls.sent(message) if resident is not None else None
         request = read(message, space) if one is None else one.request
@@ -271,12 +272,12 @@ class Governed:
             interface = resident.interface(space)
             if isinstance(request, Out):
                 once = request.once
-                if not once or host.holding.is_new(resident, interface, once):
-                    host.holding.write(
+                if not once or host.writing.is_new(resident, interface, once):
+                    host.writing.write(
                         resident, interface, request.fields, request.to, request.ttl_us
                     )
                 calls.remove(one)
-                host.answer(op)
+                self._step.answer(op)
             elif isinstance(request, Seek):
                 host.seeking.begin(op, resident, interface, request, one)
             else:
@@ -284,7 +285,7 @@ class Governed:
                 host.reacting.register(op, resident, interface.law, request, message)
         except NomospaceError as error:
             calls.remove(one)
-            host.fail(op, error)
+            self._step.fail(op, error)
 
     def _perform_other(self, agent: str, space: str, message: Term) -> None:
         """`unreact`, which a law may send in an agent's name; all else is no operation."""
@@ -293,7 +294,7 @@ class Governed:
             for one in host.reacting.find(agent, space, message.args[0]):
                 host.reacting.drop(one)
         elif message.__class__ is not Compound or message.name not in ("returned", "cancel"):
-            host.note("no-operation", space=space, sender=agent, message=message)
+            self._step.note("no-operation", space=space, sender=agent, message=message)
 
     def forget(self, op: Op) -> None:
         """An operation ended without an answer."""
@@ -367,7 +368,7 @@ class Governed:
         """The manager's law lets an answer not go."""
         self.forget(op)
         manager = self._host.governing.manager(op.seek.space, op.law)
-        self._host.fail(op.op, self._host.governing.refusal(manager, released.ruling))
+        self._step.fail(op.op, self._host.telling.refusal(manager, released.ruling))
 
     def nothing(self, op: Op) -> None:
         """There is no match for an operation that does not wait."""
@@ -411,7 +412,7 @@ class Governed:
         if calls is None or one is None or not _fits(one, message):
             return False
         calls.remove(one)
-        self._host.answer(one.op, _value(one, message))
+        self._step.answer(one.op, _value(one, message))
         return True
 
     # -- reactions -------------------------------------------------------------------------
@@ -468,13 +469,13 @@ class Governed:
         """The agent leaves without its operations."""
         for key in self._keys(agent):
             for one in self._outstanding.pop(key).all():
-                self._host.fail(one.op, error or AgentLeft(agent=agent))
+                self._step.fail(one.op, error or AgentLeft(agent=agent))
 
     def pack_waiting(self, agent: str) -> tuple[Waiting, ...]:
         """Take the unanswered operations of an agent that moves out, with how far they got."""
         packed: list[Waiting] = []
         for key in self._keys(agent):
-            law = self._host.holding.residents[agent].spaces[key[1]].law
+            law = self._spaces.residents[agent].spaces[key[1]].law
             packed += [
                 Waiting(
                     one.op, one.request, law, one.message, one.stage != HELD, one.stage == ANSWERED

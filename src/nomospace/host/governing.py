@@ -8,11 +8,11 @@ an agent that is not here goes to the post office (`posting`), which finds it.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
-from nomospace.calls.problems import AlreadyMember, NotAMember, Refused
-from nomospace.calls.requests import Adopt, LawText, Tell
+from nomospace.calls.problems import AlreadyMember, NotAMember
+from nomospace.calls.requests import Adopt, LawText
 from nomospace.control import (
     TICK,
     Deliver,
@@ -27,33 +27,27 @@ from nomospace.control import (
     Undecided,
     adoption,
     arrived,
-    certificate,
-    sent,
     tell,
 )
-from nomospace.errors import NomospaceError
 from nomospace.host.alarms import FIRED_IN_STEP, Alarms
-from nomospace.host.calls import Absent, Certified, Present, Revoked, Speak, Uncertified
-from nomospace.host.changes import Durable, LawLearnt, MemberJoined
+from nomospace.host.changes import Durable, MemberJoined
 from nomospace.host.deciding import RULING_UNITS, no_ruling
 from nomospace.host.effects import Mail
 from nomospace.host.index import Index
+from nomospace.host.known_laws import KnownLaws, text_of
 from nomospace.host.outstanding import Pending
+from nomospace.host.part import HostPart
 from nomospace.host.posting import Letter, Rejected
-from nomospace.host.shares import TooManyLaws, TooManyMemberships, check_receivers
-from nomospace.law import CompiledLaw, load
+from nomospace.host.residents import Resident
+from nomospace.host.shares import TooManyLaws, TooManyMemberships
+from nomospace.law import CompiledLaw
 from nomospace.law.parts import text_bytes
 from nomospace.protocols.spaces import Mailed
 from nomospace.terms import Compound, Term
-from nomospace.terms.measure import weight
 
 if TYPE_CHECKING:
-    from nomospace.host.ports import Home, HostPorts
+    from nomospace.host.ports import Home, HostParts
 
-LEARNT_MAX: Final = 10_000
-"""How many laws a host learns from agents that come."""
-REASONS_MAX: Final = 20
-"""Of how many refusals a second a member is told the reasons; of the others, only that they are."""
 CAUSED_MAX: Final = 10_000
 """How many rulings and deliveries one event may cause, in its step and in those after it."""
 ORDERS_FREE: Final = 8
@@ -68,15 +62,12 @@ STEP_US: Final = 5_000
 """The least time between two such steps when more obligations are due than one of them takes."""
 
 
-class Governing:
+class Governing(HostPart):
     """The controllers of one host."""
 
-    def __init__(self, host: HostPorts, laws: Mapping[str, CompiledLaw]) -> None:
-        self._host = host
-        self._laws = dict(laws)
-        self._learnt = 0
-        self._law_bytes = 0
-        """Of all texts that agents brought."""
+    def __init__(self, host: HostParts, laws: KnownLaws) -> None:
+        super().__init__(host)
+        self._laws = laws
         self._members: dict[Home, Membership] = {}
         self._of: Index[Membership] = Index()
         self._under: dict[str, int] = {}
@@ -86,9 +77,6 @@ class Governing:
         """Before this moment no further step of obligations is begun."""
         self._alarms = Alarms()
         self.timed = self._alarms.timed
-        self._second = 0
-        self._reasons: dict[Home, int] = {}
-        """How many refusals each member was told the reasons of in this second."""
         self._agenda: deque[tuple[Membership, ControlEffect]] = deque()
         self._draining = False
         self._may_cause = CAUSED_MAX
@@ -97,10 +85,6 @@ class Governing:
 
     def restore(self, durable: Durable) -> None:
         """Bring memberships back as an earlier life wrote them down."""
-        for text in durable.laws.values():
-            self._laws.setdefault(text.hash, load(text.text, text.name))
-            self._learnt += 1
-            self._law_bytes += text_bytes(text.text)
         for (home, law), stored in durable.members.items():
             member = stored.restore(self._laws[law])
             self._enter(member)
@@ -109,17 +93,9 @@ class Governing:
             self._note_due(member)
             self._host.certifying.take_up(member)
 
-    def law(self, law: str) -> CompiledLaw | None:
-        """A law that is at hand here."""
-        return self._laws.get(law)
-
-    def laws(self) -> tuple[CompiledLaw, ...]:
-        """All laws that are at hand here."""
-        return tuple(self._laws.values())
-
-    def adopt(self, op: int, agent: str, request: Adopt) -> None:
+    def adopt(self, op: int, resident: Resident, request: Adopt) -> None:
         """Bind an agent to a law; told what it may know of the ruling on its adoption."""
-        law = request.law
+        law, agent = request.law, resident.id
         if (agent, law.hash) in self._members:
             raise AlreadyMember(agent=agent, law=law.hash)
         refused = self._host.suspending.refusal(agent, law.hash)
@@ -131,7 +107,7 @@ class Governing:
 
         def ruled(ruling: Ruling) -> None:
             self.drain()
-            self._host.answer(op, tell(member, ruling))
+            self._step.answer(op, tell(member, ruling))
 
         self.ask(member, event, op, ruled, durable=True)
 
@@ -140,16 +116,9 @@ class Governing:
 
         Raises `TooManyLaws` when the law would be one too many, or too long, here.
         """
-        shares = self._host.shares
+        shares = self._step.shares
+        self._laws.check_room(law)
         size = text_bytes(law.tree.source.text)
-        if law.hash not in self._laws:
-            advice = "adopt one that it has, or join at another host"
-            if len(self._laws) >= shares.laws:
-                what = "the number of laws at this host"
-                raise TooManyLaws(what=what, limit=shares.laws, advice=advice)
-            if self._law_bytes + size > shares.law_bytes:
-                what = "the number of bytes of all laws at this host"
-                raise TooManyLaws(what=what, limit=shares.law_bytes, advice=advice)
         others = sum([text_bytes(one.law.tree.source.text) for one in self._of.of(agent)])
         if others + size > shares.agent_law_bytes:
             raise TooManyLaws(
@@ -181,14 +150,11 @@ class Governing:
     ) -> tuple[Membership, Event]:
         """A new membership, and the event that its law has to rule on first of all."""
         member, event = adoption(law, home, args, manager=manager, roll=roll)
-        if law.hash not in self._laws:
-            self._laws[law.hash] = law
-            self._law_bytes += text_bytes(law.tree.source.text)
-            self._host.write_down(LawLearnt(_text(law)))
+        self._laws.add(law)
         self._enter(member)
         if manager:
             self._managers[home, law.hash] = None
-        self._host.write_down(MemberJoined(member.snapshot()))
+        self._step.write_down(MemberJoined(member.snapshot()))
         return member, event
 
     def _manage(self, space: str, law: CompiledLaw) -> None:
@@ -229,62 +195,33 @@ class Governing:
             self._under[home[1]] -= 1
             self._of.drop(*home)
             self._alarms.forget(home)
-        now = self._host.now
+        now = self._step.now
         return tuple([member.snapshot().shifted(-now) for member in mine])
 
     def unpack(self, agent: str, snapshots: tuple[Any, ...], origin: str) -> None:
         """Let an agent's memberships go on here; its laws must be known, and rule on the move."""
         for carried in snapshots:
-            snapshot: Snapshot = carried.shifted(self._host.now)
+            snapshot: Snapshot = carried.shifted(self._step.now)
             member = Membership.restore(self._laws[snapshot.law], snapshot)
             self._enter(member)
-            self._host.write_down(MemberJoined(snapshot))
+            self._step.write_down(MemberJoined(snapshot))
             self._note_due(member)
             self._host.certifying.take_up(member)
-            if origin != self._host.name:  # else it was sent back, and has not moved
-                self.rule(member, Event("moved", (origin, self._host.name)))
+            if origin != self._step.name:  # else it was sent back, and has not moved
+                self.rule(member, Event("moved", (origin, self._step.name)))
         self.drain()
 
     def laws_of(self, agent: str) -> tuple[LawText, ...]:
         """The laws that an agent is under, as texts that another host can check."""
-        return tuple([_text(member.law) for member in self._of.of(agent)])
+        return tuple([text_of(member.law) for member in self._of.of(agent)])
+
+    def memberships(self, agent: str) -> list[Membership]:
+        """The memberships of an agent that it has not quit."""
+        return [member for member in self._of.of(agent) if not member.ended]
 
     def laws_over(self, agent: str) -> tuple[CompiledLaw, ...]:
         """The laws under which an agent is a member and has not quit."""
-        return tuple([member.law for member in self._of.of(agent) if not member.ended])
-
-    def knows(self, text: LawText) -> bool:
-        """Whether a law is at hand, word for word."""
-        law = self._laws.get(text.hash)
-        return law is not None and law.tree.source.text == text.text
-
-    def learn(self, texts: tuple[LawText, ...]) -> None:
-        """Have laws at hand that an agent brings along, and have them after a crash."""
-        for text in texts:
-            if not self.knows(text):
-                self._laws[text.hash] = load(text.text, text.name)
-                self._learnt += 1
-                self._law_bytes += text_bytes(text.text)
-                self._host.write_down(LawLearnt(text))
-
-    def objection(self, texts: tuple[LawText, ...]) -> str:
-        """What speaks against laws that an agent would bring along; empty when nothing does."""
-        shares, size = self._host.shares, 0
-        if sum([text_bytes(text.text) for text in texts]) > shares.agent_law_bytes:
-            return "the texts of its laws are longer than an agent's may be here"
-        for text in texts:
-            if self.knows(text):
-                continue
-            size += text_bytes(text.text)
-            try:
-                law = load(text.text, text.name)
-            except NomospaceError:
-                return f"law {text.hash[:12]} cannot be read"
-            if law.hash != text.hash:
-                return f"the text of law {text.hash[:12]} is of another law"
-            if self._learnt >= LEARNT_MAX or self._law_bytes + size > shares.law_bytes:
-                return "no more laws can be learnt here"
-        return ""
+        return tuple([member.law for member in self.memberships(agent)])
 
     def manager(self, space: str, law: str) -> Membership:
         """The manager of a governed space here, made when agents bring the space along."""
@@ -350,7 +287,7 @@ class Governing:
         """The same for what suspended agents may ask too: nobody rules on it then."""
         if self._host.suspending.holds((member.home, member.law.hash)):
             self._host.suspending.hold(member, event)
-            then(no_ruling(member, event, self._host.now))
+            then(no_ruling(member, event, self._step.now))
         else:
             self.ask(member, event, op, then)
 
@@ -362,10 +299,10 @@ class Governing:
             ruling, orders = self._rule_now(member, event, hops)
             self._agenda.extend([(member, order) for order in orders])
             return ruling
-        began = host.lap()
+        began = self._step.stopwatch()
         home = (member.home, member.law.hash)
         most = self._most(home) if home in self._alarms.paid else FIRED_IN_STEP
-        effects = member.handle(event, now=host.now, most=most, slice=slice)
+        effects = member.handle(event, now=self._step.now, most=most, slice=slice)
         host.deciding.left -= max(member.spent, RULING_UNITS)
         if effects and effects[-1].__class__ is Undecided:
             undecided = effects.pop()
@@ -374,7 +311,9 @@ class Governing:
                 self.decided(member, effects, None, 0, 0)
             self._alarms.drop(home)
             return undecided
-        ruling, orders = self._write_down(member, effects, event, hops, host.lap() - began)
+        ruling, orders = self._write_down(
+            member, effects, event, hops, self._step.stopwatch() - began
+        )
         for order in orders:
             self._agenda.append((member, order))
         return ruling
@@ -397,7 +336,7 @@ class Governing:
         suspending = self._host.suspending
         if suspending.concerned and suspending.holds((member.home, member.law.hash)):
             suspending.hold(member, event)
-            return no_ruling(member, event, self._host.now), []
+            return no_ruling(member, event, self._step.now), []
         return self._rule_now(member, event, 0)
 
     def rule_held(self, member: Membership, event: Event, number: int) -> None:
@@ -413,15 +352,15 @@ class Governing:
         self, member: Membership, event: Event, hops: int
     ) -> tuple[Ruling, list[ControlEffect]]:
         host = self._host
-        began = host.lap()
+        began = self._step.stopwatch()
         home = (member.home, member.law.hash)
         host.deciding.overtake(home)
         most = self._most(home) if home in self._alarms.paid else FIRED_IN_STEP
         if "@" not in member.home:
             most = min(most, FIRED_BEFORE)
-        effects = member.handle(event, now=host.now, most=most)
+        effects = member.handle(event, now=self._step.now, most=most)
         host.deciding.left -= max(member.spent, RULING_UNITS)
-        return self._write_down(member, effects, event, hops, host.lap() - began)
+        return self._write_down(member, effects, event, hops, self._step.stopwatch() - began)
 
     def post(self, member: Membership, order: ControlEffect) -> None:
         """Put an order of a ruling on the agenda."""
@@ -459,7 +398,7 @@ class Governing:
                 orders.append(effect)
                 continue
             ruling = effect.ruling
-            host.ruled(ruling, hops, took_ns)
+            self._step.ruled(ruling, hops, took_ns)
             hops = took_ns = 0
             if ruling.due_at is not None:
                 fired += 1
@@ -471,11 +410,11 @@ class Governing:
         if len(orders) > ORDERS_FREE:
             host.deciding.left -= ORDER_UNITS * len(orders)
         if fired:
-            self._alarms.charge((member.home, member.law.hash), fired, host.now)
+            self._alarms.charge((member.home, member.law.hash), fired, self._step.now)
         if changed:  # else what it owes is as it was
             self._note_due(member)
         if mine is None:  # it has quit, or what was due is repealed
-            mine = no_ruling(member, event or Event("quit", ()), host.now)
+            mine = no_ruling(member, event or Event("quit", ()), self._step.now)
         return mine, orders
 
     def wait_for_resume(self, members: Iterable[Membership]) -> None:
@@ -490,7 +429,7 @@ class Governing:
     def _most(self, home: Home) -> int:
         """How many obligations of a member may fall due now."""
         alarms = self._alarms
-        return alarms.allowed(home, self._host.now) if home in alarms.paid else FIRED_IN_STEP
+        return alarms.allowed(home, self._step.now) if home in alarms.paid else FIRED_IN_STEP
 
     def _note_due(self, member: Membership) -> None:
         due = member.next_deadline()
@@ -509,7 +448,7 @@ class Governing:
     def tick(self) -> None:
         """Let obligations fall due, the earliest first, as many as one step takes."""
         host = self._host
-        now = host.now
+        now = self._step.now
         if now < self._next_step:
             return
         homes = self._alarms.ring(now)  # all: an obligation may lay another that is due at once
@@ -520,7 +459,7 @@ class Governing:
             if most <= 0 or host.deciding.left <= 0:
                 self._note_due(member)
                 continue
-            began = host.lap()
+            began = self._step.stopwatch()
             effects = member.handle(TICK, now=now, most=most, slice=host.deciding.slice)
             left -= sum(
                 [isinstance(one, RecordRuling) and one.ruling.due_at is not None for one in effects]
@@ -530,7 +469,7 @@ class Governing:
                 host.deciding.left -= host.deciding.slice
                 host.deciding.begin(member, about, None)
                 effects.pop()
-            self.decided(member, effects, None, 0, host.lap() - began)
+            self.decided(member, effects, None, 0, self._step.stopwatch() - began)
         if left <= 0 or len(homes) == FIRED_IN_STEP:
             self._next_step = now + STEP_US
         self.drain()
@@ -549,14 +488,14 @@ class Governing:
                 self._may_cause -= 1
                 if self._may_cause < 0:
                     self._agenda.clear()
-                    self._host.note("law-ran-away", law=member.law.hash, home=member.home)
+                    self._step.note("law-ran-away", law=member.law.hash, home=member.home)
                     return
                 if isinstance(effect, Forward):
                     self._forward(member, effect)
                 elif isinstance(effect, Deliver):
                     self._deliver(member, effect.sender, effect.message)
                 elif not isinstance(effect, Leave):
-                    self._host.note("law-says", home=member.home, says=effect)
+                    self._step.note("law-says", home=member.home, says=effect)
         finally:
             self._draining = outer
             if not outer:
@@ -573,7 +512,7 @@ class Governing:
                 return
             self._arrive(there, arrived(forward.sender, forward.message, forward.to), 0)
             return
-        if "@" in forward.to and origin.home in host.holding.residents:
+        if "@" in forward.to and origin.home in self._spaces.residents:
             if host.trust.silent(
                 origin.law
             ):  # nobody elsewhere would believe this host's controllers
@@ -614,7 +553,7 @@ class Governing:
             self._may_cause -= max(share, 0)
         pending = Pending(event, hops, 0, then, durable=True, share=share)
         if share <= 0:
-            self._host.note("law-ran-away", law=member.law.hash, home=member.home)
+            self._step.note("law-ran-away", law=member.law.hash, home=member.home)
         elif about is not None:
             self._host.deciding.begin(member, about, pending)
         else:
@@ -670,75 +609,3 @@ class Governing:
             self._host.governed.perform(member, sender, message)
         elif not self._host.governed.resolve(member, sender, message):
             self._host.moving.deliver(Mail(member.home, member.law.hash, sender, message))
-
-    # -- what operators say ----------------------------------------------------------------
-
-    def speak(self, event: Speak) -> None:
-        """A governed space says something, in its own name and under its own law."""
-        home = (event.space, event.law)
-        if home not in self._managers:
-            self._host.note("no-such-space", space=event.space, law=event.law)
-            return
-        self.rule(self._members[home], sent(event.space, event.message, event.to))
-        self.drain()
-
-    def present(self, event: Absent | Present) -> None:
-        """The program of an agent went away, or is back: its controllers are told."""
-        kind = "disconnected" if isinstance(event, Absent) else "reconnected"
-        for member in self._of.of(event.agent):
-            if not member.ended:
-                self.rule(member, Event(kind, ()))
-        self.drain()
-
-    def certify(self, event: Certified | Revoked | Uncertified) -> None:
-        """A certificate checks out, does not, or counts no longer: a controller is told."""
-        member = self._members.get((event.agent, event.law))
-        if member is None or member.ended:
-            self._host.note("no-such-member", agent=event.agent, law=event.law)
-            return
-        shown = certificate(event.issuer, event.subject or event.agent, event.attributes)
-        if isinstance(event, Uncertified):
-            operation = Compound("certify", (shown,))
-            self.rule(member, Event("exception", (operation, "invalidCertificate")))
-        else:
-            kind = "certified" if isinstance(event, Certified) else "revoked"
-            self.rule(member, Event(kind, (shown,)))
-        self.drain()
-
-    # -- the agents' operations ------------------------------------------------------------
-
-    def send(self, op: int, agent: str, request: Tell) -> None:
-        """A message of an agent to another, or to a space; told what it may know of the ruling."""
-        member = self.member(agent, request.law)
-        if request.to.__class__ is tuple:
-            check_receivers(self._host.shares, len(request.to), weight(request.message))
-
-        def ruled(ruling: Ruling) -> None:
-            told = tell(member, ruling, brief=ruling.refused and self._hurried(member))
-            self.drain()
-            self._host.answer(op, told)
-
-        self.ask(member, sent(agent, request.message, request.to), op, ruled)
-
-    def _hurried(self, member: Membership) -> bool:
-        """Whether a member has had its share of reasons in this second.
-
-        An agent that sends what is refused as fast as it can must not keep its host busy.
-        """
-        second = self._host.now // 1_000_000
-        if second != self._second:
-            self._second = second
-            self._reasons.clear()
-        home = (member.home, member.law.hash)
-        count = self._reasons[home] = self._reasons.get(home, 0) + 1
-        return count > REASONS_MAX
-
-    def refusal(self, member: Membership, ruling: Ruling) -> Refused:
-        """The error that a refused operation is answered with."""
-        told = tell(member, ruling, brief=self._hurried(member))
-        return Refused(ruling=told, why=told.explain())
-
-
-def _text(law: CompiledLaw) -> LawText:
-    """A law as it travels and is kept."""
-    return LawText(law.hash, law.tree.source.name, law.tree.source.text)

@@ -34,6 +34,7 @@ from nomospace.host.changes import (
 )
 from nomospace.host.directory import Directory
 from nomospace.host.effects import Transmit
+from nomospace.host.part import HostPart
 from nomospace.law import CompiledLaw
 from nomospace.protocols import events as links
 from nomospace.protocols.births import DEAF, FITS
@@ -56,7 +57,7 @@ from nomospace.protocols.transfers import Taken, Transfer, Transfers
 from nomospace.trust.seals import NotAuthentic
 
 if TYPE_CHECKING:
-    from nomospace.host.ports import HostPorts
+    from nomospace.host.ports import HostParts
 
 DRAIN_US: Final = 2_000_000
 """How long an announced departure waits for what is under way."""
@@ -70,29 +71,29 @@ HELD_MAX: Final = 250_000
 Past it frames are as good as lost on their way: they are not acknowledged, and come again."""
 
 
-class Group:
+class Group(HostPart):
     """The hosts that are engaged with this one, and what is said among them."""
 
     def __init__(
-        self, host: HostPorts, policy: Policy | None, pace: Pace, durable: Durable
+        self, host: HostParts, policy: Policy | None, pace: Pace, durable: Durable
     ) -> None:
-        self._host = host
+        super().__init__(host)
         self.entries: dict[str, Directory] = {}
         """What the peers of the installed view have told of themselves."""
         self.where: dict[str, str] = {}
         """The peer that each agent of the group is at: the last one that said so."""
-        self.members: AbstractSet[str] = frozenset({host.name})
+        self.members: AbstractSet[str] = frozenset({self._step.name})
         """The hosts of the installed view."""
         self.frozen = False
         """Whether the group is changing."""
         self.hears: dict[type, Callable[[str, Any], None]] = {}
         """Who is told what peers say, by its kind."""
         self._engagement = Engagement(
-            host.name,
-            life=host.life,
+            self._step.name,
+            life=self._step.life,
             policy=policy,
             pace=pace,
-            now=host.now,
+            now=self._step.now,
             floor=durable.floor,
         )
         self._streams = Streams()
@@ -124,14 +125,14 @@ class Group:
         if (
             self._host.proven
             and isinstance(frame, Relay)
-            and frame.dst == self._host.name
+            and frame.dst == self._step.name
             and isinstance(frame.body, Data | Ack | Parcel | Receipt)
             and not self._engagement.believes(neighbour, frame.src)
         ):
-            self._host.note("not-its-own", peer=neighbour, source=frame.src)
+            self._step.note("not-its-own", peer=neighbour, source=frame.src)
             return
         self._via = neighbour
-        self._carry(self._engagement.handle(links.Heard(neighbour, frame), now=self._host.now))
+        self._carry(self._engagement.handle(links.Heard(neighbour, frame), now=self._step.now))
         self._via = ""
         if self._called:
             self._greet_called()
@@ -139,20 +140,20 @@ class Group:
     def engage(self) -> None:
         """Join whom the policy lets this host join."""
         self._leaving_at = None
-        self._carry(self._engagement.handle(links.Engage(), now=self._host.now))
+        self._carry(self._engagement.handle(links.Engage(), now=self._step.now))
 
     def disengage(self) -> None:
         """Leave by announcement, as soon as what is under way has come."""
-        self._leaving_at = self._host.now + DRAIN_US
+        self._leaving_at = self._step.now + DRAIN_US
         self._leave_when_drained()
 
     def moved(self, position: tuple[float, float]) -> None:
         """The host is at another place now."""
-        self._carry(self._engagement.handle(links.Moved(position), now=self._host.now))
+        self._carry(self._engagement.handle(links.Moved(position), now=self._step.now))
 
     def tick(self) -> None:
         """Time has passed."""
-        now = self._host.now
+        now = self._step.now
         self._carry(self._engagement.handle(links.TICK, now=now))
         for peer, frame in self._streams.retries(now=now):
             self._carry(self._engagement.relay(peer, frame))
@@ -172,9 +173,9 @@ class Group:
     def _leave_when_drained(self) -> None:
         """An announced departure waits a little for what is under way, then is told to all."""
         assert self._leaving_at is not None
-        if self._streams.idle() or self._leaving_at <= self._host.now:
+        if self._streams.idle() or self._leaving_at <= self._step.now:
             self._leaving_at = None
-            self._carry(self._engagement.handle(links.Disengage(), now=self._host.now))
+            self._carry(self._engagement.handle(links.Disengage(), now=self._step.now))
 
     # -- saying and giving -----------------------------------------------------------------
 
@@ -182,14 +183,14 @@ class Group:
         """Say something to an engaged host, once and in order; nothing when contact is lost."""
         if peer in self._streams:
             self._carry(
-                self._engagement.relay(peer, self._streams.send(peer, body, now=self._host.now))
+                self._engagement.relay(peer, self._streams.send(peer, body, now=self._step.now))
             )
 
     def give(self, peer: str, what: object) -> None:
         """Hand tuples over to a host, exactly once, now or when it is back."""
         self._host.peers.acquaint(peer)
         number = self.transfers.give(peer, what)
-        self._host.write_down(TransferGiven(peer, number, what))
+        self._step.write_down(TransferGiven(peer, number, what))
         self.tell(peer, Transfer(number, what, *self._stamp(peer)))
 
     def retell(self, peer: str) -> None:
@@ -206,7 +207,7 @@ class Group:
         if self._engagement.reaches(site):
             self._carry(self._engagement.relay(site, frame))
         else:
-            self._host.order(Transmit(site, frame))
+            self._step.order(Transmit(site, frame))
 
     def too_much(self, body: object) -> str:
         """Why the wires cannot take something that would be told; empty when they can."""
@@ -224,14 +225,14 @@ class Group:
         if self._streams.half_full(peer) or self.transfers.half_full(peer):
             return
         del self._crowded[peer]
-        self._host.holding.ship(peer, self.entries[peer])
+        self._host.placing.ship(peer, self.entries[peer])
         self._host.seeking.respread()
 
     def _carry(self, effects: list[links.Effect]) -> None:
         """Do what engagement orders."""
         for effect in effects:
             if isinstance(effect, links.Transmit):
-                self._host.order(Transmit(effect.to, effect.frame))
+                self._step.order(Transmit(effect.to, effect.frame))
             elif isinstance(effect, links.DeliverRelayed):
                 if isinstance(effect.body, Data | Ack):
                     self._receive(effect.src, effect.body)
@@ -239,14 +240,14 @@ class Group:
                     straight = effect.src == self._via
                     self._host.post(effect.src, effect.body, straight=straight)
             elif isinstance(effect, links.Floor):
-                self._host.write_down(FloorRaised(effect.number))
+                self._step.write_down(FloorRaised(effect.number))
             elif isinstance(effect, links.Freeze):
                 if not self.frozen:
                     self.announce()  # the entry has no line that was not told
                 self.frozen = True
                 self._joining = None
                 info = links.Info(self._entry())
-                self._carry(self._engagement.handle(info, now=self._host.now))
+                self._carry(self._engagement.handle(info, now=self._step.now))
             elif isinstance(effect, links.Thaw):
                 self._joining = None
                 self._go_on()
@@ -259,7 +260,7 @@ class Group:
     def _receive(self, peer: str, frame: Data | Ack) -> None:
         if isinstance(frame, Data) and len(self._held.get(peer, ())) >= HELD_MAX:
             return
-        bodies, reply = self._streams.receive(peer, frame, now=self._host.now)
+        bodies, reply = self._streams.receive(peer, frame, now=self._step.now)
         if reply is not None:
             self._carry(self._engagement.relay(peer, reply))
         direct = peer == self._via
@@ -284,7 +285,7 @@ class Group:
         if self._joining is None or tuple(body.view) != self._joining[0].id:
             return
         if self._joining[1][peer].birth != body.birth:
-            self._host.note("other-birth", peer=peer, view=body.view)
+            self._step.note("other-birth", peer=peer, view=body.view)
             return  # another view will follow
         self._awaited.pop(peer, None)
 
@@ -297,10 +298,10 @@ class Group:
     # -- engagement ------------------------------------------------------------------------
 
     def _entry(self) -> DirectoryEntry:
-        agents, spaces = self._host.holding.lines()
+        agents, spaces = self._spaces.lines()
         papers = self._host.trust.papers()
         birth = self._host.peers.births.own
-        owes = tuple(dict.fromkeys((*self.transfers.peers(), *self._host.holding.owes())))
+        owes = tuple(dict.fromkeys((*self.transfers.peers(), *self._host.placing.owes())))
         few = owes if len(owes) <= OWES_MAX else None
         return DirectoryEntry(agents, spaces, few, self._edition, papers, birth)
 
@@ -308,7 +309,7 @@ class Group:
         self, view: View, entries: dict[str, DirectoryEntry], fresh: tuple[str, ...]
     ) -> None:
         """The view is certain: meet those who are new, and ship what is for their agents."""
-        host, name = self._host, self._host.name
+        host, name = self._host, self._step.name
         directories = {
             peer: Directory(entry, partial(self._believed, peer, entry.papers))
             for peer, entry in entries.items()
@@ -326,14 +327,14 @@ class Group:
                 self._awaited[peer] = None
             self.retell(peer)
             if mine.has_for(peer, entries[peer]):
-                host.holding.ship(peer, directories[peer])
+                host.placing.ship(peer, directories[peer])
                 self.tell(peer, Met(view.id, mine.birth))
         self._finish_exchange()
 
     def _finish_exchange(self) -> None:
         if self._joining is not None and not self._awaited:
             view_id = self._joining[0].id
-            self._carry(self._engagement.handle(links.Exchanged(view_id), now=self._host.now))
+            self._carry(self._engagement.handle(links.Exchanged(view_id), now=self._step.now))
 
     def _install(self, view: View) -> None:
         """All is there: from here on agents see the new group."""
@@ -345,7 +346,7 @@ class Group:
         self.entries = directories
         self.members = frozenset(view.members)
         self._map_agents()
-        self._host.note("view", id=view.id, members=view.members)
+        self._step.note("view", id=view.id, members=view.members)
         self._go_on()
 
     def _go_on(self) -> None:
@@ -362,7 +363,7 @@ class Group:
     def _spread(self) -> None:
         """Let every peer have what is for its agents, and hear what is wanted of it."""
         for peer, directory in self.entries.items():
-            self._host.holding.ship(peer, directory)
+            self._host.placing.ship(peer, directory)
         self._host.seeking.respread()
         self._host.reacting.respread()
 
@@ -420,13 +421,13 @@ class Group:
         Frames take the links there are; one that goes straight makes a driver that knows where the
         host is dial it.
         """
-        at, now = self._called.get(peer), self._host.now
+        at, now = self._called.get(peer), self._step.now
         if at is not None and now - at < CALL_US:
             return
         if at is None:
-            self._host.note("link-wanted", peer=peer)
+            self._step.note("link-wanted", peer=peer)
         self._called[peer] = now
-        self._host.order(Transmit(peer, Adverts(())))
+        self._step.order(Transmit(peer, Adverts(())))
 
     def _greet_called(self) -> None:
         """Some that were called are there: do with them what waited for it."""
@@ -441,15 +442,15 @@ class Group:
             self._spread()
 
     def _believed(self, peer: str, papers: bytes, law: str) -> bool:
-        known = self._host.governing.law(law)
+        known = self._host.laws.get(law)
         return known is None or self._judge(peer, papers, known) is None
 
     def doubts(self, peer: str, law: str) -> bool:
         """Whether a host speaks under a law in which it is not believed; that is noted."""
-        doubt = self.distrust(peer, self._host.governing.law(law)) if law else None
+        doubt = self.distrust(peer, self._host.laws.get(law)) if law else None
         if doubt is not None:
             code, why = doubt.reason, doubt.why
-            self._host.note("not-authentic", peer=peer, law=law, code=code, why=why)
+            self._step.note("not-authentic", peer=peer, law=law, code=code, why=why)
         return doubt is not None
 
     # -- the directory -----------------------------------------------------------------------
@@ -486,7 +487,7 @@ class Group:
             why = "it is of no known kind"
         except NomospaceError as error:  # a template that is none, say: the peer's slip
             why = str(error)
-        self._host.note("bad-message", peer=peer, kind=type(body).__name__, why=why)
+        self._step.note("bad-message", peer=peer, kind=type(body).__name__, why=why)
 
     def hear_announced(self, peer: str, news: DirectoryChanged) -> None:
         """Lines of a peer have changed: only what they concern is looked at."""
@@ -494,7 +495,7 @@ class Group:
         if news.edition <= lines.edition:
             return  # its entry had that
         if news.edition != lines.edition + 1:
-            host.note("directory-gap", peer=peer, known=lines.edition, told=news.edition)
+            self._step.note("directory-gap", peer=peer, known=lines.edition, told=news.edition)
             return  # its lines stay as they are until the next view
         spaces = lines.change(news)
         for agent in news.went:
@@ -502,7 +503,7 @@ class Group:
                 self._find_again(agent)
         for agent in news.came:
             self.where[agent] = peer
-        host.holding.ship_news(peer, news)
+        host.placing.ship_news(peer, news)
         agents = (*news.went, *news.came)
         host.seeking.follow(spaces, agents)
         host.reacting.follow(spaces, agents)
@@ -523,7 +524,7 @@ class Group:
             return
         if word is FITS and self.transfers.is_next(peer, body.number):
             self.transfers.place(peer, body.number)
-            self._host.write_down(TransferPlaced(peer, body.number))
+            self._step.write_down(TransferPlaced(peer, body.number))
             what = body.what
             if self.doubts(peer, what.law):
                 for row in what.rows if isinstance(what, Given) else (what.row,):
@@ -531,12 +532,12 @@ class Group:
             elif isinstance(what, Given):
                 self._host.claiming.given(peer, what)
             elif isinstance(what, Migrated):
-                self._host.holding.migrated(peer, what)
+                self._host.placing.migrated(peer, what)
             elif isinstance(what, Returned):
-                self._host.holding.returned(what)
+                self._host.placing.returned(what)
             else:
                 assert isinstance(what, Handed), what
-                self._host.holding.handed(what)
+                self._host.placing.handed(what)
         self.tell(peer, Taken(self.transfers.got(peer), *self._stamp(peer)))
 
     def hear_taken(self, peer: str, body: Taken) -> None:
@@ -544,6 +545,6 @@ class Group:
         before = self._stamp(peer)
         word = self._host.peers.hear(peer, body, straight=self._straight)
         if word is FITS and self.transfers.taken(peer, body.number):
-            self._host.write_down(TransferTaken(peer, body.number))
+            self._step.write_down(TransferTaken(peer, body.number))
         elif word is DEAF and self._stamp(peer) == before:  # else all was said again already
             self.retell(peer)

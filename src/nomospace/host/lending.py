@@ -10,17 +10,19 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
+from nomospace.calls.answers import Found
 from nomospace.calls.problems import AgentLeft, Busy, InDoubt, LeaseLapsed
 from nomospace.calls.requests import Settle
-from nomospace.host.effects import TAKEN, Found
+from nomospace.host.effects import TAKEN
 from nomospace.host.holding import DELIVERIES_MAX
+from nomospace.host.part import HostPart
 from nomospace.host.residents import Resident
 from nomospace.protocols.spaces import Id, LeaseClosed, LeaseSettled
 from nomospace.space import Record, Space
 from nomospace.terms import Term
 
 if TYPE_CHECKING:
-    from nomospace.host.ports import HostPorts
+    from nomospace.host.ports import HostParts
 
 Fields: TypeAlias = tuple[Term, ...]
 
@@ -49,11 +51,11 @@ class Lease(NamedTuple):
     agent: str
 
 
-class Lending:
+class Lending(HostPart):
     """The leases on tuples of one host, and what its agents say about leases elsewhere."""
 
-    def __init__(self, host: HostPorts) -> None:
-        self._host = host
+    def __init__(self, host: HostParts) -> None:
+        super().__init__(host)
         self._leases: dict[str, Lease] = {}  # lent here, by the lease's name
         self._settling: dict[int, Settling] = {}  # told to other hosts, not confirmed yet
         self._borrowed: dict[str, tuple[str, Fields]] = {}  # lent by peers, under a law: to whom
@@ -63,15 +65,14 @@ class Lending:
 
     def lend(self, name: str, space: Space, record: Record, lease_us: int, agent: str) -> str:
         """Lend a tuple of this host to an agent for a while; the lease's name."""
-        host = self._host
-        lease = f"{host.name}/{host.life}/{self._next_lease}"
+        lease = f"{self._step.name}/{self._step.life}/{self._next_lease}"
         self._next_lease += 1
         space.deliveries_max = DELIVERIES_MAX
-        space.lend(record, lease, host.now + lease_us)
-        host.holding.has_timers(name, space)
+        space.lend(record, lease, self._step.now + lease_us)
+        self._spaces.timed[space] = name
         self._leases[lease] = Lease(space, record.id, agent)
-        if host.holding.keeps(name, record.cur):
-            host.holding.keep(name, record)
+        if self._spaces.keeps(name, record.cur):
+            self._step.keep(name, record)
         return lease
 
     def recall(self, space: Space) -> None:
@@ -99,7 +100,7 @@ class Lending:
         """Do so: no law stands against it."""
         host = self._host
         where = request.lease.partition("/")[0]
-        if where != host.name:
+        if where != self._step.name:
             if self._borrowed.get(request.lease, ("", ()))[0] == resident.id:
                 del self._borrowed[request.lease]
             if where not in host.group.entries:
@@ -110,7 +111,7 @@ class Lending:
             number = self._next_settling
             self._next_settling += 1
             self._settling[number] = Settling(op, resident.id, where, request.lease)
-            key = (host.life, number, 0)
+            key = (self._step.life, number, 0)
             settled = LeaseSettled(key, request.lease, request.done, resident.id, request.space)
             host.group.tell(where, settled)
             return
@@ -118,7 +119,7 @@ class Lending:
             request.lease, done=request.done
         ):
             raise LeaseLapsed(lease=request.lease)
-        host.answer(op)
+        self._step.answer(op)
 
     def borrowed(self, agent: str, found: Found) -> None:
         """A peer lent a tuple of a governed space: its law will want to see it given back."""
@@ -129,12 +130,12 @@ class Lending:
     def end(self, agent: str) -> None:
         """The agent leaves; nobody waits for the word on its leases any more."""
         for number in [n for n, one in self._settling.items() if one.agent == agent]:
-            self._host.fail(self._settling.pop(number).op, AgentLeft(agent=agent))
+            self._step.fail(self._settling.pop(number).op, AgentLeft(agent=agent))
 
     def lost(self, peer: str) -> None:
         """Contact with a peer is lost: whether its leases were settled in time is in doubt."""
         for number in [n for n, one in self._settling.items() if one.peer == peer]:
-            self._host.fail(self._settling.pop(number).op, InDoubt(peer=peer))
+            self._step.fail(self._settling.pop(number).op, InDoubt(peer=peer))
 
     def _fields_of(self, lease: str, agent: str, space: str) -> Fields | None:
         """The tuple that an agent has under a lease, as the law of its space is to see it."""
@@ -164,14 +165,14 @@ class Lending:
         if done:
             record = space.settle(id, lease)
             if record is not None:
-                host.holding.forget(space.name, record)
-                host.trace(TAKEN, space.name, record, known.agent)
+                self._step.forget(space.name, record)
+                self._step.trace(TAKEN, space.name, record, known.agent)
             return record is not None
-        outcomes = space.give_back(id, lease, now=host.now)
+        outcomes = space.give_back(id, lease, now=self._step.now)
         record = space.get(id)
         if record is not None:
-            host.holding.came_back(space.name, space, record)
-        host.happened(space.name, space, outcomes)
+            host.placing.came_back(space.name, space, record)
+        host.outcomes.happened(space.name, space, outcomes)
         return True
 
     def hear_settled(self, peer: str, body: LeaseSettled) -> None:
@@ -196,10 +197,10 @@ class Lending:
     def hear_closed(self, _peer: str, body: LeaseClosed) -> None:
         """The host that lent a tuple says whether the agent's word still counted."""
         life, number, _ = body.key
-        one = self._settling.pop(int(number), None) if life == self._host.life else None
+        one = self._settling.pop(int(number), None) if life == self._step.life else None
         if one is None:
             return
         if body.counts:
-            self._host.answer(one.op)
+            self._step.answer(one.op)
         else:
-            self._host.fail(one.op, LeaseLapsed(lease=one.lease))
+            self._step.fail(one.op, LeaseLapsed(lease=one.lease))

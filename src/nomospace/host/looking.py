@@ -23,11 +23,12 @@ from typing import TYPE_CHECKING, Any, Final
 from nomospace.calls.problems import Busy
 from nomospace.errors import LimitReached, NomospaceError
 from nomospace.host.operations import NO_SEARCH, Look
+from nomospace.host.part import HostPart
 from nomospace.space import Fired, Gathered, Reaction, Slice, Space, Unfinished, Woken
 from nomospace.space.search import SEARCH_UNITS_MAX
 
 if TYPE_CHECKING:
-    from nomospace.host.ports import HostPorts
+    from nomospace.host.ports import HostParts
 
 PARKED_MAX: Final = 10_000
 """How many searches may be parked at a host."""
@@ -60,7 +61,7 @@ class Scan(Look):
     __slots__ = ("_host", "_name", "reaction")
 
     def __init__(
-        self, host: HostPorts, owner: str, name: str, space: Space, reaction: Reaction
+        self, host: HostParts, owner: str, name: str, space: Space, reaction: Reaction
     ) -> None:
         assert reaction.search is not None, "what is left to meet is searched for"
         super().__init__(owner, space, reaction.search, _nothing, _nothing)
@@ -73,7 +74,7 @@ class Scan(Look):
         reaction = self.reaction
         if reaction.search is self.search:
             told = self.space.scan(reaction, now=now, slice=slice)
-            self._host.happened(self._name, self.space, told)
+            self._host.outcomes.happened(self._name, self.space, told)
             if reaction.search is self.search:
                 raise Unfinished(search=self.search)
         return []
@@ -84,7 +85,7 @@ class Serve(Look):
 
     __slots__ = ("_host", "_name")
 
-    def __init__(self, host: HostPorts, name: str, space: Space) -> None:
+    def __init__(self, host: HostParts, name: str, space: Space) -> None:
         super().__init__(f"space {name}", space, NO_SEARCH, _nothing, _nothing)
         self._host = host
         self._name = name
@@ -94,7 +95,7 @@ class Serve(Look):
         if self._host.looking.go_on_ruling(self._name, self.space):
             raise Unfinished(search=self.search)
         told = self.space.go_on_serving(now=now, slice=slice)
-        self._host.happened(self._name, self.space, told)
+        self._host.outcomes.happened(self._name, self.space, told)
         if self._host.looking.is_busy(self.space):
             raise Unfinished(search=self.search)
         return []
@@ -104,11 +105,11 @@ def _nothing(_: object) -> None:
     """Whatever there is to tell has been told."""
 
 
-class Looking:
+class ParkedSearches(HostPart):
     """The searches that are parked at one host, by whom they are for."""
 
-    def __init__(self, host: HostPorts) -> None:
-        self._host = host
+    def __init__(self, host: HostParts) -> None:
+        super().__init__(host)
         self._parked: dict[str, deque[Look]] = {}
         self.timed = self._parked
         self._count = 0
@@ -176,10 +177,10 @@ class Looking:
             if not unruled:
                 del self._unruled[space]
             if isinstance(outcome, Fired):
-                self._host.reached(name, space, outcome)
+                self._host.outcomes.reached(name, space, outcome)
             elif space.is_armed(outcome.ticket):  # else it is over, or has something under way
                 space.disarm(outcome.ticket)
-                self._host.reached(name, space, outcome)
+                self._host.outcomes.reached(name, space, outcome)
             if not unruled:
                 return False
             if self._host.deciding.left <= 0 and not self._finishing:
@@ -191,7 +192,7 @@ class Looking:
         try:
             self.go_on_ruling(name, space)
             if space.is_serving:
-                self._host.happened(name, space, space.go_on_serving(now=self._host.now))
+                self._host.outcomes.happened(name, space, space.go_on_serving(now=self._step.now))
         finally:
             self._finishing = False
 
@@ -237,7 +238,7 @@ class Looking:
 
     def next_deadline(self) -> int | None:
         """At once, while a search is parked."""
-        return self._host.now if self._parked else None
+        return self._step.now if self._parked else None
 
     def tick(self) -> None:
         """Go on for a slice: with one search, or with several that end soon."""
@@ -248,7 +249,7 @@ class Looking:
             self._parked[owner] = queue
             look = queue.popleft()
             try:
-                found = look.go_on(self._host.now, self.slice)
+                found = look.go_on(self._step.now, self.slice)
             except Unfinished:
                 queue.append(look)
                 self.slice.left = 0  # it has used the slice up, whatever it says

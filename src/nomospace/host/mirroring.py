@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from nomospace.host.part import HostPart
 from nomospace.host.residents import row_of
 from nomospace.protocols.spaces import (
     Denied,
@@ -32,7 +33,7 @@ from nomospace.protocols.transfers import Transfer
 from nomospace.space import Record, Space, TupleId
 
 if TYPE_CHECKING:
-    from nomospace.host.ports import HostPorts
+    from nomospace.host.ports import HostParts
 
 ROWS_MAX: Final = 100_000
 """How many tuples that hold objects a space may have, to be shown to others."""
@@ -68,11 +69,11 @@ class Feed:
         self.size -= 1
 
 
-class Mirroring:
+class Mirroring(HostPart):
     """The mirrors of this host's spaces that others have asked for."""
 
-    def __init__(self, host: HostPorts) -> None:
-        self._host = host
+    def __init__(self, host: HostParts) -> None:
+        super().__init__(host)
         self._feeds: dict[int, Feed] = {}  # by identity of the space, which a feed keeps alive
         self.shown = self._feeds
         """What is shown to others; empty mostly."""
@@ -100,7 +101,7 @@ class Mirroring:
 
     def _space(self, peer: str, name: str) -> Space | None:
         """A space that may be shown: shared here, and under no law."""
-        level = self._host.holding.levels.get(name)
+        level = self._spaces.levels.get(name)
         if level is None or level.law or not level.sharers or peer not in self._host.group.entries:
             return None
         return level.space
@@ -170,7 +171,7 @@ class Mirroring:
         for given in body.ids:
             writer, count = given
             record = space.get((writer, count)) if space is not None else None
-            if record is None or 0 < record.expires <= host.now or record in records:
+            if record is None or 0 < record.expires <= self._step.now or record in records:
                 host.group.tell(peer, Denied(key, (writer, count)))
                 return
             records.append(record)
@@ -178,7 +179,7 @@ class Mirroring:
             return
         for record in records:
             space.remove(record)
-            host.holding.forget(body.space, record)
+            self._step.forget(body.space, record)
         rows = tuple([row_of(record) for record in records])
         whole = Given(key, body.space, "", rows)
         if len(rows) > 1 and host.group.too_much(Transfer(0, whole)):

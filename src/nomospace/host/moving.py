@@ -33,6 +33,7 @@ from nomospace.calls.requests import CLIENT_PROGRAM, Launch, LawText, Move, Save
 from nomospace.host.calls import Bundle
 from nomospace.host.changes import Durable, ProgramKept, StateKept
 from nomospace.host.effects import Came, Left, Mail
+from nomospace.host.part import HostPart
 from nomospace.host.residents import Resident
 from nomospace.law import load
 from nomospace.protocols.courier import Parcel
@@ -40,7 +41,7 @@ from nomospace.protocols.routing.interface import UNSETTLED, Go
 from nomospace.protocols.routing.seats import Seat
 
 if TYPE_CHECKING:
-    from nomospace.host.ports import HostPorts
+    from nomospace.host.ports import HostParts
 
 ASK_US: Final = 10_000_000
 """How long an agent waits for a word of the host that it would move to."""
@@ -116,11 +117,11 @@ class Asking:
         self.mail: list[Mail] = []  # delivered, and not yet told
 
 
-class Moving:
+class Moving(HostPart):
     """The agents of one host that come and go."""
 
-    def __init__(self, host: HostPorts, durable: Durable) -> None:
-        self._host = host
+    def __init__(self, host: HostParts, durable: Durable) -> None:
+        super().__init__(host)
         self.programs = dict(durable.programs)
         self._asking: dict[str, Asking] = {}
         self.timed = self._asking
@@ -134,7 +135,7 @@ class Moving:
         """Note what an agent runs from now on."""
         kept = ProgramKept(resident.id, request.program, request.state, request.code)
         self._keep(kept)
-        self._host.answer(op)
+        self._step.answer(op)
 
     def save(self, op: int, resident: Resident, request: Save) -> None:
         """Note another state of what an agent runs."""
@@ -142,15 +143,15 @@ class Moving:
         if kept is None:
             raise NoProgram(agent=resident.id)
         self.programs[resident.id] = msgspec.structs.replace(kept, state=request.state)
-        self._host.write_down(StateKept(resident.id, request.state))
-        self._host.answer(op)
+        self._step.write_down(StateKept(resident.id, request.state))
+        self._step.answer(op)
 
     def _keep(self, kept: ProgramKept) -> None:
         if kept.program:
             self.programs[kept.agent] = kept
         elif self.programs.pop(kept.agent, None) is None:
             return
-        self._host.write_down(kept)
+        self._step.write_down(kept)
 
     def deliver(self, mail: Mail) -> None:
         """Tell an agent of a message; a program that is about to leave takes it along unread.
@@ -160,19 +161,19 @@ class Moving:
         """
         one = self._asking.get(mail.agent)
         if one is None or one.request.program in ("", CLIENT_PROGRAM):
-            self._host.order(mail)
+            self._step.order(mail)
         elif len(one.mail) < MAIL_MAX:
             one.mail.append(mail)
         else:
-            self._host.note("mail-lost", agent=mail.agent, law=mail.law, limit=MAIL_MAX)
+            self._step.note("mail-lost", agent=mail.agent, law=mail.law, limit=MAIL_MAX)
 
     # -- leaving ---------------------------------------------------------------------------
 
     def move(self, op: int, resident: Resident, request: Move) -> None:
         """An agent would go on at another host. It is answered only if it stays."""
         host, agent = self._host, resident.id
-        if request.to == host.name:
-            host.answer(op)
+        if request.to == self._step.name:
+            self._step.answer(op)
             return
         if suspended := host.suspending.stays(agent):
             raise suspended
@@ -185,13 +186,13 @@ class Moving:
         for law in host.governing.laws_over(agent):  # its states there are for its own eyes only
             if doubt := host.group.distrust(request.to, law):
                 raise MoveRefused(agent=agent, to=request.to, why=doubt.why)
-        key = (host.life << 32) + self._next
+        key = (self._step.life << 32) + self._next
         laws = host.governing.laws_of(agent)
         may_come = MayCome(key, agent, laws, request.program, request.code)
         if why := host.carries(Parcel(0, may_come)):
             raise MoveRefused(agent=agent, to=request.to, why=why)
         self._next += 1
-        until = host.now + ASK_US
+        until = self._step.now + ASK_US
         self._asking[agent] = Asking(key, op, request, until)
         self._keys[key] = agent
         host.posting.parcel(request.to, may_come)
@@ -208,8 +209,8 @@ class Moving:
     def _stays(self, agent: str, why: str) -> None:
         one = self._forget(agent)
         for mail in one.mail:
-            self._host.order(mail)
-        self._host.fail(one.op, MoveRefused(agent=agent, to=one.to, why=why))
+            self._step.order(mail)
+        self._step.fail(one.op, MoveRefused(agent=agent, to=one.to, why=why))
 
     def cancel(self, agent: str, op: int) -> bool:
         """Stay, if the destination has not said yes so far; false when it is too late for that."""
@@ -218,8 +219,8 @@ class Moving:
             return False
         self._forget(agent)
         for mail in one.mail:
-            self._host.order(mail)
-        self._host.fail(op, Cancelled())
+            self._step.order(mail)
+        self._step.fail(op, Cancelled())
         return True
 
     def go(self, effect: Go) -> None:
@@ -248,7 +249,7 @@ class Moving:
             bundle = msgspec.structs.replace(bundle, reactions=())
         self.programs.pop(agent, None)
         self._away[agent] = 0 if asked.program else one.op
-        host.order(Left(agent, effect.site))
+        self._step.order(Left(agent, effect.site))
         coming = Coming(
             agent,
             laws,
@@ -274,7 +275,7 @@ class Moving:
         if one is not None and not one.until:
             self._stays(agent, why)
         else:
-            self._host.note("unroutable", agent=agent, why=why)
+            self._step.note("unroutable", agent=agent, why=why)
 
     def settled(self, agent: str) -> None:
         """An agent's place is known everywhere; it may move again."""
@@ -284,7 +285,7 @@ class Moving:
 
     def tick(self) -> None:
         """A destination that is silent for too long has declined."""
-        now = self._host.now
+        now = self._step.now
         for agent, one in list(self._asking.items()):
             if one.until and one.until <= now:
                 self._stays(agent, f"no word from {one.to} within {ASK_US // 1_000_000} s")
@@ -311,18 +312,18 @@ class Moving:
     def _objection(self, peer: str, body: MayCome | Coming) -> str:
         """Why an agent may not come here from a host; empty when it may."""
         host = self._host
-        if body.agent in host.holding.residents:
+        if body.agent in self._spaces.residents:
             return "an agent of that name is here"
         for named in ("", *[text.hash for text in body.laws]):
             if suspended := host.suspending.refusal(body.agent, named):
                 return str(suspended)
-        if why := host.governing.objection(body.laws):
+        if why := host.laws.objection(body.laws):
             return why
         for text in body.laws:
-            law = host.governing.law(text.hash) or load(text.text, text.name)
+            law = host.laws.get(text.hash) or load(text.text, text.name)
             if doubt := host.group.distrust(peer, law):
                 facts = {"law": law.hash, "code": doubt.reason, "why": doubt.why}
-                host.note("not-authentic", peer=peer, agent=body.agent, **facts)
+                self._step.note("not-authentic", peer=peer, agent=body.agent, **facts)
                 return doubt.why
         return host.admits(body.agent, body.program, body.code)
 
@@ -350,7 +351,7 @@ class Moving:
         if why:
             host.posting.parcel(peer, Back(body, why))
             return
-        host.governing.learn(body.laws)
+        host.laws.learn(body.laws)
         # It has a seat before its laws rule on the move, which may send; its mail comes after.
         host.posting.arrive(body.agent, body.seat, body.ticket)
         self._place(body, peer, None)
@@ -362,9 +363,9 @@ class Moving:
         why = error.why if error is not None else ""
         self._keep(ProgramKept(agent, body.program, body.state, body.code, peer, why))
         # Laws rule on the move as it is unpacked, and may deliver: whom that is for comes before.
-        host.order(Came(agent, peer, body.program, body.state, body.code, error, body.unread))
+        self._step.order(Came(agent, peer, body.program, body.state, body.code, error, body.unread))
         for one in body.mail:
-            host.order(Mail(agent, one.law, one.sender, one.message))
+            self._step.order(Mail(agent, one.law, one.sender, one.message))
         host.holding.unpack(agent, body.bundle)
 
     def _hear_there(self, peer: str, body: There) -> None:
@@ -375,7 +376,7 @@ class Moving:
         """The agent goes on where it was, and learns why."""
         host, coming = self._host, body.coming
         if not host.posting.left_for(coming.agent, peer, coming.ticket):
-            host.note("not-sent-there", peer=peer, agent=coming.agent)
+            self._step.note("not-sent-there", peer=peer, agent=coming.agent)
             return
         self._goes_back(coming, peer, body.why)
 
@@ -386,7 +387,7 @@ class Moving:
         error = MoveRefused(agent=coming.agent, to=peer, why=why)
         self._place(coming, peer, error)
         host.posting.stay(coming.agent)
-        host.fail(op, error)
+        self._step.fail(op, error)
 
 
 _HEAR: Final[dict[type, Any]] = {

@@ -21,19 +21,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nomospace.host.changes import BirthLearnt, Durable, ParcelGiven, TransferGiven
+from nomospace.host.part import HostPart
 from nomospace.protocols.births import BEFORE, SILENT, BirthNews, Births, Word
 from nomospace.protocols.courier import Parcel, Receipt
 from nomospace.protocols.transfers import Taken, Transfer
 
 if TYPE_CHECKING:
-    from nomospace.host.ports import HostPorts
+    from nomospace.host.ports import HostParts
 
 
-class Peers:
+class Peers(HostPart):
     """The births that a host knows, and what it does when one is over."""
 
-    def __init__(self, host: HostPorts, birth: int, durable: Durable) -> None:
-        self._host = host
+    def __init__(self, host: HostParts, birth: int, durable: Durable) -> None:
+        super().__init__(host)
         pairs = dict(durable.births)
         if birth == BEFORE:  # with whom there are numbers, births were never spoken of
             for book in (durable.transfers, durable.parcels):
@@ -48,7 +49,7 @@ class Peers:
         word, news = self.births.weigh(peer, frame.birth, frame.to)
         if news is not None:
             if news.anew and self._host.proven and not straight:
-                self._host.note("birth-unproven", peer=peer, birth=frame.birth)
+                self._step.note("birth-unproven", peer=peer, birth=frame.birth)
                 self._host.group.want_link(peer)
                 return None
             self._learn(peer, news)
@@ -79,12 +80,12 @@ class Peers:
         host = self._host
         known = self.births.stamp(peer)[1]
         self.births.learn(peer, news)
-        host.write_down(BirthLearnt(peer, news.birth, news.own, news.anew))
+        self._step.write_down(BirthLearnt(peer, news.birth, news.own, news.anew))
         if news.anew:
             for number, what in host.group.transfers.renew(peer):
-                host.write_down(TransferGiven(peer, number, what))
+                self._step.write_down(TransferGiven(peer, number, what))
             for number, what in host.posting.courier.book.renew(peer):
-                host.write_down(ParcelGiven(peer, number, what))
-            host.note("peer-reborn", peer=peer, known=known, birth=news.birth)
-        host.posting.courier.renewed(peer, now=host.now)
+                self._step.write_down(ParcelGiven(peer, number, what))
+            self._step.note("peer-reborn", peer=peer, known=known, birth=news.birth)
+        host.posting.courier.renewed(peer, now=self._step.now)
         host.group.retell(peer)

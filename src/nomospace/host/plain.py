@@ -9,21 +9,20 @@ it does is what the other parts would have done; what it leaves alone is theirs.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from nomospace.calls.answers import Found
 from nomospace.calls.requests import BULK, TAKING, WAYS, Out, Seek
 from nomospace.errors import NomospaceError
 from nomospace.host.calls import Call, Event
-from nomospace.host.changes import Change, TupleGone, TuplePut
-from nomospace.host.effects import TAKEN, WRITTEN, Answer, Effect, Traced
+from nomospace.host.changes import TupleGone, TuplePut
+from nomospace.host.effects import TAKEN, WRITTEN, Answer, Traced
+from nomospace.host.part import HostPart
 from nomospace.host.residents import Interface, Resident, row_of
 from nomospace.host.shares import CHECK_EVERY, LARGE
-from nomospace.space import Record, Space, SpaceFull, Unfinished
+from nomospace.space import Record, Space, Unfinished
+from nomospace.space.engine import SpaceFull
 from nomospace.terms.measure import weight
-
-if TYPE_CHECKING:
-    from nomospace.host.ports import HostPorts
 
 PLAIN: Final = (Seek, Out)
 """What a plain call asks for."""
@@ -31,7 +30,7 @@ _ONE: Final = frozenset(WAYS) - frozenset(BULK)
 """The ways to read or take one tuple."""
 
 
-class PlainCalls:
+class PlainCalls(HostPart):
     """The branch for plain calls of one host.
 
     >>> from nomospace.calls.requests import Open, Out, Seek, Share
@@ -50,18 +49,14 @@ class PlainCalls:
     (2, ['Persist', 'Answer', 'Answer'], ('job', 17))
     """
 
-    __slots__ = ("_host",)
-
-    def __init__(self, host: HostPorts) -> None:
-        self._host = host
-
-    def serve(self, events: Sequence[Event], changes: list[Change], orders: list[Effect]) -> int:
+    def serve(self, events: Sequence[Event]) -> int:
         """Do the plain calls that some facts begin with; how many.
 
-        What follows from them is added to the lists of the step. The first fact that is none, or a
-        call that finds nothing, has to go the way of all others: nothing of it was done.
+        The first fact that is none, or a call that finds nothing, has to go the way of all others:
+        nothing of it was done.
         """
-        host = self._host
+        host, step = self._host, self._step
+        changes, orders = step.changes, step.orders
         agent = name = ""
         resident: Resident | None = None
         interface: Interface | None = None
@@ -76,7 +71,7 @@ class PlainCalls:
                 break
             if event.agent != agent or request.space != name or space is None:
                 agent, name = event.agent, request.space
-                resident = host.holding.residents.get(agent)
+                resident = self._spaces.residents.get(agent)
                 if resident is None:
                     break
                 if host.suspending.concerned and host.suspending.refusal(agent) is not None:
@@ -84,7 +79,7 @@ class PlainCalls:
                 interface = resident.spaces.get(name)
                 if interface is None or interface.law or not interface.shared:
                     break
-                space = host.holding.levels[name].space
+                space = self._spaces.levels[name].space
                 if space.observed:
                     break
             value: Found | None = None
@@ -94,7 +89,7 @@ class PlainCalls:
                     break
                 if template.meant or request.sets is not None:
                     break
-                record = space.only(template, now=host.now) if template.plain else None
+                record = space.only(template, now=step.now) if template.plain else None
                 if record is None:
                     record = self._find(space, request)
                     if record is None:
@@ -106,7 +101,7 @@ class PlainCalls:
                     if record.kept:
                         record.kept = False
                         changes.append(TupleGone(name, (writer, count)))
-                    if host.traces:
+                    if step.traces:
                         orders.append(Traced(TAKEN, name, fields, writer, count, agent))
             else:
                 assert resident is not None, "it was found with the space"
@@ -117,7 +112,7 @@ class PlainCalls:
                 if interface.durable:
                     record.kept = True
                     changes.append(TuplePut(name, row_of(record)))
-                if host.traces:
+                if step.traces:
                     orders.append(Traced(WRITTEN, name, record.fields, agent, record.count, agent))
             if event.op > 0:
                 orders.append(Answer(event.op, value))
@@ -128,7 +123,7 @@ class PlainCalls:
         """The oldest tuple for a template, if one lies here and that is soon known."""
         host = self._host
         try:
-            return space.find(seek.template, now=host.now, slice=host.looking.slice)
+            return space.find(seek.template, now=self._step.now, slice=host.looking.slice)
         except Unfinished as cut:  # there is time for it on the way of all others
             space.give_up(cut.search)
         except NomospaceError:  # which says why, too

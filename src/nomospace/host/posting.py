@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from nomospace.errors import CallerError
+from nomospace.host.calls import Primary
 from nomospace.host.changes import (
     Durable,
     ParcelGiven,
@@ -31,6 +32,7 @@ from nomospace.host.changes import (
     RoutingChanged,
     RoutingFolded,
 )
+from nomospace.host.part import HostPart
 from nomospace.protocols.births import FITS
 from nomospace.protocols.courier import Courier, Frame, Parcel, Receipt
 from nomospace.protocols.routing.daemon import Daemon
@@ -66,7 +68,7 @@ from nomospace.protocols.transfers import Transfers
 from nomospace.terms import Term
 
 if TYPE_CHECKING:
-    from nomospace.host.ports import HostPorts
+    from nomospace.host.ports import HostParts
 
 FOLD_FROM: Final = 4_096
 """So many changes of a daemon or server are kept one by one before they are folded together; or
@@ -157,28 +159,28 @@ class Everywhere(Places):
         return domain in self.servers or site == domain
 
 
-class Posting:
+class Posting(HostPart):
     """The post office of one host."""
 
     def __init__(
         self,
-        host: HostPorts,
+        host: HostParts,
         domain: str,
         servers: Mapping[str, tuple[str, ...]],
         durable: Durable,
         limits: RoutingLimits,
     ) -> None:
-        self._host = host
+        super().__init__(host)
         self.domain = domain
         self._places = places = Everywhere(servers)
-        self.daemon = Daemon(host.name, domain, places, limits=limits)
+        self.daemon = Daemon(self._step.name, domain, places, limits=limits)
         self._servers: dict[str, DomainServer | PairedServer] = {}
-        for served in dict.fromkeys((host.name, *servers)):
-            if places.serves(host.name, served):
+        for served in dict.fromkeys((self._step.name, *servers)):
+            if places.serves(self._step.name, served):
                 paired = len(servers.get(served, ())) > 1
                 # What the agents of one that has forgotten them number begins above what they did.
-                life = 0 if paired else host.era
-                server = DomainServer(host.name, served, places, limits=limits, life=life)
+                life = 0 if paired else self._step.era
+                server = DomainServer(self._step.name, served, places, limits=limits, life=life)
                 self._servers[served] = PairedServer(server) if paired else server
         self.courier = Courier(
             Transfers(
@@ -187,7 +189,7 @@ class Posting:
                 got=durable.parcels.got,
             ),
             births=host.peers.births,
-            now=host.now,
+            now=self._step.now,
         )
         self.timed = True
         self._told: dict[str, tuple[int, int]] = {}
@@ -205,12 +207,12 @@ class Posting:
                 raise self._not_ours(
                     f"it has the agents of {core!r}, which this host does not serve"
                 )
-            known.restore(changes, now=host.now)
+            known.restore(changes, now=self._step.now)
         if (seat := self.daemon.foreign()) is not None:
             raise self._not_ours("{} is registered in domain {!r}".format(*seat))
 
     def _not_ours(self, found: str) -> OtherStore:
-        return OtherStore(host=self._host.name, domain=self.domain, found=found)
+        return OtherStore(host=self._step.name, domain=self.domain, found=found)
 
     # -- agents ----------------------------------------------------------------------------
 
@@ -229,7 +231,7 @@ class Posting:
 
     def create(self, agent: str) -> None:
         """A new agent of this host gets a seat."""
-        self._carry("", self.daemon.create(agent, now=self._host.now))
+        self._carry("", self.daemon.create(agent, now=self._step.now))
 
     def seats(self, sender: str, to: str) -> bool:
         """Whether mail from one to the other goes from seat to seat at this host."""
@@ -237,19 +239,19 @@ class Posting:
 
     def send(self, sender: str, to: str, body: object) -> None:
         """A message of an agent here to another, wherever that is."""
-        self._carry("", self.daemon.send(sender, to, body, now=self._host.now))
+        self._carry("", self.daemon.send(sender, to, body, now=self._step.now))
 
     def depart(self, agent: str, to: str) -> None:
         """An agent here would move; `moving.go` follows, or `moving.refused`."""
-        self._carry("", self.daemon.depart(agent, to, now=self._host.now))
+        self._carry("", self.daemon.depart(agent, to, now=self._step.now))
 
     def arrive(self, agent: str, seat: Seat, ticket: str) -> None:
         """An agent has come with its seat."""
-        self._carry("", self.daemon.arrive(agent, seat, ticket, now=self._host.now))
+        self._carry("", self.daemon.arrive(agent, seat, ticket, now=self._step.now))
 
     def stay(self, agent: str) -> None:
         """An agent that was about to move goes on here."""
-        self._carry("", self.daemon.stay(agent, now=self._host.now))
+        self._carry("", self.daemon.stay(agent, now=self._step.now))
 
     def left_for(self, agent: str, site: str, ticket: str) -> bool:
         """Whether an agent of this host has left for a site, with this ticket."""
@@ -257,12 +259,13 @@ class Posting:
 
     def gone(self, agent: str, ticket: str) -> None:
         """An agent that moved with a ticket is at its new host."""
-        self._carry("", self.daemon.gone(agent, ticket, now=self._host.now))
+        self._carry("", self.daemon.gone(agent, ticket, now=self._step.now))
 
-    def primary(self, domain: str, site: str, term: int) -> None:
+    def primary(self, event: Primary) -> None:
         """A site is the primary of a domain from now on: this one, perhaps, which takes over."""
+        domain, site, term = event.domain, event.site, event.term
         server = self._servers.get(domain)
-        if site == self._host.name and isinstance(server, PairedServer):
+        if site == self._step.name and isinstance(server, PairedServer):
             self._carry(domain, server.take_over(term))
         for served, core in self._servers.items():
             self._carry(served, core.primary(domain, site, term))
@@ -274,8 +277,8 @@ class Posting:
         """Hand something to the courier: it arrives exactly once, some day."""
         host = self._host
         host.peers.acquaint(peer)
-        number, frame = self.courier.send(peer, what, now=host.now)
-        host.write_down(ParcelGiven(peer, number, what))
+        number, frame = self.courier.send(peer, what, now=self._step.now)
+        self._step.write_down(ParcelGiven(peer, number, what))
         host.group.reach(peer, frame)
 
     def heard(self, peer: str, frame: Frame, *, straight: bool) -> None:
@@ -287,18 +290,20 @@ class Posting:
                 host.group.reach(peer, self.courier.receipt(peer))
             return
         if isinstance(frame, Receipt) and self.courier.book.taken(peer, frame.number):
-            host.write_down(ParcelTaken(peer, frame.number))
-        came, reply = self.courier.receive(peer, frame, now=host.now)
+            self._step.write_down(ParcelTaken(peer, frame.number))
+        came, reply = self.courier.receive(peer, frame, now=self._step.now)
         self._running = True  # what routing has for an agent that comes waits until it is here
         try:
             for number, what in came:
-                host.write_down(ParcelPlaced(peer, number))
+                self._step.write_down(ParcelPlaced(peer, number))
                 if host.moving.hear(peer, what):
                     continue
                 if what.__class__ in KINDS:
                     self._own.append((peer, _from_elsewhere(what)))
                 else:
-                    host.note("bad-parcel", peer=peer, number=number, kind=type(what).__name__)
+                    self._step.note(
+                        "bad-parcel", peer=peer, number=number, kind=type(what).__name__
+                    )
         finally:
             self._running = False
         self._work_off()
@@ -311,11 +316,11 @@ class Posting:
         A receipt costs its receiver a step on disk, and one says what many would. A host that keeps
         nothing says it at once: what it has not said would come again to its next birth.
         """
-        now = self._host.now
+        now = self._step.now
         told, number = self._told.get(peer, (-RECEIPT_US, 0))
         if (
             news
-            and not self._host.era
+            and not self._step.era
             and now < told + RECEIPT_US
             and reply.number < number + RECEIPT_EVERY
         ):
@@ -330,23 +335,25 @@ class Posting:
         host, letter = self._host, post.body
         if not isinstance(letter, Letter) or not letter.seal or post.why:
             return False
-        if post.to not in host.holding.residents:  # it is for someone else to judge
+        if post.to not in self._spaces.residents:  # it is for someone else to judge
             return False
-        law = host.governing.law(letter.law)
+        law = host.laws.get(letter.law)
         doubt = None if law is None else host.trust.vouches(law, post)
         if doubt is not None:
             code, why = doubt.reason, doubt.why
-            host.note("not-authentic", peer=peer, law=letter.law, post=post.id, code=code, why=why)
+            self._step.note(
+                "not-authentic", peer=peer, law=letter.law, post=post.id, code=code, why=why
+            )
         return doubt is not None
 
     def tick(self) -> None:
         """Send again what may be lost; try again what found a full queue."""
         host = self._host
-        for peer, frame in self.courier.tick(now=host.now):
+        for peer, frame in self.courier.tick(now=self._step.now):
             host.group.reach(peer, frame)
-        for peer in [peer for peer, due in self._owed.items() if due <= host.now]:
+        for peer in [peer for peer, due in self._owed.items() if due <= self._step.now]:
             self._confirm(peer, self.courier.receipt(peer), news=False)
-        self._carry("", self.daemon.tick(now=host.now))
+        self._carry("", self.daemon.tick(now=self._step.now))
 
     def next_deadline(self) -> int | None:
         """When the post office next wants to hear the time."""
@@ -385,27 +392,27 @@ class Posting:
             return
         core = self._servers.get(domain) if domain else self.daemon
         if core is None:
-            self._host.note("not-a-server", domain=domain, frame=frame, sender=src)
+            self._step.note("not-a-server", domain=domain, frame=frame, sender=src)
         else:
-            self._carry(domain, core.hear(src, frame, now=self._host.now))
+            self._carry(domain, core.hear(src, frame, now=self._step.now))
 
     def _other_primary(self, src: str, frame: NotPrimary) -> None:
         """Believe of a domain's own servers which of them is the primary, and of nobody else."""
         if self._places.serves(src, frame.domain):
-            self.primary(frame.domain, frame.site, frame.term)
+            self.primary(Primary(frame.domain, frame.site, frame.term))
         else:
-            self._host.note("routing", news="not from a server", facts=(src, frame))
+            self._step.note("routing", news="not from a server", facts=(src, frame))
 
     def _carry(self, core: str, effects: list[Effect]) -> None:
         host = self._host
         for effect in effects:
             if isinstance(effect, TransmitFrame):
-                if effect.site == host.name:
-                    self._own.append((host.name, effect.frame))
+                if effect.site == self._step.name:
+                    self._own.append((self._step.name, effect.frame))
                 else:
                     self.parcel(effect.site, effect.frame)
             elif isinstance(effect, PersistChange):
-                host.write_down(RoutingChanged(core, effect.change))
+                self._step.write_down(RoutingChanged(core, effect.change))
                 self._written[core] = self._written.get(core, 0) + 1
             elif isinstance(effect, DeliverPost):
                 post = effect.post
@@ -421,7 +428,7 @@ class Posting:
                 host.moving.settled(effect.agent)
             else:
                 assert isinstance(effect, Noted), effect
-                host.note("routing", news=effect.what, facts=effect.facts)
+                self._step.note("routing", news=effect.what, facts=effect.facts)
         if self._written.get(core, 0) >= self._fold_at.get(core, FOLD_FROM):
             self._fold(core)
         if self._own:
@@ -430,7 +437,7 @@ class Posting:
     def _fold(self, core: str) -> None:
         """Write down the state of a core whose changes have become many."""
         changes = tuple((self._servers[core] if core else self.daemon).changes())
-        self._host.write_down(RoutingFolded(core, changes))
+        self._step.write_down(RoutingFolded(core, changes))
         self._written[core] = len(changes)
         self._fold_at[core] = max(FOLD_FROM, 2 * len(changes))  # else much would be folded often
 

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from nomospace.calls.answers import Listed
+from nomospace.calls.answers import Found, Listed
 from nomospace.calls.problems import BadReaction, NotAnAgent, UnboundStrong, WaitingInListener
 from nomospace.calls.requests import (
     ONCE,
@@ -34,14 +34,16 @@ from nomospace.calls.requests import (
     Adjust,
     Out,
     React,
+    Reactions,
     Request,
     Seek,
 )
 from nomospace.host.calls import Call
-from nomospace.host.effects import Fire, Found
+from nomospace.host.effects import Fire
 from nomospace.host.index import Index
 from nomospace.host.looking import Scan
 from nomospace.host.operations import Carried, Registered
+from nomospace.host.part import HostPart
 from nomospace.host.residents import SYSTEM, Interface, Resident, record_of, row_of
 from nomospace.host.shares import TooManyReactions
 from nomospace.protocols.spaces import Key, Reacted, ReactWatch, UnreactWatch
@@ -50,7 +52,7 @@ from nomospace.terms import Term
 from nomospace.terms.templates import Template
 
 if TYPE_CHECKING:
-    from nomospace.host.ports import HostPorts
+    from nomospace.host.ports import HostParts
     from nomospace.host.residents import Level
 
 INSIDE_FROM: Final = 1 << 62
@@ -62,7 +64,7 @@ class Firing:
 
     __slots__ = ("_host", "_registered", "reaction", "tuple")
 
-    def __init__(self, host: HostPorts, registered: Registered, found: Found) -> None:
+    def __init__(self, host: HostParts, registered: Registered, found: Found) -> None:
         self._host = host
         self._registered = registered
         self.tuple = found
@@ -103,11 +105,11 @@ class Firing:
         return self._host.reacting.inside(self._registered.agent, request)
 
 
-class Reacting:
+class Reacting(HostPart):
     """The reactions of one host's agents, and the watchdogs it keeps for other hosts."""
 
-    def __init__(self, host: HostPorts) -> None:
-        self._host = host
+    def __init__(self, host: HostParts) -> None:
+        super().__init__(host)
         self._registered: dict[str, Registered] = {}
         self._of_agent: Index[Registered] = Index()
         self._on_space: Index[Registered] = Index()
@@ -135,7 +137,7 @@ class Reacting:
     ) -> None:
         """Register a reaction that no law stands against any more."""
         host = self._host
-        share = host.shares.agent_reactions
+        share = self._step.shares.agent_reactions
         if self._of_agent.count(resident.id) >= share:
             raise TooManyReactions(
                 what=f"the number of reactions of {resident.id}",
@@ -144,11 +146,11 @@ class Reacting:
             )
         host.looking.watch(resident.id, request.template.price)
         host.looking.unwatch(resident.id, request.template.price)  # it may; `_add` counts it
-        id = f"{resident.id}#{host.name}.{host.life}.{self._next}"
+        id = f"{resident.id}#{self._step.name}.{self._step.life}.{self._next}"
         self._next += 1
         one = Registered(id, resident.id, law, request, message)
         self._add(one)
-        host.answer(op, id)
+        self._step.answer(op, id)
         self._spread(one)
 
     def _add(self, one: Registered) -> None:
@@ -159,19 +161,19 @@ class Reacting:
         if "@" in one.request.at:
             self._at_agent.add(one.request.at, one.id, one)
 
-    def adjust(self, op: int, agent: str, request: Adjust) -> None:
+    def adjust(self, op: int, resident: Resident, request: Adjust) -> None:
         """Disable, enable or remove a reaction; told whether that changed anything."""
         one = self._registered.get(request.reaction)
-        if one is None or one.agent != agent:
+        if one is None or one.agent != resident.id:
             raise BadReaction(what="id", given=request.reaction)
         if request.what == "remove" and one.law:
             self._host.governed.unreact(op, one, partial(self._removed, op, one))
         else:
-            self._host.answer(op, self._adjust(one, request))
+            self._step.answer(op, self._adjust(one, request))
 
     def _removed(self, op: int, one: Registered) -> None:
         self.drop(one)
-        self._host.answer(op, True)
+        self._step.answer(op, True)
 
     def _adjust(self, one: Registered, request: Adjust) -> bool:
         if request.what == "remove":
@@ -193,6 +195,10 @@ class Reacting:
                 what="adjustment", given=request.what, known=("disable", "enable", "remove")
             )
         return True
+
+    def list_for(self, op: int, resident: Resident, request: Reactions) -> None:
+        """Tell an agent its reactions."""
+        self._step.answer(op, self.of(resident.id))
 
     def of(self, agent: str) -> tuple[Listed, ...]:
         """The reactions of an agent, oldest first."""
@@ -241,13 +247,13 @@ class Reacting:
         self._next_inside += 1
         op = self._next_inside
         with host.looking.uncut(), host.deciding.uncut():
-            host.call(Call(op, agent, request))
+            host.calls.call(Call(op, agent, request))
             host.governing.drain(force=True)
-        answer = host.answered(op)
+        answer = self._step.answered(op)
         if answer is None:
             with host.deciding.uncut():
                 host.seeking.cancel(agent, op, 0, _heed_not)
-            host.answered(op)
+            self._step.answered(op)
             raise WaitingInListener(what=type(request).__name__.lower())
         if answer.error is not None:
             raise answer.error
@@ -286,21 +292,21 @@ class Reacting:
         host, request = self._host, one.request
         if request.space == SYSTEM:
             return host.system.space
-        resident = host.holding.residents.get(one.agent)
+        resident = self._spaces.residents.get(one.agent)
         interface: Interface | None = resident.spaces.get(request.space) if resident else None
         if interface is None:
             return None
         at = request.at
-        if at and at != host.name and at not in host.holding.residents:
+        if at and at != self._step.name and at not in self._spaces.residents:
             return None
-        return host.holding.levels[request.space].space if interface.shared else interface.private
+        return self._spaces.shared(request.space) if interface.shared else interface.private
 
     def _peers(self, one: Registered) -> dict[str, None]:
         """The peers that should have a watchdog now."""
         host, request = self._host, one.request
         if request.strength == STRONG or request.space == SYSTEM:
             return {}
-        resident = host.holding.residents.get(one.agent)
+        resident = self._spaces.residents.get(one.agent)
         if resident is None or not resident.spaces[request.space].shared:
             return {}
         speaks = resident.spaces[request.space].ontology
@@ -330,8 +336,8 @@ class Reacting:
                     listener=self._listener(one) if request.strength == STRONG else None,
                     seen=one.seen,
                 )
-                told = home.react(reaction, now=host.now, slice=host.looking.slice)
-                host.happened(request.space, home, told)
+                told = home.react(reaction, now=self._step.now, slice=host.looking.slice)
+                host.outcomes.happened(request.space, home, told)
                 if reaction.search is not None:
                     host.looking.park(Scan(host, one.agent, request.space, home, reaction))
                 if self._registered.get(one.id) is not one or not one.enabled:
@@ -360,7 +366,7 @@ class Reacting:
                 )
 
     def _key(self, one: Registered) -> Key:
-        return (self._host.life, one.id, one.generation)
+        return (self._step.life, one.id, one.generation)
 
     def _withdraw(self, one: Registered) -> None:
         if one.home is not None:
@@ -425,7 +431,7 @@ class Reacting:
         if self._registered.get(one.id) is not one:
             return
         self._count(one)
-        self._host.order(Fire(one.agent, one.id, found))
+        self._step.order(Fire(one.agent, one.id, found))
 
     def ran_away(self, reaction: Reaction) -> None:
         """A space has stopped a reaction: for its agent it is disabled, and may be enabled."""
@@ -439,7 +445,7 @@ class Reacting:
     def hear_react(self, peer: str, body: ReactWatch) -> None:
         """Keep a watchdog for a peer's reaction."""
         host = self._host
-        level = host.holding.levels.get(body.space)
+        level = self._spaces.levels.get(body.space)
         key = body.key
         if level is None or level.law != body.law or not level.sharers:
             return
@@ -461,8 +467,8 @@ class Reacting:
             dest=body.dest or None,
             seen=SeenIds(spans),
         )
-        told = level.space.react(reaction, now=host.now, slice=host.looking.slice)
-        host.happened(body.space, level.space, told)
+        told = level.space.react(reaction, now=self._step.now, slice=host.looking.slice)
+        host.outcomes.happened(body.space, level.space, told)
         if reaction.search is not None:
             host.looking.park(Scan(host, peer, body.space, level.space, reaction))
 
@@ -479,7 +485,7 @@ class Reacting:
     def hear_reacted(self, peer: str, body: Reacted) -> None:
         """A watchdog met a tuple."""
         life, id, generation = body.key
-        one = self._registered.get(str(id)) if life == self._host.life else None
+        one = self._registered.get(str(id)) if life == self._step.life else None
         if one is None or one.generation != generation or not one.enabled:
             return
         if peer not in one.sites:

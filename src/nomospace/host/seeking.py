@@ -17,11 +17,12 @@ A place in `Op.sites` is a host's name; this host is one of them.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
+from nomospace.calls.answers import Found
 from nomospace.calls.problems import (
     AgentLeft,
     Busy,
@@ -35,24 +36,19 @@ from nomospace.calls.problems import (
 from nomospace.calls.requests import BULK, TAKING, WAITING, WAYS, Seek
 from nomospace.errors import LimitReached, NomospaceError
 from nomospace.host.calls import Waiting
-from nomospace.host.effects import TAKEN, Found
-from nomospace.host.index import Index
-from nomospace.host.looking import SETS_PRICE
+from nomospace.host.effects import TAKEN
+from nomospace.host.local_searches import CutSearch, LocalSearches
+from nomospace.host.open_operations import OpenOperations
 from nomospace.host.operations import (
-    READ_MAX,
-    TAKEN_MAX,
-    Look,
     Op,
     agent_at,
     ask_of,
     check_sets,
-    chosen,
-    found_of,
     gathered_of,
 )
 from nomospace.host.outstanding import Outstanding
+from nomospace.host.part import HostPart
 from nomospace.host.residents import SYSTEM, Interface, Resident
-from nomospace.host.shares import TooManyWaiting
 from nomospace.protocols.spaces import Key, Unwatch, Watch
 from nomospace.space import (
     OFFER,
@@ -61,30 +57,21 @@ from nomospace.space import (
     Gathered,
     Gathering,
     Record,
-    Search,
-    SetSearch,
     Space,
-    Unfinished,
 )
 
 if TYPE_CHECKING:
-    from nomospace.host.ports import HostPorts
-
-OPEN_MAX: Final = 1_000_000
-"""How many operations of its agents may wait at a host."""
+    from nomospace.host.ports import HostParts
 
 
-class Seeking:
+class Seeking(HostPart):
     """The reads and takes of one host's agents, and what other hosts ask for."""
 
-    def __init__(self, host: HostPorts) -> None:
-        self._host = host
-        self._ops: dict[int, Op] = {}
-        self._of_agent: Index[Op] = Index()
-        self._on_space: Index[Op] = Index()  # those that wait
-        self._at_agent: Index[Op] = Index()  # those that wait for what one agent holds
-        self._by_call: dict[tuple[str, int], Op] = {}
-        self._next_number = 1
+    def __init__(self, host: HostParts) -> None:
+        super().__init__(host)
+        self._open = OpenOperations(self._step.shares, host.looking)
+        self._ops = self._open.by_number
+        self._searches = LocalSearches(host, self._conclude, self.refuse)
 
     # -- the agents' calls -----------------------------------------------------------------
 
@@ -117,32 +104,27 @@ class Seeking:
         call: Outstanding | None = None,
     ) -> None:
         """Carry out a read or a take that no law stands against any more."""
-        host = self._host
         if not interface.shared:
             if seek.how in WAITING:
                 raise PrivateSpace(space=seek.space)
-            if self._site(seek.at or host.name) != host.name:
-                self.nothing(Op(0, op, resident.id, interface.law, seek, call))
+            if self._site(seek.at or self._step.name) != self._step.name:
+                self._host.answering.nothing(Op(0, op, resident.id, interface.law, seek, call))
                 return
             self._begin_in(op, resident.id, seek, interface.private, call, interface.law)
             return
         if seek.how in WAITING:
             self._wait(op, resident.id, interface.law, seek, call)
             return
-        site = self._site(seek.at or host.name)
-        if site == host.name:
-            space = host.holding.levels[seek.space].space
+        site = self._site(seek.at or self._step.name)
+        if site == self._step.name:
+            space = self._spaces.shared(seek.space)
             self._begin_in(op, resident.id, seek, space, call, interface.law)
         elif site in self._sites(seek, interface.law):
             self._host.claiming.ask(
-                site, Op(self._number(), op, resident.id, interface.law, seek, call)
+                site, Op(self._open.number(), op, resident.id, interface.law, seek, call)
             )
         else:
-            self.nothing(Op(0, op, resident.id, interface.law, seek, call))
-
-    def _number(self) -> int:
-        self._next_number += 1
-        return self._next_number - 1
+            self._host.answering.nothing(Op(0, op, resident.id, interface.law, seek, call))
 
     def _begin_in(
         self,
@@ -155,95 +137,29 @@ class Seeking:
     ) -> None:
         """Look in one space of this host; wait there when the operation does."""
         one = Op(0, op, agent, law, seek, call)
-        records: list[Record] = []
         try:
-            records = self._find(one, space)
-            sets = self._gather(one, space, records)
-        except Unfinished as cut:
-            one.number = self._number()
-            self._open_for(one, space, cut.search, records)
+            records, sets = self._searches.find(one, space)
+        except CutSearch as cut:
+            one.number = self._open.number()
+            self._open_for(one, space, cut)
         else:
             self._answer(one, space, records, sets)
 
-    def _find(self, one: Op, space: Space) -> list[Record]:
-        """The first slice of a search: what it finds, unless that takes longer."""
-        seek, now, slice = one.seek, self._host.now, self._host.looking.slice
-        at, dest = agent_at(seek.at), seek.dest or None
-        if seek.how in BULK:
-            most = TAKEN_MAX if one.takes else READ_MAX
-            return space.find_all(seek.template, at=at, dest=dest, now=now, slice=slice, most=most)
-        record = space.find(seek.template, at=at, dest=dest, now=now, slice=slice)
-        return [] if record is None else [record]
-
-    def _gather(self, one: Op, space: Space, records: list[Record]) -> list[Gathering]:
-        """The same for tuples that answer together, where several may."""
-        seek, now, slice = one.seek, self._host.now, self._host.looking.slice
-        if seek.sets is None or (
-            records and not (seek.how in BULK and seek.sets.correlate == "always")
-        ):
-            return []
-        if seek.how in BULK:
-            every = space.sets.gather_all(ask_of(seek), now=now, slice=slice)
-            self._note_cut(seek, space)
-            return every
-        found = space.sets.gather(ask_of(seek), now=now, slice=slice)
-        if found is None:
-            self._note_cut(seek, space)
-        return [] if found is None else [found]
-
-    def _open_for(
-        self, one: Op, space: Space, search: Search | SetSearch, records: list[Record]
-    ) -> None:
+    def _open_for(self, one: Op, space: Space, cut: CutSearch) -> None:
         """Open an operation whose search goes on."""
         try:
             self.open(one)
         except NomospaceError:
-            space.give_up(search)
+            space.give_up(cut.search)
             raise
-        self._park(one, space, search, records)
+        self._park(one, space, cut)
 
-    def _park(
-        self, one: Op, space: Space, search: Search | SetSearch, records: list[Record]
-    ) -> None:
-        """Let a search go on that takes longer than a slice; its operation is open.
-
-        `records` are the single tuples, when it is sets that are still looked for.
-        """
-        self._unpark(one)
-        sets = isinstance(search, SetSearch)
-        found = (
-            partial(self._found_sets, one, space, records)
-            if sets
-            else partial(self._found, one, space)
-        )
-        look = Look(one.agent, space, search, found, partial(self.refuse, one))
+    def _park(self, one: Op, space: Space, cut: CutSearch) -> None:
         try:
-            one.look = self._host.looking.park(look)
+            self._searches.park(one, space, cut)
         except Busy:
             self.close(one)
             raise
-
-    def _unpark(self, one: Op) -> None:
-        look, one.look = one.look, None
-        if look is not None:
-            self._host.looking.drop(look)
-
-    def _found(self, one: Op, space: Space, records: list[Record]) -> None:
-        """A search has come to its end; where sets are wanted too, they are looked for now."""
-        one.look = None
-        try:
-            sets = self._gather(one, space, records)
-        except Unfinished as cut:
-            self._park(one, space, cut.search, records)
-        else:
-            self._conclude(one, space, records, sets)
-
-    def _found_sets(
-        self, one: Op, space: Space, records: list[Record], sets: list[Gathering]
-    ) -> None:
-        one.look = None
-        there = [record for record in records if space.get(record.id) is record]
-        self._conclude(one, space, there, sets)
 
     def _conclude(
         self, one: Op, space: Space, records: list[Record], sets: list[Gathering]
@@ -251,7 +167,7 @@ class Seeking:
         """Answer an operation whose search was parked, in the very step in which that ended."""
         if one.spreads:
             # It waits here by now. What it is busy with looks again when nothing comes of it.
-            here = one.claim is None and self._host.name in one.sites
+            here = one.claim is None and self._step.name in one.sites
             if here and self._answered(one, space, records, sets):
                 self.close(one)
             return
@@ -262,13 +178,13 @@ class Seeking:
         elif where is not None:  # the space was shared or parted meanwhile, so it is another one
             self._begin_in(one.op, one.agent, one.seek, where, one.call, one.law)
         else:
-            self.nothing(one)
+            self._host.answering.nothing(one)
 
     def _where(self, one: Op) -> Space | None:
         """The space of this host that an operation which does not wait looks in."""
         if one.seek.space == SYSTEM:
             return self._host.system.space
-        interface = self._host.holding.residents[one.agent].spaces.get(one.seek.space)
+        interface = self._spaces.residents[one.agent].spaces.get(one.seek.space)
         if interface is None:
             return None
         return self.waiting_space(one) if interface.shared else interface.private
@@ -277,19 +193,19 @@ class Seeking:
         """Answer an operation that looks in one space with what was found there, or let it wait."""
         seek = one.seek
         if seek.how in BULK:
-            self._serve(one, space, records, sets)
+            self._host.answering.serve(one, space, records, sets)
         elif self._answered(one, space, records, sets):
             pass
         elif records or sets:
             pass  # a law keeps it, and has said so
         elif one.waits:  # only in the system space
-            one.number = self._number()
+            one.number = self._open.number()
             self.open(one)
-            one.sites[self._host.name] = None
+            one.sites[self._step.name] = None
             at, dest = agent_at(seek.at), seek.dest or None
             space.wait(one.number, seek.template, READ_WAITER, at=at, dest=dest)
         else:
-            self.nothing(one)
+            self._host.answering.nothing(one)
 
     def attempt(self, one: Op, space: Space) -> bool:
         """Answer an operation with what there is at this host: one tuple, else several together.
@@ -297,12 +213,10 @@ class Seeking:
         It is also over when that would cost too much: then it is answered with the limit. A search
         that takes longer than a slice goes on while the operation waits.
         """
-        records: list[Record] = []
         try:
-            records = self._find(one, space)
-            return self._answered(one, space, records, self._gather(one, space, records))
-        except Unfinished as cut:
-            self._park(one, space, cut.search, records)
+            return self._answered(one, space, *self._searches.find(one, space))
+        except CutSearch as cut:
+            self._park(one, space, cut)
             return False
         except LimitReached as error:
             self._give_up(one, error)
@@ -312,57 +226,26 @@ class Seeking:
         self, one: Op, space: Space, records: list[Record], sets: list[Gathering]
     ) -> bool:
         """Answer with one tuple or one set, if there is any and no law keeps it."""
-        return bool(records or sets) and self._serve(one, space, records, sets)
+        return bool(records or sets) and self._host.answering.serve(one, space, records, sets)
 
     def _give_up(self, one: Op, error: NomospaceError) -> None:
         if one.law:
             self._host.governed.forget(one)
-        self._host.fail(one.op, error)
-
-    def _note_cut(self, seek: Seek, space: Space) -> None:
-        """Let an operator know of a question whose larger sets are not looked for."""
-        assert seek.sets is not None
-        complete = space.sets.complete(ask_of(seek))
-        if complete < seek.sets.max_set:
-            self._host.note(
-                "sets-cut", space=seek.space, template=repr(seek.template), complete=complete
-            )
+        self._step.fail(one.op, error)
 
     def open(self, one: Op) -> None:
-        if len(self._ops) >= OPEN_MAX:
-            raise Busy(what="waiting operations of this host", limit=OPEN_MAX)
-        share = self._host.shares.agent_waiting
-        if self._of_agent.count(one.agent) >= share:
-            raise TooManyWaiting(
-                what=f"the number of operations of {one.agent} that wait",
-                limit=share,
-                advice="wait for answers, or give timeouts, before you ask for more",
-            )
-        if one.waits:
-            price = one.seek.template.price + (0 if one.seek.sets is None else SETS_PRICE)
-            self._host.looking.watch(one.agent, price)
-            one.price = price
-        self._ops[one.number] = one
-        self._of_agent.add(one.agent, one.number, one)
-        if one.spreads:
-            self._on_space.add(one.seek.space, one.number, one)
-            if "@" in one.seek.at:
-                self._at_agent.add(one.seek.at, one.number, one)
-        if one.op:
-            self._by_call[one.agent, one.op] = one
+        """An operation begins that is not answered in this step."""
+        self._open.add(one)
 
     def _wait(self, op: int, agent: str, law: str, seek: Seek, call: Outstanding | None) -> None:
-        one = Op(self._number(), op, agent, law, seek, call)
-        host = self._host
-        here = host.name in self._sites(seek, law)
+        one = Op(self._open.number(), op, agent, law, seek, call)
+        here = self._step.name in self._sites(seek, law)
         if here:
-            space = host.holding.levels[seek.space].space
-            records: list[Record] = []
+            space = self._spaces.shared(seek.space)
             try:
-                records = self._find(one, space)
-                sets = self._gather(one, space, records)
-            except Unfinished as cut:
-                self._open_for(one, space, cut.search, records)
+                records, sets = self._searches.find(one, space)
+            except CutSearch as cut:
+                self._open_for(one, space, cut)
             else:
                 if self._answered(one, space, records, sets):
                     return
@@ -376,17 +259,17 @@ class Seeking:
         if "@" not in at:
             return at
         host = self._host
-        return host.name if at in host.holding.residents else host.group.where.get(at, "")
+        return self._step.name if at in self._spaces.residents else host.group.where.get(at, "")
 
     def _sites(self, seek: Seek, law: str) -> dict[str, None]:
         """The hosts that may hold a match now."""
         host = self._host
         only = self._site(seek.at) if seek.at else None
         sites: dict[str, None] = {}
-        level = host.holding.levels.get(seek.space)
+        level = self._spaces.levels.get(seek.space)
         speaks = level.ontology if level is not None else ""
-        if level is not None and level.law == law and only in (None, host.name):
-            sites[host.name] = None
+        if level is not None and level.law == law and only in (None, self._step.name):
+            sites[self._step.name] = None
         for peer, directory in host.group.entries.items():
             if only in (None, peer) and directory.shares(seek.space, law, ontology=speaks):
                 sites[peer] = None
@@ -395,11 +278,11 @@ class Seeking:
     def cancel(self, agent: str, op: int, call: int, then: Callable[[bool], None]) -> None:
         """Wait no longer; `then` is told false when the operation has been answered already."""
         host = self._host
-        one = self._by_call.get((agent, op))
+        one = self._open.by_call.get((agent, op))
         if one is None:
             held = host.governed.cancel(agent, op)
             if held:
-                host.fail(op, Cancelled())
+                self._step.fail(op, Cancelled())
             then(held)
         elif one.law:
             host.governed.cancelling(one, call, partial(self._call_off, one, op, then))
@@ -409,27 +292,27 @@ class Seeking:
     def _call_off(self, one: Op, op: int, then: Callable[[bool], None], wholly: bool) -> None:
         """End an operation, or let it go on without its caller; it may be over by now."""
         host = self._host
-        if self._by_call.get((one.agent, op)) is not one:
+        if self._open.by_call.get((one.agent, op)) is not one:
             then(False)
             return
         if wholly:
             self.close(one)
         else:
-            del self._by_call[one.agent, op]
+            del self._open.by_call[one.agent, op]
         if one.law:
             host.governed.forget(one)
-        host.fail(one.op, Cancelled())
+        self._step.fail(one.op, Cancelled())
         one.op = 0
         then(True)
 
     def pack(self, agent: str) -> tuple[Waiting, ...]:
         """Take the waiting operations of an agent that moves out; they go on where it comes to."""
         packed: list[Waiting] = []
-        for one in self._of_agent.of(agent):
+        for one in self._open.of_agent.of(agent):
             self.close(one)
             if one.asked or not one.waits:
                 self._host.governed.forget(one)
-                self._host.fail(one.op, AgentLeft(agent=agent))
+                self._step.fail(one.op, AgentLeft(agent=agent))
             elif not one.law:  # those of governed spaces go with what their controller holds
                 packed.append(Waiting(one.op, one.seek))
         return tuple(packed)
@@ -444,11 +327,11 @@ class Seeking:
         try:
             self.seek(waiting.op, resident, request)
         except NomospaceError as error:
-            self._host.fail(waiting.op, error)
+            self._step.fail(waiting.op, error)
 
     def end(self, agent: str, error: NomospaceError | None = None) -> None:
         """The agent leaves: its operations end, and its tuples come back if they are under way."""
-        for one in self._of_agent.of(agent):
+        for one in self._open.of_agent.of(agent):
             self._end(one, error or AgentLeft(agent=agent))
 
     def end_under(self, law: str, error: NomospaceError) -> None:
@@ -460,14 +343,16 @@ class Seeking:
         self.close(one)
         if one.law:
             self._host.governed.forget(one)
-        self._host.fail(one.op, error)
+        self._step.fail(one.op, error)
 
     def made_private(self, agent: str, space: str, most: int) -> bool:
         """A space was parted: what waits on it would wait for ever.
 
         So many at most are told so now; whether there may be more.
         """
-        mine = (one for one in self._of_agent.of(agent) if one.seek.space == space and one.waits)
+        mine = (
+            one for one in self._open.of_agent.of(agent) if one.seek.space == space and one.waits
+        )
         some = list(islice(mine, most))
         for one in some:
             self.close(one)
@@ -487,9 +372,9 @@ class Seeking:
 
         All else that waits is not looked at: there may be very much of it.
         """
-        concerned = {one.number: one for space in spaces for one in self._on_space.of(space)}
+        concerned = {one.number: one for space in spaces for one in self._open.on_space.of(space)}
         for agent in agents:
-            concerned.update({one.number: one for one in self._at_agent.of(agent)})
+            concerned.update({one.number: one for one in self._open.at_agent.of(agent)})
         for number, one in sorted(concerned.items()):
             if number in self._ops:
                 self._spread(one)
@@ -500,7 +385,7 @@ class Seeking:
         wanted = self._sites(seek, one.law)
         for site in [site for site in one.sites if site not in wanted]:
             self._leave(one, site)
-        if one.claim is not None and one.claim[0] not in (host.name, *one.sites):
+        if one.claim is not None and one.claim[0] not in (self._step.name, *one.sites):
             # Nobody there will answer the claim; a tuple already under way goes back by itself.
             self._host.claiming.claim_next(one)
             if one.number not in self._ops:
@@ -508,8 +393,8 @@ class Seeking:
         for site in wanted:
             if site in one.sites:
                 continue
-            if site == host.name:
-                space = host.holding.levels[seek.space].space
+            if site == self._step.name:
+                space = self._spaces.shared(seek.space)
                 if one.claim is None and not looked and self.attempt(one, space):
                     self.close(one)
                     return
@@ -547,12 +432,12 @@ class Seeking:
         return TAKE_WAITER if not one.law and not one.seek.lease_us else OFFER
 
     def key(self, one: Op) -> Key:
-        return (self._host.life, one.number, 0)
+        return (self._step.life, one.number, 0)
 
     def _leave(self, one: Op, site: str) -> None:
         """Wait no longer at a place."""
         one.sites.pop(site, None)
-        if site == self._host.name:
+        if site == self._step.name:
             self.waiting_space(one).cancel(one.number)
         else:
             one.offers = deque([offer for offer in one.offers if offer[0] != site])
@@ -561,19 +446,12 @@ class Seeking:
     def waiting_space(self, one: Op) -> Space:
         if one.seek.space == SYSTEM:
             return self._host.system.space
-        return self._host.holding.levels[one.seek.space].space
+        return self._spaces.shared(one.seek.space)
 
     def close(self, one: Op) -> None:
         """The operation is over: nobody looks for it any more."""
-        self._ops.pop(one.number, None)
-        self._of_agent.drop(one.agent, one.number)
-        self._on_space.drop(one.seek.space, one.number)
-        self._at_agent.drop(one.seek.at, one.number)
-        self._by_call.pop((one.agent, one.op), None)
-        self._unpark(one)
-        if one.price:
-            self._host.looking.unwatch(one.agent, one.price)
-            one.price = 0
+        self._open.remove(one)
+        self._searches.drop(one)
         for site in list(one.sites):
             self._leave(one, site)
         if one.seek.sets is not None:
@@ -590,16 +468,16 @@ class Seeking:
         assert one is not None, "a waiter is cancelled when its operation ends"
         kind = self._kind(one) if name != SYSTEM else READ_WAITER
         if kind is not OFFER:
-            one.sites.pop(self._host.name)  # the space has dismissed the waiter
+            one.sites.pop(self._step.name)  # the space has dismissed the waiter
         if kind is TAKE_WAITER:
-            self._host.holding.forget(name, record)
-            self._host.trace(TAKEN, name, record, one.agent)
+            self._step.forget(name, record)
+            self._step.trace(TAKEN, name, record, one.agent)
             self.close(one)
-            self._host.answer(one.op, self.found(one, record))
+            self._step.answer(one.op, self._host.answering.found(one, record))
         elif kind is READ_WAITER:
             self.close(one)
-            self._host.answer(one.op, self.found(one, record))
-        elif space.get(record.id) is record and self._serve(one, space, [record]):
+            self._step.answer(one.op, self._host.answering.found(one, record))
+        elif space.get(record.id) is record and self._host.answering.serve(one, space, [record]):
             self.close(one)
         else:  # taken meanwhile, or kept by the law
             self._look_again(one, space)
@@ -611,7 +489,7 @@ class Seeking:
             return
         one = self._ops.get(ticket)
         if one is not None:
-            one.sites.pop(self._host.name, None)  # the space has dismissed the waiter
+            one.sites.pop(self._step.name, None)  # the space has dismissed the waiter
             self.refuse(one, error)
 
     def gathered(self, name: str, space: Space, outcome: Gathered) -> None:
@@ -622,99 +500,28 @@ class Seeking:
         kind = self._kind(one)
         records, found = outcome.records, gathered_of(outcome.gathering, outcome.records)
         if kind is not OFFER:
-            one.sites.pop(self._host.name)  # the space has dismissed the waiter
+            one.sites.pop(self._step.name)  # the space has dismissed the waiter
             if kind is TAKE_WAITER:
                 for record in records:
-                    self._host.holding.forget(name, record)
-                    self._host.trace(TAKEN, name, record, one.agent)
+                    self._step.forget(name, record)
+                    self._step.trace(TAKEN, name, record, one.agent)
             self.close(one)
-            self._host.answer(one.op, found)
-        elif all(space.get(record.id) is record for record in records) and self._serve(
-            one, space, [], [outcome.gathering]
-        ):
+            self._step.answer(one.op, found)
+        elif all(
+            space.get(record.id) is record for record in records
+        ) and self._host.answering.serve(one, space, [], [outcome.gathering]):
             self.close(one)
         else:
             self._look_again(one, space)
 
     def _look_again(self, one: Op, space: Space) -> None:
         """Wait on, unless there is another tuple: it may have come while this one was looked at."""
-        if one.number not in self._ops or self._host.name not in one.sites or one.claim:
+        if one.number not in self._ops or self._step.name not in one.sites or one.claim:
             return
         if not one.law and self.attempt(one, space):
             self.close(one)
         else:
             space.rearm(one.number)
-
-    def _serve(
-        self,
-        one: Op,
-        space: Space,
-        records: list[Record],
-        sets: Sequence[Gathering] = (),
-    ) -> bool:
-        """Answer an operation with tuples of this host, or sets of them; false if a law keeps them.
-
-        What is taken leaves in this step: all tuples of a set, or none of them.
-        """
-        host, seek = self._host, one.seek
-        if one.law and host.governing.find(one.agent, one.law) is None:
-            return False  # it has quit its community: nobody there could be given the tuple
-        founds = tuple([self.found(one, record) for record in records])
-        if sets:
-            pairs = chosen(space, records, sets, takes=one.takes)
-            founds += tuple([gathered_of(*pair) for pair in pairs])
-            records = [*records, *[record for _, its in pairs for record in its]]
-        ruled = host.governed.release(one, founds) if one.law else None
-        if ruled is not None and ruled.message is None:
-            if seek.how not in WAITING:
-                host.governed.keep(one, ruled)
-            return False
-        leases: tuple[str, ...] = ()
-        if one.takes:
-            if seek.lease_us:
-                leases = tuple(
-                    [
-                        host.lending.lend(seek.space, space, r, seek.lease_us, one.agent)
-                        for r in records
-                    ]
-                )
-                founds = tuple(
-                    [self.found(one, r, lease) for r, lease in zip(records, leases, strict=True)]
-                )
-            else:
-                for record in records:
-                    space.remove(record)
-                    host.holding.forget(seek.space, record)
-                    host.trace(TAKEN, seek.space, record, one.agent)
-        if ruled is not None:
-            host.governed.deliver(one, ruled.message, founds)
-        elif seek.how in BULK:
-            host.answer(one.op, founds)
-        else:
-            host.answer(one.op, founds[0])
-        return True
-
-    def found(self, one: Op, record: Record, lease: str = "") -> Found:
-        """A tuple as its finder gets it, with how it answers where that needs words."""
-        if not one.seek.template.meant:
-            return found_of(record, lease)
-        return found_of(record, lease, self._explained(one, record))
-
-    def _explained(self, one: Op, record: Record) -> str:
-        """How a tuple answers: by this host's reading, which is that of every host that shares."""
-        seek, holding = one.seek, self._host.holding
-        if seek.space == SYSTEM:
-            return self._host.system.space.why(seek.template, record.fields)
-        resident = holding.residents.get(one.agent)
-        interface = resident.spaces.get(seek.space) if resident is not None else None
-        return "" if interface is None else interface.private.why(seek.template, record.fields)
-
-    def nothing(self, one: Op) -> None:
-        """There is no match where an operation that does not wait has looked."""
-        if one.law:
-            self._host.governed.nothing(one)
-        else:
-            self._host.answer(one.op, () if one.seek.how in BULK else None)
 
     # -- what others do to it --------------------------------------------------------------
 
@@ -725,7 +532,7 @@ class Seeking:
                 self.close(one)
                 if one.law:
                     self._host.governed.forget(one)
-                self._host.fail(one.op, ContactLost(peer=peer))
+                self._step.fail(one.op, ContactLost(peer=peer))
                 continue
             one.sites.pop(peer, None)
             one.offers = deque([offer for offer in one.offers if offer[0] != peer])
@@ -735,7 +542,7 @@ class Seeking:
     def conclude(self, one: Op, found: Found) -> None:
         """Answer an operation with a set of tuples that lie on several hosts."""
         self.close(one)
-        self._host.answer(one.op, found)
+        self._step.answer(one.op, found)
 
     def goes_on(self, one: Op) -> bool:
         """Whether an operation is not over."""
@@ -749,4 +556,4 @@ class Seeking:
     def known(self, key: Key) -> Op | None:
         """The operation that a key of this host's names, if it is not over."""
         life, number, _ = key
-        return self._ops.get(int(number)) if life == self._host.life else None
+        return self._ops.get(int(number)) if life == self._step.life else None

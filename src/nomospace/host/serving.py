@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from nomospace.errors import LimitReached, NomospaceError
 from nomospace.host.effects import TAKEN
 from nomospace.host.operations import READ_MAX, TAKEN_MAX, Look, chosen, found_of
+from nomospace.host.part import HostPart
 from nomospace.host.residents import row_of
 from nomospace.protocols.spaces import (
     Ask,
@@ -34,7 +35,7 @@ from nomospace.terms import Term
 from nomospace.terms.templates import Template
 
 if TYPE_CHECKING:
-    from nomospace.host.ports import HostPorts
+    from nomospace.host.ports import HostParts
     from nomospace.host.residents import Level
 
 WATCHES_MAX: Final = 1_000_000
@@ -53,16 +54,16 @@ class Watched:
         self.look: Look | None = None
 
 
-class Serving:
+class Serving(HostPart):
     """The operations of other hosts that are watched for and served here."""
 
-    def __init__(self, host: HostPorts) -> None:
-        self._host = host
+    def __init__(self, host: HostParts) -> None:
+        super().__init__(host)
         self._watched: dict[tuple[str, Key], Watched] = {}
         self._asked: dict[tuple[str, Key], Look] = {}
 
     def _level(self, peer: str, space: str, law: str) -> Level | None:
-        level = self._host.holding.levels.get(space)
+        level = self._spaces.levels.get(space)
         if level is None or level.law != law or not level.sharers:
             return None
         return None if self._host.group.doubts(peer, law) else level
@@ -99,7 +100,7 @@ class Serving:
         host = self._host
         try:
             record = space.find(
-                watched.template, at=at, dest=dest, now=host.now, slice=host.looking.slice
+                watched.template, at=at, dest=dest, now=self._step.now, slice=host.looking.slice
             )
             self._found(ticket, watched, but, [] if record is None else [record])
         except Unfinished as cut:
@@ -187,7 +188,7 @@ class Serving:
             return
         watch, space = watched.watch, watched.level.space
         record = space.get(body.id)
-        if record is not None and 0 < record.expires <= host.now:
+        if record is not None and 0 < record.expires <= self._step.now:
             record = None
         at, dest = watch.at or None, watch.dest or None
         if record is not None and (
@@ -226,7 +227,7 @@ class Serving:
         most = TAKEN_MAX if body.takes else READ_MAX
         search = Search(template, body.at or None, body.dest or None, every=body.all, most=most)
         try:
-            found(level.space.go_on(search, now=host.now, slice=host.looking.slice))
+            found(level.space.go_on(search, now=self._step.now, slice=host.looking.slice))
         except Unfinished:
             look = Look(peer, level.space, search, found, failed)
             self._asked[ticket] = host.looking.park(look)
@@ -276,7 +277,7 @@ class Serving:
         self, space: Space, body: Ask, ask: SetsAsk, singles: list[Record]
     ) -> list[tuple[Record, ...]]:
         """The sets that answer, besides what answers alone; no two that are taken overlap."""
-        now = self._host.now
+        now = self._step.now
         slice = Slice(FIRST_UNITS_MAX)
         try:
             if body.all:
@@ -314,6 +315,6 @@ class Serving:
         rows = tuple([row_of(record) for record in records])
         for record in records:
             space.remove(record)
-            host.holding.forget(body.space, record)
-            host.trace(TAKEN, body.space, record, body.agent)
+            self._step.forget(body.space, record)
+            self._step.trace(TAKEN, body.space, record, body.agent)
         host.group.give(peer, Given(key, body.space, body.law, rows, message, sizes))

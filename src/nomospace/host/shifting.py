@@ -13,17 +13,17 @@ from nomospace.host.residents import Interface, Resident
 from nomospace.space import Slice, Unfinished
 
 if TYPE_CHECKING:
-    from nomospace.host.ports import HostPorts
+    from nomospace.host.ports import HostParts
 
 
 class Shift(Look):
     """Tuples on their way into spaces that an agent shares, or out of them with it."""
 
-    __slots__ = ("_host", "_interfaces", "_op", "_resident", "_shared")
+    __slots__ = ("_host", "_interfaces", "_op", "_resident", "_shared", "_step")
 
     def __init__(
         self,
-        host: HostPorts,
+        host: HostParts,
         op: int,
         resident: Resident,
         interfaces: list[Interface],
@@ -31,6 +31,7 @@ class Shift(Look):
     ) -> None:
         super().__init__(resident.id, host.system.space, NO_SEARCH, self._moved, self._moved)
         self._host = host
+        self._step = host.step
         self._op = op
         self._resident = resident
         self._interfaces = interfaces
@@ -39,7 +40,7 @@ class Shift(Look):
     def move(self) -> bool:
         """Move some; whether there may be more. A later call may want it otherwise by now."""
         holding, resident = self._host.holding, self._resident
-        if holding.residents.get(resident.id) is not resident:
+        if self._host.spaces.residents.get(resident.id) is not resident:
             return False
         for interface in self._interfaces:
             if interface.shared == self._shared and holding.shift(resident, interface):
@@ -53,4 +54,4 @@ class Shift(Look):
         return []
 
     def _moved(self, _: object) -> None:
-        self._host.answer(self._op)
+        self._step.answer(self._op)

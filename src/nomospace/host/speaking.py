@@ -25,7 +25,7 @@ from nomospace.meaning.ontology import PLAIN, Ontology
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from nomospace.host.ports import HostPorts
+    from nomospace.host.step import HostStep
 
 TOLD_BYTES_MAX: Final = 1_000_000
 """The longest text of an ontology that a host takes from a client."""
@@ -112,8 +112,8 @@ class OtherOntology(CallerError):
 class Speaking:
     """The ontologies of one host, by hash."""
 
-    def __init__(self, host: HostPorts) -> None:
-        self._host = host
+    def __init__(self, step: HostStep) -> None:
+        self._step = step
         self._known: dict[str, Ontology] = {"": PLAIN, PLAIN.hash: PLAIN}
 
     def restore(self, durable: Durable) -> None:
@@ -144,7 +144,7 @@ class Speaking:
         if len(self._known) > ONTOLOGIES_MAX:
             raise TooManyOntologies(limit=ONTOLOGIES_MAX)
         self._known[text.hash] = read(text.text, text.hash, text.name)
-        self._host.write_down(OntologyLearnt(text))
+        self._step.write_down(OntologyLearnt(text))
         return text.hash
 
     def texts(self, hashes: Iterable[str]) -> tuple[OntologyText, ...]:

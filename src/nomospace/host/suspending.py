@@ -21,11 +21,12 @@ from nomospace.control import Event, Membership
 from nomospace.host.calls import Resume, Suspend
 from nomospace.host.changes import Durable, EventHeld, EventServed, Suspension
 from nomospace.host.effects import Halted
+from nomospace.host.part import HostPart
 from nomospace.protocols.spaces import Key, ReactWatch, Watch
 from nomospace.terms.measure import weight
 
 if TYPE_CHECKING:
-    from nomospace.host.ports import Home, HostPorts
+    from nomospace.host.ports import Home, HostParts
 
 HELD_EVENTS_MAX: Final = 1_000
 """How many events are held for one membership; letters past that go back to their senders."""
@@ -39,11 +40,11 @@ HELD: Final = ("arrived", "exception", "disconnected", "reconnected", "certified
 """The events that wait for the end of a suspension."""
 
 
-class Suspending:
+class Suspending(HostPart):
     """Who is suspended at one host."""
 
-    def __init__(self, host: HostPorts, durable: Durable) -> None:
-        self._host = host
+    def __init__(self, host: HostParts, durable: Durable) -> None:
+        super().__init__(host)
         self._suspended = dict(durable.suspended)
         self._numbers = dict(durable.held.numbers)
         self._held = {key: dict(held) for key, held in durable.held.pending.items() if held}
@@ -69,7 +70,7 @@ class Suspending:
                 return Suspended(name=name, since=found.since, why=found.why)
         key = _key(agent, law)
         if law and key in self._held and key not in self._left:
-            return Suspended(name=agent, since=self._host.now, why="being resumed")
+            return Suspended(name=agent, since=self._step.now, why="being resumed")
         return None
 
     def holds(self, home: Home) -> bool:
@@ -96,18 +97,18 @@ class Suspending:
         """Suspend an agent or a law; doing it twice only changes the reason."""
         host, name = self._host, event.name
         before = self._suspended.get(name)
-        since = host.now if before is None else before.since
+        since = self._step.now if before is None else before.since
         self.concerned = True
         found = self._suspended[name] = Suspension(name, since, event.why)
-        host.write_down(found)
-        host.note("suspended", name=name, why=event.why)
+        self._step.write_down(found)
+        self._step.note("suspended", name=name, why=event.why)
         error = Suspended(name=name, since=since, why=event.why)
         if "@" in name:
             host.seeking.end(name, error)
             host.governed.end(name, error)
             host.deciding.end(name, error)
             host.reacting.end(name)
-            host.order(Halted(name, error))
+            self._step.order(Halted(name, error))
         else:
             host.seeking.end_under(name, error)
         host.governing.wait_for_resume(self._members(name))
@@ -117,8 +118,8 @@ class Suspending:
         if self._suspended.pop(event.name, None) is None:
             return
         host = self._host
-        host.write_down(Suspension(event.name, 0))
-        host.note("resumed", name=event.name)
+        self._step.write_down(Suspension(event.name, 0))
+        self._step.note("resumed", name=event.name)
         for member in self._members(event.name):
             host.governing.go_on(member)
         if "@" not in event.name:
@@ -179,12 +180,12 @@ class Suspending:
         """Have an event on disk until it is `served`; its number."""
         key = _key(*home)
         number = self._numbers[key] = self._numbers.get(key, 0) + 1
-        self._host.write_down(EventHeld(key, number, event))
+        self._step.write_down(EventHeld(key, number, event))
         return number
 
     def served(self, home: Home, number: int) -> None:
         """An event is ruled on, and so are all that came before it."""
-        self._host.write_down(EventServed(_key(*home), number))
+        self._step.write_down(EventServed(_key(*home), number))
 
     def full(self, home: Home) -> bool:
         """Whether no more can be held for a membership."""
@@ -194,7 +195,7 @@ class Suspending:
 
     def next_deadline(self) -> int | None:
         """At once, while there are events of a suspension that is over."""
-        return self._host.now if self._resuming else None
+        return self._step.now if self._resuming else None
 
     def stops(self, home: Home) -> bool:
         """Whether a membership may decide nothing: its agent, or its law, is suspended."""

@@ -17,13 +17,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from nomospace.host.part import HostPart
 from nomospace.host.residents import SYSTEM
 from nomospace.protocols.spaces import DirectoryChanged
 from nomospace.space import Record, Space
 from nomospace.terms import Term
 
 if TYPE_CHECKING:
-    from nomospace.host.ports import HostPorts
+    from nomospace.host.ports import HostParts
 
 __all__ = ["CONNECTED", "DEPARTED", "DEPARTED_MAX", "SYSTEM", "System"]
 
@@ -35,13 +36,13 @@ DEPARTED_MAX: Final = 10_000
 Line: TypeAlias = tuple[str, ...]
 
 
-class System:
+class System(HostPart):
     """The system space of one host."""
 
-    def __init__(self, host: HostPorts) -> None:
-        self._host = host
+    def __init__(self, host: HostParts) -> None:
+        super().__init__(host)
         self.space = Space(SYSTEM)
-        self._writer = f"{SYSTEM}@{host.name}"
+        self._writer = f"{SYSTEM}@{self._step.name}"
         self._count = 0
         self._present: dict[Line, Record] = {}
         self._departed: dict[Line, Record] = {}  # longest gone first
@@ -49,8 +50,8 @@ class System:
     def _known(self) -> dict[Line, None]:
         """Whatever there may be a line about now."""
         host = self._host
-        lines: dict[Line, None] = {("host", name): None for name in host.view.members}
-        agents, spaces = host.holding.lines()
+        lines: dict[Line, None] = {("host", name): None for name in host.group.view.members}
+        agents, spaces = self._spaces.lines()
         for agent in agents:
             lines["agent", agent] = None
         for space in spaces:
@@ -74,10 +75,14 @@ class System:
             return line if about[0] in host.group.members else None
         if kind == "agent":
             [agent] = about
-            at = host.name if agent in host.holding.residents else host.group.where.get(agent)
+            at = self._step.name if agent in self._spaces.residents else host.group.where.get(agent)
         else:
             space, agent = about
-            at = host.name if host.holding.shares(space, agent) else host.group.sharer(space, agent)
+            at = (
+                self._step.name
+                if self._spaces.shares(space, agent)
+                else host.group.sharer(space, agent)
+            )
         return None if at is None else (*line, at)
 
     def refresh(self) -> None:
@@ -117,7 +122,9 @@ class System:
         while len(self._departed) > DEPARTED_MAX:
             self._drop(self._departed.pop(next(iter(self._departed))), fresh)
         if fresh:
-            self._host.happened(SYSTEM, self.space, self.space.put_many(fresh, now=self._host.now))
+            self._host.outcomes.happened(
+                SYSTEM, self.space, self.space.put_many(fresh, now=self._step.now)
+            )
 
     def _record(self, fields: tuple[Term, ...], fresh: list[Record]) -> Record:
         self._count += 1

@@ -405,7 +405,7 @@ class Driver(ABC):
                 self._tell(Heard(neighbour, frame))
 
     def _has_read(self, text: LawText) -> bool:
-        if self._running().governing.knows(text):
+        if self._running().laws.knows(text):
             return True
         return known(Source(text.text, text.name)) is not None
 

@@ -109,7 +109,7 @@ class Journalist:
         return encode_record(EventRecord(self._host, "", encode_ruling(ruling)))
 
     def _law(self, law: str) -> LawText | None:
-        found = self._core().governing.law(law)
+        found = self._core().laws.get(law)
         if found is None:
             return None
         return LawText(found.hash, found.name, found.tree.source.text)

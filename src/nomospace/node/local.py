@@ -206,7 +206,7 @@ class Host(Grouped):
             trust=self._trust,
             carries=self._carries,
             shares=self.shares,
-            lap=None if self._recorder is None else time.perf_counter_ns,
+            stopwatch=None if self._recorder is None else time.perf_counter_ns,
             traces=self._recorder is not None,
             loading=self._store is not None,
         )
@@ -437,4 +437,4 @@ class Host(Grouped):
 
     def law(self, law: str) -> CompiledLaw | None:
         """A law that this host has at hand, by its hash."""
-        return self._running().governing.law(law)
+        return self._running().laws.get(law)

@@ -125,7 +125,7 @@ class Operating:
         if user and domain and name.isprintable() and " " not in name:
             return name
         core = self._server.host.core
-        laws = {law.hash: law.name for law in core.governing.laws()}
+        laws = {law.hash: law.name for law in core.laws.all()}
         laws.update({one.name: "" for one in core.suspending.all() if "@" not in one.name})
         found = [
             law
@@ -138,14 +138,14 @@ class Operating:
 
     def _spaces(self) -> list[SpaceLine]:
         lines = []
-        for space, law, shared, agents in self._server.host.core.holding.census():
+        for space, law, shared, agents in self._server.host.core.spaces.census():
             of = space.stats()
             counts = (of["tuples"], of["lent"], of["waiters"], of["reactions"])
             lines.append(SpaceLine(space.name, law, shared, agents, *counts))
         return lines
 
     def _tuples(self, question: Tuples) -> SpaceListing:
-        for space, _, shared, agents in self._server.host.core.holding.census():
+        for space, _, shared, agents in self._server.host.core.spaces.census():
             if space.name == question.space and (
                 shared if not question.agent else not shared and agents == (question.agent,)
             ):

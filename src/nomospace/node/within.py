@@ -90,7 +90,7 @@ class Within:
         """The spaces: shared ones, private ones, and the one that shows who is there."""
         core = self._server.host.core
         system: Kept = (core.system.space, "", True, tuple(islice(core.agents, LINES_MAX)))
-        return [*core.holding.census(), system]
+        return [*core.spaces.census(), system]
 
     def find(self, space: str, agent: str) -> Kept | None:
         """A shared space, or the private one of an agent."""

@@ -69,4 +69,4 @@ class Pair:
     def move(self, agent: str, here: str, there: str) -> None:
         """Let an agent move, and see that it does."""
         self.call(here, agent, Move(there))
-        assert agent in self.hosts[there].holding.residents
+        assert agent in self.hosts[there].spaces.residents

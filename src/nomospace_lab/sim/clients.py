@@ -12,9 +12,10 @@ from typing import Any, Final
 
 import msgspec
 
+from nomospace.calls.answers import Found
 from nomospace.calls.requests import READ_ALL, TAKING, Out, OutMany, Request, Seek, Settle
 from nomospace.host.calls import Call
-from nomospace.host.effects import Answer, Found
+from nomospace.host.effects import Answer
 from nomospace.sessions.client_session import (
     ClientOrder,
     ClientSession,

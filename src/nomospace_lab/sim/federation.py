@@ -115,7 +115,7 @@ class Sites(Simulation):
     >>> for name in ("x", "y"):
     ...     _ = world.site(name)
     >>> world.arrive("ann@x", "x"); world.arrive("bob@y", "y")
-    >>> from nomospace.calls.requests import Open, Out, Seek, Share, TAKE
+    >>> from nomospace.calls.requests import TAKE, Open, Out, Seek, Share
     >>> for agent in ("ann@x", "bob@y"):
     ...     _ = world.call(agent, Open("jobs")), world.call(agent, Share(("jobs",)))
     >>> world.connect("x", "y")

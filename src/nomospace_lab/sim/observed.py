@@ -12,10 +12,11 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
+from nomospace.calls.answers import Found
 from nomospace.calls.requests import Open, Out, OutMany, React, Request, Seek, Settle, Share
 from nomospace.errors import NomospaceError
 from nomospace.host.calls import PutBack
-from nomospace.host.effects import Fire, Found, Mail, Note
+from nomospace.host.effects import Fire, Mail, Note
 from nomospace.terms import Term, show
 from nomospace_lab.sim.history import DELIVERED, Happening, tell_as
 

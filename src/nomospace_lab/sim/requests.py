@@ -3,6 +3,7 @@
 Scripts need not know the host.
 """
 
+from nomospace.calls.answers import Found
 from nomospace.calls.problems import ContactLost
 from nomospace.calls.requests import (
     ONCE,
@@ -30,7 +31,7 @@ from nomospace.calls.requests import (
     Tell,
 )
 from nomospace.host.calls import Call
-from nomospace.host.effects import Answer, Found
+from nomospace.host.effects import Answer
 from nomospace.protocols.births import BEFORE, ERAS_FROM
 from nomospace.protocols.policy import Announced, Policy, Position
 from nomospace.protocols.routing.limits import DEFAULT_LIMITS, RoutingLimits

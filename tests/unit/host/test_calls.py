@@ -141,7 +141,7 @@ def test_a_space_is_under_one_law_on_a_host(net: Hosts) -> None:
 
 
 def test_what_waits_is_bounded(net: Hosts, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nomospace.host.seeking.OPEN_MAX", 2)
+    monkeypatch.setattr("nomospace.host.open_operations.OPEN_MAX", 2)
     waiting = [net.begin("ann@a", "take", "job", ANY) for _ in range(2)]
     with pytest.raises(Busy):
         net.seek("ann@a", "take", "job", ANY)

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from nomospace.calls.answers import Found
 from nomospace.calls.requests import Adopt, Cancel, OntologyText, Open, Out, Seek, Sets, Share
 from nomospace.host import collecting, mirroring
 from nomospace.host.collecting import Collecting, TooManySeen
-from nomospace.host.effects import Found
 from nomospace.law import load
 from nomospace.meaning.canon import written
 from nomospace.meaning.ontology import Ontology, OntologyClass

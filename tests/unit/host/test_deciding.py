@@ -329,11 +329,11 @@ def test_tuples_of_a_long_call_are_ruled_on_in_several_steps(net: Hosts) -> None
     net.do(ANN, Adopt(law))
     net.do(ANN, Open("open", law))
     op = net.call(ANN, OutMany("open", rows))
-    written = [len(net.hosts["a"].holding.residents[ANN].spaces["open"].private)]
+    written = [len(net.hosts["a"].spaces.residents[ANN].spaces["open"].private)]
     while op not in net.answers:
         net.do(BOB, Out("plain", ("job", 1)))
         net.tell("a", Tick())
-        written.append(len(net.hosts["a"].holding.residents[ANN].spaces["open"].private))
+        written.append(len(net.hosts["a"].spaces.residents[ANN].spaces["open"].private))
     assert written[-1] == 40
     assert len(written) > 3
     assert max(b - a for a, b in zip([0, *written], written, strict=False)) <= 12

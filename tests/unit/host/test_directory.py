@@ -29,7 +29,7 @@ def engaged(names: str = "abc") -> Hosts:
 
 def lines(host: Host) -> tuple[object, object]:
     """A host's own lines, in any order."""
-    agents, spaces = host.holding.lines()
+    agents, spaces = host.spaces.lines()
     return set(agents), {(one.name, one.law, frozenset(one.agents)) for one in spaces}
 
 

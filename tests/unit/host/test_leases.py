@@ -2,9 +2,9 @@
 
 import pytest
 
+from nomospace.calls.answers import Found
 from nomospace.calls.problems import InDoubt, LeaseLapsed
 from nomospace.calls.requests import Cancel, Open, Seek, Settle, Share
-from nomospace.host.effects import Found
 from nomospace.host.holding import DELIVERIES_MAX
 from nomospace.terms.templates import ANY, Template
 from tests.paper.hosts import Hosts

@@ -13,8 +13,7 @@ from nomospace.calls.problems import AgentLeft, Busy, Cancelled
 from nomospace.calls.requests import Adjust, Cancel, Out, React, Reactions, Seek, Settle, Share
 from nomospace.host.calls import Depart, Tick
 from nomospace.host.looking import PARKED_EACH_MAX, WatchersTooDear
-from nomospace.space import SearchTooLong
-from nomospace.space.search import TooManyFound
+from nomospace.space.search import SearchTooLong, TooManyFound
 from nomospace.terms import ANY, obj, where
 from nomospace.terms.budget import TestTooDear
 from nomospace.terms.templates import Template, same as same_as
@@ -56,7 +55,7 @@ def tick(net: Hosts, name: str = "a") -> int:
     """One slice after the other until nothing is parked; how many."""
     host, count = net.hosts[name], 0
     while host.looking.next_deadline() is not None:
-        assert host.next_deadline() == host.now  # it wants to go on at once
+        assert host.next_deadline() == host.step.now  # it wants to go on at once
         net.tell(name, Tick())
         count += 1
     return count
@@ -205,8 +204,8 @@ def test_a_search_that_is_too_long_is_answered_so(
 def test_only_so_many_are_read_or_taken_at_once(
     net: Hosts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nomospace.host.seeking.READ_MAX", 99)
-    monkeypatch.setattr("nomospace.host.seeking.TAKEN_MAX", 18)
+    monkeypatch.setattr("nomospace.host.local_searches.READ_MAX", 99)
+    monkeypatch.setattr("nomospace.host.local_searches.TAKEN_MAX", 18)
     for how, template in (("read_all", ALL), ("take_all", LATE)):
         op = ask(net, BOB, how, template)
         tick(net)

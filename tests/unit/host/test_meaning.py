@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from nomospace.calls.answers import Found
 from nomospace.calls.problems import OntologyUnknown
 from nomospace.calls.requests import Adopt, OntologyText, Open, Seek, Sets, Share
-from nomospace.host.effects import Found
 from nomospace.host.speaking import (
     TOLD_LEVELS_MAX,
     OntologyTooLong,
@@ -246,7 +246,7 @@ def test_a_key_ties_all_tuples_to_one_object(net: Hosts) -> None:
 
 def test_expired_tuples_are_part_of_no_set(net: Hosts) -> None:
     papers(net, "s1")
-    net.hosts["a"].holding.levels["jobs"].space.oldest(1)[0].expires = net.now + 5
+    net.hosts["a"].spaces.levels["jobs"].space.oldest(1)[0].expires = net.now + 5
     net.now += 5
     assert net.ask(ANN, asked("read_nowait", *BOTH)) is None
 

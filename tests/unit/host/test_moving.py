@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from nomospace.calls.answers import Found
 from nomospace.calls.problems import MoveRefused
 from nomospace.calls.requests import (
     TAKE,
@@ -22,7 +23,7 @@ from nomospace.calls.requests import (
 )
 from nomospace.host.calls import Heard
 from nomospace.host.core import Host
-from nomospace.host.effects import Answer, Found, Transmit
+from nomospace.host.effects import Answer, Transmit
 from nomospace.host.moving import ASK_US, Coming, MayCome, Unwelcome
 from nomospace.law import load
 from nomospace.protocols.courier import Parcel

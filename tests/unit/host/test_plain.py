@@ -11,7 +11,7 @@ from nomospace.host.core import Host
 from nomospace.host.effects import Answer, Persist
 from nomospace.host.plain import PlainCalls
 from nomospace.law import load
-from nomospace.space import SpaceFull
+from nomospace.space.engine import SpaceFull
 from nomospace.terms.templates import ANY, Template
 
 JOB = Template.of(("job", ANY))
@@ -91,7 +91,7 @@ def test_nothing_is_written_past_one_who_waits() -> None:
 
 def test_a_space_that_is_full_has_taken_nothing() -> None:
     made = host()
-    space = made.holding.levels["jobs"].space
+    space = made.spaces.levels["jobs"].space
     space.tuples_max = 3
     [answer] = made.handle(Call(1, "ann@a", Out("jobs", ("job", 9))), now=5)
     assert isinstance(answer, Answer)

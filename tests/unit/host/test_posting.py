@@ -136,7 +136,7 @@ def test_a_host_does_not_start_with_what_another_has_written(
 def test_rulings_tell_how_far_a_message_came_and_how_long_they_took() -> None:
     law = load("law(open). R1. sent(_,_,_) :- do(forward). R2. arrived(_,_,_) :- do(deliver).")
     ticks = count(step=7)
-    host = Host("a", life=1, now=0, lap=lambda: next(ticks))
+    host = Host("a", life=1, now=0, stopwatch=lambda: next(ticks))
     host.handle(Arrive("ann@a"), now=0)
     host.handle(Call(1, "ann@a", Adopt(law)), now=0)
     letter = Letter(law.hash, "bob@b", "hello", b"seal")

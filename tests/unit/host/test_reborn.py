@@ -82,7 +82,7 @@ class Ends:
     def give(self, name: str, to: str) -> int:
         self.count += 1
         host = self.hosts[name]
-        host.now = self.now
+        host.step.now = self.now
         host.posting.parcel(to, Welcome(self.count))
         self.do(name, host._end())
         return self.count
@@ -100,7 +100,7 @@ class Ends:
     def tick(self) -> None:
         self.now += self.rng.randrange(1_000, 2_000_000)
         for name, host in self.hosts.items():
-            host.now = self.now
+            host.step.now = self.now
             host.posting.tick()
             self.do(name, host._end())
 
@@ -240,7 +240,7 @@ def test_hosts_are_upgraded_one_by_one(seed: int, reborn: str) -> None:
 
 def linked(host: Host, neighbour: str, further: str) -> None:
     """A neighbour has a link with a host, and one with a host further away."""
-    hello = HelloFrame(neighbour, 1, 1, {host.name: host.life}, 0)
+    hello = HelloFrame(neighbour, 1, 1, {host.name: host.step.life}, 0)
     host.handle(Heard(neighbour, hello), now=0)
     beyond = Advert(further, 1, (neighbour,), (1, further))
     near = Advert(neighbour, 1, (host.name, further), (1, neighbour))

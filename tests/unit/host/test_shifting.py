@@ -51,7 +51,7 @@ def shown(net: Hosts, agent: str = BOB) -> list[int]:
 
 def test_tuples_follow_step_by_step_and_the_call_is_answered_with_the_last(net: Hosts) -> None:
     host = net.hosts["a"]
-    there = host.holding.levels["jobs"].space
+    there = host.spaces.levels["jobs"].space
     for shared, counts in ((True, [10, 20, 30, 35]), (False, [25, 15, 5, 0])):
         op = net.call(ANN, Share(("jobs",), shared=shared))
         seen = [len(there)]
@@ -127,7 +127,7 @@ def test_a_space_under_a_law_takes_the_place_of_one_that_nobody_shares(net: Host
     net.do(cat, Share(("jobs",)))
     net.run(1)
     assert sorted(shown(net, ANN)) == list(range(MANY))
-    assert len(net.hosts["a"].holding.levels["jobs"].space) == 0
+    assert len(net.hosts["a"].spaces.levels["jobs"].space) == 0
 
 
 def test_what_waits_there_ends_step_by_step(net: Hosts) -> None:

@@ -186,6 +186,6 @@ def test_a_host_does_not_start_with_the_store_of_another(tmp_path: Path) -> None
             async with Server(config_of(tmp_path, "icu", "", **swapped)):
                 pass
         async with Server(config_of(tmp_path, "ward", tmp_path / "segments")) as server:
-            assert server.host.core.life == 3  # a try counts; nothing else has changed
+            assert server.host.core.step.life == 3  # a try counts; nothing else has changed
 
     asyncio.run(program())

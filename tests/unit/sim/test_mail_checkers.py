@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
+from nomospace.calls.answers import Found
 from nomospace.calls.problems import MoveRefused
 from nomospace.calls.requests import TAKE, Move, Out, Seek
 from nomospace.control import Event, Ruling, arrived, sent
-from nomospace.host.effects import Found
 from nomospace.terms import Compound
 from nomospace.terms.templates import ANY, Template
 from nomospace_lab.sim.checkers import Checker

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from nomospace.calls.answers import Found
 from nomospace.calls.requests import (
     ONCE,
     ONCE_PER_TUPLE,
@@ -22,7 +23,6 @@ from nomospace.calls.requests import (
     Settle,
     Share,
 )
-from nomospace.host.effects import Found
 from nomospace.host.system import SYSTEM
 from nomospace.terms.templates import ANY, Template
 from nomospace_lab.sim.census import AGENTS, SHARES

@@ -16,25 +16,19 @@ from nomospace.space import (
     ONCE_PER_TUPLE,
     READ,
     TAKE,
-    DeadLetter,
-    Expired,
     Fired,
-    IdTaken,
-    Lapsed,
-    ListenerFailed,
-    NotInSpace,
     Outcome,
-    Ranaway,
     Reaction,
     Record,
     SeenIds,
     Space,
-    SpaceFull,
-    TupleTwice,
     Woken,
     engine as module,
     steps,
 )
+from nomospace.space.engine import IdTaken, SpaceFull
+from nomospace.space.outcomes import DeadLetter, Expired, Lapsed, ListenerFailed, Ranaway
+from nomospace.space.store import NotInSpace, TupleTwice
 from nomospace.terms import Compound, key_of, obj
 from nomospace.terms.features import features_of
 from nomospace.terms.templates import ANY, Template

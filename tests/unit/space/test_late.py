@@ -14,7 +14,6 @@ from nomospace.space import (
     Fired,
     Gathered,
     Outcome,
-    Overran,
     Reaction,
     Record,
     SetQuestion,
@@ -22,6 +21,7 @@ from nomospace.space import (
     Space,
     Woken,
 )
+from nomospace.space.outcomes import Overran
 from nomospace.space.watchers import Watchers
 from nomospace.terms import a, obj, where
 from nomospace.terms.templates import Template, same as same_as

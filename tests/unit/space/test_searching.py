@@ -6,19 +6,9 @@ from random import Random
 
 import pytest
 
-from nomospace.space import (
-    TAKE,
-    Overran,
-    Record,
-    Search,
-    SearchTooLong,
-    SetQuestion,
-    SetSearch,
-    Slice,
-    Space,
-    Unfinished,
-)
-from nomospace.space.search import CorrelationTooDear
+from nomospace.space import TAKE, Record, Search, SetQuestion, SetSearch, Slice, Space, Unfinished
+from nomospace.space.outcomes import Overran
+from nomospace.space.search import CorrelationTooDear, SearchTooLong
 from nomospace.terms import ANY, Term, a, obj, where
 from nomospace.terms.templates import Template
 

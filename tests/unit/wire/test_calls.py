@@ -6,11 +6,10 @@ import msgspec
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from nomospace.calls.answers import Listed
+from nomospace.calls.answers import Found, Listed
 from nomospace.calls.requests import Adopt, LawText, Open, Out, OutMany, React, Request, Seek
 from nomospace.control import Told
 from nomospace.errors import CallerError, NomospaceError
-from nomospace.host.effects import Found
 from nomospace.law import CompiledLaw, load
 from nomospace.terms import ANY, BadWidth, Faulty, FormalInTuple, Template, Term, encode
 from nomospace.terms.values import same

@@ -10,10 +10,10 @@ import msgspec
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from nomospace.calls.answers import Found
 from nomospace.calls.problems import Busy
 from nomospace.calls.requests import Cancel, Out, OutMany, Seek, Settle, Share
 from nomospace.errors import CallerError, LawError
-from nomospace.host.effects import Found
 from nomospace.terms import t
 from nomospace.terms.templates import ANY, Template, between
 from nomospace.wire import talk

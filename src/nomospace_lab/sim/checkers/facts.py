@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
 
+from nomospace.calls.answers import Found
 from nomospace.calls.requests import (
     TAKING,
     WAITING,
@@ -28,7 +29,6 @@ from nomospace.calls.requests import (
     Share,
 )
 from nomospace.host.calls import PutBack
-from nomospace.host.effects import Found
 from nomospace.host.system import SYSTEM
 from nomospace.terms import Term
 from nomospace_lab.sim.history import CRASHED, RESTARTED, Happening

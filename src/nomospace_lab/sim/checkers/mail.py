@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from nomospace.calls.answers import Found
 from nomospace.calls.requests import TAKE, Move, Out, Seek
 from nomospace.control import Ruling
-from nomospace.host.effects import Found
 from nomospace.terms import Compound, Term
 from nomospace_lab.sim.checkers import Checker, Verdict, no, yes
 from nomospace_lab.sim.federation import Sites

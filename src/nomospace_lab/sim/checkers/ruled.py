@@ -21,9 +21,10 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from nomospace.calls.answers import Found
 from nomospace.calls.requests import BULK, Open, Out, OutMany, React, Seek
 from nomospace.control import Ruling
-from nomospace.host.effects import Found, Mail
+from nomospace.host.effects import Mail
 from nomospace.host.linda import HOWS, show as message_of
 from nomospace.host.system import SYSTEM
 from nomospace.terms import Compound, Term, same, show

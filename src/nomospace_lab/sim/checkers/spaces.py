@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from nomospace.calls.answers import Found
 from nomospace.calls.requests import READ_NOWAIT, TAKE_NOWAIT, Seek
-from nomospace.host.effects import Found
 from nomospace.host.holding import DEAD
 from nomospace.host.system import SYSTEM
 from nomospace_lab.sim.checkers import Verdict, no, unknown, yes

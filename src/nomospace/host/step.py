@@ -1,0 +1,102 @@
+"""The step under way, which all parts of a host share: when it is, and what must follow it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from nomospace.control import Ruling
+from nomospace.errors import NomospaceError
+from nomospace.host.changes import Change, MemberRuled, TupleGone, TuplePut
+from nomospace.host.effects import Answer, Effect, Note, Persist, Ruled, Traced
+from nomospace.host.residents import row_of
+from nomospace.host.shares import Shares
+from nomospace.space import Record
+
+
+class HostStep:
+    """One step after the other of one host; `changes` and `orders` are those of the present one.
+
+    `name`, `life`, `era` and `shares` are the host's, for its parts.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        life: int,
+        era: int,
+        now: int,
+        shares: Shares,
+        traces: bool,
+        stopwatch: Callable[[], int],
+    ) -> None:
+        self.name = name
+        self.life = life
+        self.era = era
+        self.now = now
+        self.shares = shares
+        self.traces = traces
+        self.stopwatch = stopwatch
+        self.changes: list[Change] = []
+        self.orders: list[Effect] = []
+
+    def end(self) -> list[Effect]:
+        """What the step asks for, with what must be on disk before; the next one begins."""
+        orders, self.orders = self.orders, []
+        if self.changes:
+            orders.insert(0, Persist(tuple(self.changes)))
+            self.changes.clear()
+        return orders
+
+    def write_down(self, change: Change) -> None:
+        """This step is not done before a change is on disk."""
+        self.changes.append(change)
+
+    def order(self, effect: Effect) -> None:
+        """Something must follow this step."""
+        self.orders.append(effect)
+
+    def ruled(self, ruling: Ruling, hops: int, took_ns: int) -> None:
+        """A controller has ruled: that is kept, and told to the journal."""
+        self.changes.append(MemberRuled(ruling))
+        self.orders.append(Ruled(ruling, hops, took_ns))
+
+    def answer(self, op: int, value: object = None) -> None:
+        """Answer a call. Operations that a law or a listener made have no number to answer."""
+        if op > 0:
+            self.orders.append(Answer(op, value))
+
+    def fail(self, op: int, error: NomospaceError) -> None:
+        """Answer a call with an error; without the frames it was raised in, which hold the host."""
+        if op > 0:
+            self.orders.append(Answer(op, None, error.with_traceback(None)))
+
+    def trace(self, op: str, space: str, record: Record, agent: str) -> None:
+        """Let the journal know what became of a tuple, if there is one."""
+        if self.traces:
+            traced = Traced(op, space, record.fields, record.writer, record.count, agent)
+            self.orders.append(traced)
+
+    def note(self, what: str, **facts: object) -> None:
+        """Let an operator know."""
+        self.orders.append(Note(what, facts))
+
+    def answered(self, op: int) -> Answer | None:
+        """The answer that this very step gave to a call, taken back for whoever made it inside."""
+        for place in range(len(self.orders) - 1, -1, -1):
+            order = self.orders[place]
+            if order.__class__ is Answer and order.op == op:
+                del self.orders[place]
+                return order
+        return None
+
+    def keep(self, name: str, record: Record) -> None:
+        """Have a tuple on disk as it is now."""
+        record.kept = True
+        self.changes.append(TuplePut(name, row_of(record)))
+
+    def forget(self, name: str, record: Record) -> None:
+        """Have a tuple on disk no more."""
+        if record.kept:
+            record.kept = False
+            self.changes.append(TupleGone(name, record.id))

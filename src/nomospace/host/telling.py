@@ -1,0 +1,105 @@
+"""What controllers are told from outside, and what agents are told of their rulings.
+
+Agents send messages; operators speak for spaces; the programs of agents go and come back;
+certificates are checked elsewhere. Why something was refused is told within bounds.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from nomospace.calls.problems import Refused
+from nomospace.calls.requests import Stand, Tell
+from nomospace.control import Event, Membership, Ruling, certificate, sent, standing, tell
+from nomospace.host.calls import Absent, Certified, Present, Revoked, Speak, Uncertified
+from nomospace.host.part import HostPart
+from nomospace.host.residents import Resident
+from nomospace.host.shares import check_receivers
+from nomospace.terms import Compound
+from nomospace.terms.measure import weight
+
+if TYPE_CHECKING:
+    from nomospace.host.ports import Home, HostParts
+
+REASONS_MAX: Final = 20
+"""Of how many refusals a second a member is told the reasons; of the others, only that they are."""
+
+
+class Telling(HostPart):
+    """What the controllers of one host are told, and their agents of them."""
+
+    def __init__(self, host: HostParts) -> None:
+        super().__init__(host)
+        self._second = 0
+        self._reasons: dict[Home, int] = {}
+        """How many refusals each member was told the reasons of in this second."""
+
+    def speak(self, event: Speak) -> None:
+        """A governed space says something, in its own name and under its own law."""
+        home, governing = (event.space, event.law), self._host.governing
+        if not governing.manages(*home):
+            self._step.note("no-such-space", space=event.space, law=event.law)
+            return
+        governing.rule(governing.manager(*home), sent(event.space, event.message, event.to))
+        governing.drain()
+
+    def present(self, event: Absent | Present) -> None:
+        """The program of an agent went away, or is back: its controllers are told."""
+        kind = "disconnected" if isinstance(event, Absent) else "reconnected"
+        governing = self._host.governing
+        for member in governing.memberships(event.agent):
+            governing.rule(member, Event(kind, ()))
+        governing.drain()
+
+    def certify(self, event: Certified | Revoked | Uncertified) -> None:
+        """A certificate checks out, does not, or counts no longer: a controller is told."""
+        governing = self._host.governing
+        member = governing.find(event.agent, event.law)
+        if member is None:
+            self._step.note("no-such-member", agent=event.agent, law=event.law)
+            return
+        shown = certificate(event.issuer, event.subject or event.agent, event.attributes)
+        if isinstance(event, Uncertified):
+            operation = Compound("certify", (shown,))
+            governing.rule(member, Event("exception", (operation, "invalidCertificate")))
+        else:
+            kind = "certified" if isinstance(event, Certified) else "revoked"
+            governing.rule(member, Event(kind, (shown,)))
+        governing.drain()
+
+    def stand(self, op: int, resident: Resident, request: Stand) -> None:
+        """Tell an agent where it stands under a law."""
+        self._step.answer(op, standing(self._host.governing.member(resident.id, request.law)))
+
+    def send(self, op: int, resident: Resident, request: Tell) -> None:
+        """A message of an agent to another, or to a space; told what it may know of the ruling."""
+        agent = resident.id
+        governing = self._host.governing
+        member = governing.member(agent, request.law)
+        if request.to.__class__ is tuple:
+            check_receivers(self._step.shares, len(request.to), weight(request.message))
+
+        def ruled(ruling: Ruling) -> None:
+            told = tell(member, ruling, brief=ruling.refused and self._hurried(member))
+            governing.drain()
+            self._step.answer(op, told)
+
+        governing.ask(member, sent(agent, request.message, request.to), op, ruled)
+
+    def _hurried(self, member: Membership) -> bool:
+        """Whether a member has had its share of reasons in this second.
+
+        An agent that sends what is refused as fast as it can must not keep its host busy.
+        """
+        second = self._step.now // 1_000_000
+        if second != self._second:
+            self._second = second
+            self._reasons.clear()
+        home = (member.home, member.law.hash)
+        count = self._reasons[home] = self._reasons.get(home, 0) + 1
+        return count > REASONS_MAX
+
+    def refusal(self, member: Membership, ruling: Ruling) -> Refused:
+        """The error that a refused operation is answered with."""
+        told = tell(member, ruling, brief=self._hurried(member))
+        return Refused(ruling=told, why=told.explain())

@@ -1,0 +1,172 @@
+"""New tuples: what agents write, one or several, once or again, within their share.
+
+`placing` puts them where they belong.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from nomospace.calls.problems import NotAnAgent, ReadOnly
+from nomospace.calls.requests import Out, OutMany
+from nomospace.host.calls import PutBack
+from nomospace.host.changes import AgentCame
+from nomospace.host.effects import WRITTEN
+from nomospace.host.part import HostPart
+from nomospace.host.residents import SYSTEM, Interface, Resident
+from nomospace.host.shares import CHECK_EVERY, LARGE, SAMPLED, TooManyRowsAtOnce, TooManyTuples
+from nomospace.space import Record
+from nomospace.terms import Term
+from nomospace.terms.measure import weight
+from nomospace.terms.templates import Template
+
+WRITTEN_ONCE: Final = ".once"
+"""Behind a space's name: where an agent's keys of `out(…, once=key)` are."""
+ONCE_MAX: Final = 1_000_000
+"""How many such keys are remembered for an agent and a space; the oldest is forgotten first."""
+
+_ANY_KEY: Final = Template.of((str,))
+
+
+class TupleWriting(HostPart):
+    """What the agents of one host write."""
+
+    def out(self, op: int, resident: Resident, request: Out | OutMany) -> None:
+        """Write one tuple or several, under the law of the space if it has one."""
+        if request.space == SYSTEM:
+            raise ReadOnly(space=SYSTEM)
+        interface = resident.interface(request.space)
+        if request.to and "@" not in request.to:
+            raise NotAnAgent(given=request.to)
+        if interface.law:
+            self._host.governed.out(op, resident, interface, request)
+        elif request.once and not self.is_new(resident, interface, request.once):
+            self._step.answer(op)
+        elif isinstance(request, Out):
+            self.write(resident, interface, request.fields, request.to, request.ttl_us)
+            self._step.answer(op)
+        else:
+            self.write_many(resident, interface, request)
+            self._step.answer(op)
+
+    def is_new(self, resident: Resident, interface: Interface, key: str) -> bool:
+        """Whether an agent writes to a space under a key for the first time; noted, if it does.
+
+        The keys are tuples of a private space beside it: they are kept, carried along when the
+        agent moves, and bounded as tuples are.
+        """
+        if self.has_written(resident, interface, key):
+            return False
+        name = interface.name + WRITTEN_ONCE
+        keys = resident.spaces.get(name)
+        if keys is None:
+            keys = self._host.holding.make_interface(
+                resident, name, ("", ""), durable=interface.durable
+            )
+        if len(keys.private) >= ONCE_MAX:
+            oldest = keys.private.find(_ANY_KEY)
+            assert oldest is not None, "keys are strings"
+            keys.private.remove(oldest)
+            self._step.forget(name, oldest)
+        resident.count += 1
+        agent = resident.id
+        self._host.placing.put(resident, keys, Record((key,), agent, resident.count, agent, agent))
+        return True
+
+    def has_written(self, resident: Resident, interface: Interface, key: str) -> bool:
+        """Whether an agent has written to a space under a key."""
+        keys = resident.spaces.get(interface.name + WRITTEN_ONCE)
+        return keys is not None and keys.private.find(Template.of((key,))) is not None
+
+    def put_back(self, op: int, resident: Resident, request: PutBack) -> None:
+        """Write a tuple again that was taken for an agent which never got it.
+
+        A law sees it as it sees a lease that is given back: its agent may well be one who could not
+        have written the tuple.
+        """
+        interface = resident.interface(request.space)
+
+        def put() -> None:
+            self.write(resident, interface, request.fields, "", 0)
+            self._step.answer(op)
+
+        if interface.law:
+            with self._host.deciding.uncut():  # until it is written nobody has the tuple
+                self._host.governed.giving_back(op, resident, interface, request.fields, put)
+        else:
+            put()
+
+    def write(
+        self,
+        resident: Resident,
+        interface: Interface,
+        fields: tuple[Term, ...],
+        to: str,
+        ttl_us: int,
+    ) -> None:
+        """Put a new tuple into an interface space, or send it on to the agent it is for."""
+        agent = resident.id
+        if resident.full or not (resident.count + 1) % CHECK_EVERY or weight(fields) > LARGE:
+            self._check_share(resident, 1)
+        resident.count += 1
+        record = Record(
+            fields,
+            agent,
+            resident.count,
+            agent,
+            to or agent,
+            self._step.now + ttl_us if ttl_us else 0,
+        )
+        self._host.placing.put(resident, interface, record, WRITTEN)
+
+    def _check_share(self, resident: Resident, more: int) -> None:
+        """Raise `TooManyTuples` when an agent would have more than its share of tuples, or bytes.
+
+        The bytes are those of a few tuples, times how many there are.
+        """
+        shares, agent = self._step.shares, resident.id
+        count = size = 0
+        for interface in resident.spaces.values():
+            space = self._spaces.space_of(interface)
+            some, few = space.written_by(agent, SAMPLED)
+            if few:
+                count += some
+                sampled = sum([weight(record.fields) for record in few])
+                size += sampled * some // len(few)
+        resident.full = count + more > shares.agent_tuples or size > shares.agent_bytes
+        if not resident.full:
+            return
+        what, limit = f"the number of tuples of {agent}", shares.agent_tuples
+        if count + more <= limit:
+            what, limit = f"the bytes in tuples of {agent}", shares.agent_bytes
+        raise TooManyTuples(what=what, limit=limit, advice="take some of them, or let them expire")
+
+    def write_many(self, resident: Resident, interface: Interface, request: OutMany) -> None:
+        """Put several new tuples in one atomic step: all are there before anyone is woken."""
+        host, agent, name = self._host, resident.id, interface.name
+        if len(request.rows) > self._step.shares.out_rows:
+            raise TooManyRowsAtOnce(
+                what=f"the number of tuples in one call to {name!r}",
+                limit=self._step.shares.out_rows,
+                advice="write them in several calls",
+            )
+        self._check_share(resident, len(request.rows))
+        expires = self._step.now + request.ttl_us if request.ttl_us else 0
+        stay: list[Record] = []
+        level = self._spaces.levels[name] if interface.shared else None
+        space = level.space if level is not None else interface.private
+        space.check_room(len(request.rows))
+        for fields in request.rows:
+            resident.count += 1
+            record = Record(fields, agent, resident.count, agent, request.to or agent, expires)
+            self._step.trace(WRITTEN, name, record, agent)
+            if level is not None and host.placing.send_on(name, level, record):
+                self._step.write_down(AgentCame(agent, resident.count))
+            else:
+                stay.append(record)
+        if interface.durable:
+            for record in stay:
+                self._step.keep(name, record)
+        if expires:
+            self._spaces.timed[space] = name
+        host.outcomes.happened(name, space, space.put_many(stay, now=self._step.now))
