@@ -49,7 +49,7 @@ _PROSE: Final = re.compile(r"[\w .,;!?&/-]+")
 _PIECE: Final = re.compile(
     rf"""(?P<hole>[A-Z_][A-Za-z0-9_]*:(?!-[^0-9])(?:{_QUOTED}|[A-Za-z0-9_.+-])*)
         |(?P<other>{_QUOTED}|[A-Za-z0-9_]+)
-        |(?P<colon>:(?!-))""",
+        |(?P<colon>(?!(?<==):=):(?!-))  # and no part of =:=""",
     re.VERBOSE,
 )
 

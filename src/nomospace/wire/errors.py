@@ -115,12 +115,22 @@ def encode_error(error: NomospaceError) -> Fault:
     if len(text) > TEXT_MAX:
         text = f"{text[: TEXT_MAX - 1]}…"
     given = {field.name: getattr(error, field.name) for field in fields(error)}
-    try:
-        if len(pack(given)) > FIELDS_BYTES_MAX:
+    if not _travels(given):
+        # Terms in a struct may have what native code cannot write; else a field stays behind.
+        given = {
+            name: SHAPES.lower(value, raw=True) if isinstance(value, msgspec.Struct) else value
+            for name, value in given.items()
+        }
+        if not _travels(given):
             given = {}
-    except (TypeError, ValueError, OverflowError, RecursionError):
-        given = {}  # a field that does not travel
     return Fault(error.code, _kind(error), text, given)
+
+
+def _travels(given: dict[str, Any]) -> bool:
+    try:
+        return len(pack(given)) <= FIELDS_BYTES_MAX
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        return False
 
 
 def _kind(error: NomospaceError) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings, strategies as st
+from hypothesis import assume, example, given, settings, strategies as st
 
 from nomospace.terms import ANY, Compound, Faulty, Template, a, between, same, show, t, term, where
 from nomospace.terms.templates import same as same_as
@@ -87,6 +87,7 @@ def _has_at(value: Any) -> bool:
     return isinstance(value, tuple) and any(map(_has_at, value))
 
 
+@example(Compound("=:=", (None, None)))  # with a colon that is no hole's
 @given(TERMS)
 def test_a_value_reads_back_as_field_and_as_pattern(value: Any) -> None:
     assume(not _has_at(value))

@@ -5,6 +5,7 @@ import sys
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, get_type_hints
 
+import msgspec
 import pytest
 from hypothesis import given, settings, strategies as st
 
@@ -18,7 +19,7 @@ from nomospace.law import load
 from nomospace.meaning.question import FaultyTemplate, parse_template
 from nomospace.meaning.reading import read_ontology
 from nomospace.meaning.reading.faults import FaultyOntology
-from nomospace.terms import Faulty, FaultyPredicate, where
+from nomospace.terms import Faulty, FaultyPredicate, t, where
 from nomospace.trust.certificates import CertificateRevoked
 from nomospace.trust.presented import SerialReused
 from nomospace.wire.errors import (
@@ -90,6 +91,14 @@ def test_codes_are_unique() -> None:
 
 def test_a_refusal_brings_its_reasons() -> None:
     told = example(Told)
+    error = there_and_back(Refused(ruling=told, why="R1 says no"))
+    assert isinstance(error, Refused)
+    assert error.ruling == told
+
+
+@pytest.mark.parametrize("number", [2**70, -(2**63) - 1])
+def test_a_refusal_may_speak_of_any_number(number: int) -> None:
+    told = msgspec.structs.replace(example(Told), operations=(t.deliver(number),))
     error = there_and_back(Refused(ruling=told, why="R1 says no"))
     assert isinstance(error, Refused)
     assert error.ruling == told
