@@ -15,6 +15,8 @@ from tests.repo.rooms import PACKAGE, ROOT
 
 LOCK = (ROOT / "requirements.lock").read_text("utf-8")
 SPARK_LOCK = (ROOT / "requirements-spark.lock").read_text("utf-8")
+LINES_MAX = 600
+"""The most lines of a file of `src`."""
 _PIN = r"^([a-z0-9][a-z0-9._-]*)==([^ ;\\]+)"
 PINS = re.findall(r"^([a-z0-9][a-z0-9._-]*)==", LOCK, re.MULTILINE)
 
@@ -84,6 +86,12 @@ def test_no_other_lock_format_is_kept() -> None:
 @pytest.mark.parametrize("path", sorted((ROOT / "src").rglob("*.py")), ids=lambda p: p.stem)
 def test_every_module_opens_with_a_docstring(path: Path) -> None:
     assert ast.get_docstring(ast.parse(path.read_text("utf-8"))), f"{path} has no docstring"
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "src").rglob("*.py")), ids=lambda p: p.stem)
+def test_no_file_is_too_long(path: Path) -> None:
+    lines = len(path.read_text("utf-8").splitlines())
+    assert lines <= LINES_MAX, f"{path} has {lines} lines: find the second thing in it"
 
 
 def test_no_exception_is_raised_in_another_thread() -> None:

@@ -39,7 +39,7 @@ from nomospace.host.outstanding import Pending
 from nomospace.host.part import HostPart
 from nomospace.host.posting import Letter, Rejected
 from nomospace.host.residents import Resident
-from nomospace.host.shares import TooManyLaws, TooManyMemberships
+from nomospace.host.shares import TooManyLaws, check_memberships
 from nomospace.law import CompiledLaw
 from nomospace.law.parts import text_bytes
 from nomospace.protocols.spaces import Mailed
@@ -126,18 +126,7 @@ class Governing(HostPart):
                 limit=shares.agent_law_bytes,
                 advice="let another agent be a member",
             )
-        if self._of.count(agent) >= shares.agent_memberships:
-            raise TooManyMemberships(
-                what=f"the number of communities of {agent}",
-                limit=shares.agent_memberships,
-                advice="let another agent be a member",
-            )
-        if self._under.get(law.hash, 0) >= shares.law_members:
-            raise TooManyMemberships(
-                what=f"the number of members of {law.name} at this host",
-                limit=shares.law_members,
-                advice="join at another host",
-            )
+        check_memberships(shares, agent, self._of.count(agent), law, self._under.get(law.hash, 0))
 
     def _adopt(
         self,

@@ -12,37 +12,22 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from nomospace.calls.requests import (
-    ONCE,
-    ONCE_PER_TUPLE,
-    READ,
-    READ_ALL,
-    READ_NOWAIT,
-    STRONG,
-    TAKE,
-    TAKE_ALL,
-    TAKE_NOWAIT,
-    WEAK,
-    Out,
-    React,
-    Seek,
-    Sets,
-)
+from nomospace.calls import requests
 from nomospace.errors import NomospaceError
 from nomospace.meaning.question import SET_MAX
 from nomospace.terms import Compound, Term
 from nomospace.terms.templates import Template, freeze_tuple
 
 WORDS: Final = {
-    TAKE: "in",
-    READ: "rd",
-    TAKE_NOWAIT: "inp",
-    READ_NOWAIT: "rdp",
-    TAKE_ALL: "ing",
-    READ_ALL: "rdg",
+    requests.TAKE: "in",
+    requests.READ: "rd",
+    requests.TAKE_NOWAIT: "inp",
+    requests.READ_NOWAIT: "rdp",
+    requests.TAKE_ALL: "ing",
+    requests.READ_ALL: "rdg",
 }
 HOWS: Final = {word: how for how, word in WORDS.items()}
-MODES: Final = {ONCE: "once", ONCE_PER_TUPLE: "oncePerTuple"}
+MODES: Final = {requests.ONCE: "once", requests.ONCE_PER_TUPLE: "oncePerTuple"}
 _MODES_BACK: Final = {word: mode for mode, word in MODES.items()}
 
 
@@ -56,7 +41,7 @@ def seconds(micros: int) -> int | float:
     return micros / 1_000_000 if rest else whole
 
 
-def show(request: Out | Seek | React) -> Compound:
+def show(request: requests.Out | requests.Seek | requests.React) -> Compound:
     """The term of an operation.
 
     >>> from nomospace.terms import show as text
@@ -65,7 +50,7 @@ def show(request: Out | Seek | React) -> Compound:
     'in([job,formal(any)],[lease(30)])'
     """
     options: list[Term] = []
-    if isinstance(request, Out):
+    if isinstance(request, requests.Out):
         name: str = "out"
         args: tuple[Term, ...] = (request.fields,)
         if request.to:
@@ -76,11 +61,11 @@ def show(request: Out | Seek | React) -> Compound:
             options.append(Compound("once", (request.once,)))
     else:
         args = (request.template.term,)
-        if isinstance(request, React):
+        if isinstance(request, requests.React):
             name = "react"
             args = (*args, MODES[request.mode])
-            if request.strength == STRONG:
-                options.append(Compound("strength", (STRONG,)))
+            if request.strength == requests.STRONG:
+                options.append(Compound("strength", (requests.STRONG,)))
         else:
             name = WORDS[request.how]
             if request.lease_us:
@@ -97,7 +82,7 @@ def show(request: Out | Seek | React) -> Compound:
     return Compound(name, (*args, tuple(options)) if options else args)
 
 
-def read(message: Term, space: str) -> Out | Seek | React | None:
+def read(message: Term, space: str) -> requests.Out | requests.Seek | requests.React | None:
     """The operation that a term means, or `None` when it means none.
 
     >>> from nomospace.terms import term
@@ -117,7 +102,7 @@ def read(message: Term, space: str) -> Out | Seek | React | None:
         return None
     try:
         if name == "out":
-            return Out(
+            return requests.Out(
                 space,
                 freeze_tuple(args[0]),
                 _word(options, "to"),
@@ -125,16 +110,16 @@ def read(message: Term, space: str) -> Out | Seek | React | None:
                 _word(options, "once"),
             )
         if name == "react" and args[1] in _MODES_BACK:
-            return React(
+            return requests.React(
                 space,
                 Template.from_term(args[0]),
                 _MODES_BACK[args[1]],
-                STRONG if options.get("strength") == STRONG else WEAK,
+                requests.STRONG if options.get("strength") == requests.STRONG else requests.WEAK,
                 _word(options, "at"),
                 _word(options, "dest"),
             )
         if name in HOWS:
-            return Seek(
+            return requests.Seek(
                 space,
                 HOWS[name],
                 Template.from_term(args[0]),
@@ -148,11 +133,11 @@ def read(message: Term, space: str) -> Out | Seek | React | None:
     return None
 
 
-def _sets(options: dict[str, Any]) -> Sets | None:
+def _sets(options: dict[str, Any]) -> requests.Sets | None:
     if "correlate" not in options:
         return None
     most = options.get("maxSet")
-    return Sets(
+    return requests.Sets(
         _word(options, "correlate"),
         _word(options, "key"),
         most if most.__class__ is int else SET_MAX,

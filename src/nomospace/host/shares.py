@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 
 from nomospace.errors import LimitReached
+from nomospace.law import CompiledLaw
 
 CHECK_EVERY: Final = 256
 """An agent's tuples are counted each time that it has written so many more, and at large ones."""
@@ -120,3 +121,21 @@ def check_receivers(shares: Shares, count: int, size: int) -> None:
     if count > 1 and count * size > shares.message_bytes:
         what = f"a message of {size:,} bytes to {count:,} receivers"
         raise TooManyReceivers(what=what, limit=shares.message_bytes, advice=advice)
+
+
+def check_memberships(
+    shares: Shares, agent: str, communities: int, law: CompiledLaw, members: int
+) -> None:
+    """Raise `TooManyMemberships` for an agent, or a community, that has its share."""
+    if communities >= shares.agent_memberships:
+        raise TooManyMemberships(
+            what=f"the number of communities of {agent}",
+            limit=shares.agent_memberships,
+            advice="let another agent be a member",
+        )
+    if members >= shares.law_members:
+        raise TooManyMemberships(
+            what=f"the number of members of {law.name} at this host",
+            limit=shares.law_members,
+            advice="join at another host",
+        )

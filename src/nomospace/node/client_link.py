@@ -25,36 +25,10 @@ from nomospace.node.entrance import Entrance, IncomingConnection, TooManyClients
 from nomospace.node.principals import NotAnOperator, NotLetIn, Principal
 from nomospace.node.turns import LOT_FRAMES, QUANTUM_BYTES, QUANTUM_FRAMES, TURN_S, Queue, Rate
 from nomospace.sessions.host_session import SOME, HostSession
+from nomospace.wire import talk
 from nomospace.wire.admin import Question, pack_answer
 from nomospace.wire.calls import CALL_PARTS_MAX, CallTooWide, Unready
 from nomospace.wire.framing import STRANGER_BYTES_MAX, BadFrame, Framer, join
-from nomospace.wire.talk import (
-    ALIVE_FRAME,
-    ASK,
-    BYE,
-    BYE_FRAME,
-    CALL_BYTES_MAX,
-    OUT,
-    QUESTION,
-    SEEK_PLAIN,
-    SEEN,
-    VERSIONS,
-    WINDOW,
-    Challenge,
-    Frame,
-    HostWelcome,
-    call_number,
-    check_call,
-    is_batch,
-    pack_failure,
-    pack_frame,
-    pack_refusal,
-    pack_told,
-    read_asked,
-    read_batch,
-    read_call,
-    unpack_frame,
-)
 
 WRITE_HIGH: Final = 1 << 20
 """From this many unsent bytes on, a connection is clogged."""
@@ -193,7 +167,7 @@ class ClientLink(asyncio.Protocol):
         self._note("client-cut", agent, who=before.name, code=now.code, why=str(now))
         self._clients.stand_no_more(self if session is None else session)
         if self._open:
-            self._out.append(pack_refusal(now))  # past all that is clogged: it is the last
+            self._out.append(talk.pack_refusal(now))  # past all that is clogged: it is the last
             self.loop.call_later(CUT_S, self._transport.abort)
         if session is not None:
             self._sessions.end(session)
@@ -217,7 +191,7 @@ class ClientLink(asyncio.Protocol):
         try:
             self._clients.add(self)
         except TooManyClients as error:
-            self.send(pack_refusal(error))
+            self.send(talk.pack_refusal(error))
             self.drop()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -230,7 +204,7 @@ class ClientLink(asyncio.Protocol):
         if self._session is None:
             self._clients.stand_no_more(self)
         else:
-            if last == BYE_FRAME:  # it has not had its turn
+            if last == talk.BYE_FRAME:  # it has not had its turn
                 self._sessions.end(self._session)
             self._sessions.lost(self._session, self, now=micros(self.loop.time()))
             self._session = None
@@ -299,7 +273,7 @@ class ClientLink(asyncio.Protocol):
                 if session is not None:
                     at += self._heard(session, frames, at, until)
                 else:
-                    self._asks(unpack_frame(frames[at]))
+                    self._asks(talk.unpack_frame(frames[at]))
                     at += 1
                 if at < end and (queue.held or clock() >= until):
                     queue.put_back(frames[at:])  # a batch is read, and what follows it waits
@@ -352,8 +326,8 @@ class ClientLink(asyncio.Protocol):
                 data = b""
                 if heard is None:
                     return
-                if isinstance(heard, Challenge):
-                    self.send(pack_frame(heard))
+                if isinstance(heard, talk.Challenge):
+                    self.send(talk.pack_frame(heard))
                 else:
                     self._let_in(heard)
         except NomospaceError as error:
@@ -361,7 +335,7 @@ class ClientLink(asyncio.Protocol):
                 raise
             agent = "" if entrance.hello is None else entrance.hello.agent
             self._note("client-refused", agent, code=error.code, why=str(error))
-            self.send(pack_refusal(error))
+            self.send(talk.pack_refusal(error))
             self.drop()
 
     def _let_in(self, principal: Principal) -> None:
@@ -385,16 +359,16 @@ class ClientLink(asyncio.Protocol):
         self.whose = agent or principal.name
         self._queue.account = clients.link(self.whose)
         clients.stand(self, session, principal)
-        self._framer.widen(CALL_BYTES_MAX)
+        self._framer.widen(talk.CALL_BYTES_MAX)
         if self._arrival is not None:
             self._arrival.proven()
         grace_s = self._sessions.grace_us / 1e6
         laws = tuple(clients.laws_of(agent)) if agent else ()
-        version = VERSIONS.common(hello.versions)
-        welcome = HostWelcome(
-            version, clients.host, clients.life, agent, known, grace_s, WINDOW, laws
+        version = talk.VERSIONS.common(hello.versions)
+        welcome = talk.HostWelcome(
+            version, clients.host, clients.life, agent, known, grace_s, talk.WINDOW, laws
         )
-        self.send(pack_frame(welcome))
+        self.send(talk.pack_frame(welcome))
         if session is not None:
             self._sessions.resend(session)
 
@@ -405,19 +379,19 @@ class ClientLink(asyncio.Protocol):
         data = frames[at]
         if len(data) > CALL_PARTS_MAX and not self._bears(session, data):
             return 1
-        frame = unpack_frame(data)
+        frame = talk.unpack_frame(data)
         kind = frame[0]
-        if not SEEK_PLAIN <= kind <= ASK:
+        if not talk.SEEK_PLAIN <= kind <= talk.ASK:
             self._asks(frame)
             return 1
         try:
-            call = read_call(frame, self._clients.laws)
-            if kind == ASK and isinstance(call[2], Open) and call[2].ontology is not None:
+            call = talk.read_call(frame, self._clients.laws)
+            if kind == talk.ASK and isinstance(call[2], Open) and call[2].ontology is not None:
                 self._clients.ready(call[2].ontology)
         except (CallerError, LawError) as error:
             self._sessions.refuse(session, frame[1], error)
             return 1
-        if kind == ASK:
+        if kind == talk.ASK:
             self._ask(session, *call)
             return 1
         asked = [call]
@@ -437,28 +411,28 @@ class ClientLink(asyncio.Protocol):
             if len(data) > CALL_PARTS_MAX:
                 return
             try:
-                frame = unpack_frame(data)
-                if not SEEK_PLAIN <= frame[0] <= OUT:
+                frame = talk.unpack_frame(data)
+                if not talk.SEEK_PLAIN <= frame[0] <= talk.OUT:
                     return
-                asked.append(read_call(frame, self._clients.laws))
+                asked.append(talk.read_call(frame, self._clients.laws))
             except NomospaceError:  # it is told when it is the first
                 return
 
     def _bears(self, session: HostSession, data: bytes) -> bool:
         """Whether a large frame can be read at once; a batch is read in slices instead."""
         try:
-            check_call(data)
+            talk.check_call(data)
         except CallTooWide as error:
-            self._sessions.refuse(session, call_number(data), error)
+            self._sessions.refuse(session, talk.call_number(data), error)
             return False
-        if not is_batch(data):
+        if not talk.is_batch(data):
             return True
-        self._queue.go_through(self._batch(session, unpack_frame(data)))
+        self._queue.go_through(self._batch(session, talk.unpack_frame(data)))
         return False
 
-    def _batch(self, session: HostSession, frame: Frame) -> Iterator[None]:
+    def _batch(self, session: HostSession, frame: talk.Frame) -> Iterator[None]:
         try:
-            for call in read_batch(frame, self._clients.laws):
+            for call in talk.read_batch(frame, self._clients.laws):
                 yield
                 if call is not None and not session.ended:
                     self._ask(session, *call)
@@ -473,15 +447,15 @@ class ClientLink(asyncio.Protocol):
             self._sessions.seen(session, seen)
         self._sessions.ask(session, seq, request)
 
-    def _asks(self, frame: Frame) -> None:
+    def _asks(self, frame: talk.Frame) -> None:
         kind, session = frame[0], self._session
-        if kind == SEEN and len(frame) == 2 and frame[1].__class__ is int:
+        if kind == talk.SEEN and len(frame) == 2 and frame[1].__class__ is int:
             if session is not None:
                 self._sessions.seen(session, frame[1])
-            self.send(ALIVE_FRAME)
-        elif kind == QUESTION:
-            self._question(*read_asked(frame))
-        elif kind == BYE:
+            self.send(talk.ALIVE_FRAME)
+        elif kind == talk.QUESTION:
+            self._question(*talk.read_asked(frame))
+        elif kind == talk.BYE:
             if session is not None:
                 self._sessions.end(session)
             self.drop()
@@ -495,10 +469,10 @@ class ClientLink(asyncio.Protocol):
             error = NotAnOperator(proved=principal.name)
             facts = {"who": principal.name, "question": type(question).__name__, "code": error.code}
             self._clients.note("client-refused", facts)
-            self.send(pack_failure(0, seq, error))
+            self.send(talk.pack_failure(0, seq, error))
         elif answers is None or len(self._questions) >= QUESTIONS_MAX:
             limit = 0 if answers is None else QUESTIONS_MAX
-            self.send(pack_failure(0, seq, TooManyQuestions(limit=limit)))
+            self.send(talk.pack_failure(0, seq, TooManyQuestions(limit=limit)))
         else:
             task = self.loop.create_task(self._answer(seq, answers, question))
             self._questions[task] = None
@@ -509,6 +483,6 @@ class ClientLink(asyncio.Protocol):
             answer = answers(question)
             if isinstance(answer, Awaitable):
                 answer = await answer
-            self.send(pack_told(seq, pack_answer(answer)))
+            self.send(talk.pack_told(seq, pack_answer(answer)))
         except NomospaceError as error:
-            self.send(pack_failure(0, seq, error))
+            self.send(talk.pack_failure(0, seq, error))

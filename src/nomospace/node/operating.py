@@ -9,33 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from nomospace.errors import CallerError
 from nomospace.space import Space
 from nomospace.terms import show
-from nomospace.wire.admin import (
-    ANSWER_BYTES_MAX,
-    TAIL_MAX,
-    AdminFinding,
-    AgentLine,
-    Agents,
-    Doctor,
-    JournalRecord,
-    Question,
-    RawRecord,
-    Records,
-    RecordsPage,
-    Resume,
-    SpaceLine,
-    SpaceListing,
-    Spaces,
-    Stats,
-    StatsLine,
-    Suspend,
-    SuspensionLine,
-    Suspensions,
-    Tail,
-    TupleLine,
-    Tuples,
-    Where,
-    WhereLine,
-)
+from nomospace.wire import admin
 
 if TYPE_CHECKING:
     from nomospace.node.serve import Server
@@ -68,38 +42,38 @@ class Operating:
     def __init__(self, server: Server) -> None:
         self._server = server
 
-    def answer(self, question: Question) -> Any:
+    def answer(self, question: admin.Question) -> Any:
         """The answer to a question."""
-        if isinstance(question, Agents):
+        if isinstance(question, admin.Agents):
             return self._agents(question)
-        if isinstance(question, Spaces):
+        if isinstance(question, admin.Spaces):
             return self._spaces()
-        if isinstance(question, Tuples):
+        if isinstance(question, admin.Tuples):
             return self._tuples(question)
-        if isinstance(question, Stats):
+        if isinstance(question, admin.Stats):
             return self._stats()
-        if isinstance(question, Where):
+        if isinstance(question, admin.Where):
             return self._where(question.agent)
-        if isinstance(question, Tail):
+        if isinstance(question, admin.Tail):
             return self._tail(question)
-        if isinstance(question, Records):
+        if isinstance(question, admin.Records):
             return self._records(question)
-        if isinstance(question, Suspend | Resume):
+        if isinstance(question, admin.Suspend | admin.Resume):
             return self._suspend(question)
-        if isinstance(question, Suspensions):
+        if isinstance(question, admin.Suspensions):
             found = self._server.host.core.suspending.all()
-            return [SuspensionLine(one.name, one.since, one.why) for one in found]
-        assert isinstance(question, Doctor), question
+            return [admin.SuspensionLine(one.name, one.since, one.why) for one in found]
+        assert isinstance(question, admin.Doctor), question
         return self._doctor()
 
-    def _agents(self, question: Agents) -> list[AgentLine]:
+    def _agents(self, question: admin.Agents) -> list[admin.AgentLine]:
         core = self._server.host.core
-        limit = max(0, min(question.limit, TAIL_MAX))
+        limit = max(0, min(question.limit, admin.TAIL_MAX))
         programs = {kept.agent: kept.program for kept in core.programs}
         chosen = islice(sorted(a for a in core.agents if a > question.after), limit)
         clients = self._server.host.served.clients_of
         return [
-            AgentLine(
+            admin.AgentLine(
                 agent,
                 programs.get(agent, ""),
                 tuple([law.name for law in core.laws_of(agent)]),
@@ -109,15 +83,15 @@ class Operating:
             for agent in chosen
         ]
 
-    async def _suspend(self, question: Suspend | Resume) -> SuspensionLine:
+    async def _suspend(self, question: admin.Suspend | admin.Resume) -> admin.SuspensionLine:
         host = self._server.host
         name = self._suspendable(question.name)
-        if isinstance(question, Resume):
+        if isinstance(question, admin.Resume):
             await host.resume(name)
-            return SuspensionLine(name, 0)
+            return admin.SuspensionLine(name, 0)
         await host.suspend(name, question.why[:WHY_MAX])
         line = next(one for one in host.core.suspending.all() if one.name == name)
-        return SuspensionLine(name, line.since, line.why)
+        return admin.SuspensionLine(name, line.since, line.why)
 
     def _suspendable(self, name: str) -> str:
         """The id of an agent, or the hash of a law that this host has or has suspended."""
@@ -136,29 +110,29 @@ class Operating:
             raise NotSuspendable(name=name, found=len(found))
         return found[0]
 
-    def _spaces(self) -> list[SpaceLine]:
+    def _spaces(self) -> list[admin.SpaceLine]:
         lines = []
         for space, law, shared, agents in self._server.host.core.spaces.census():
             of = space.stats()
             counts = (of["tuples"], of["lent"], of["waiters"], of["reactions"])
-            lines.append(SpaceLine(space.name, law, shared, agents, *counts))
+            lines.append(admin.SpaceLine(space.name, law, shared, agents, *counts))
         return lines
 
-    def _tuples(self, question: Tuples) -> SpaceListing:
+    def _tuples(self, question: admin.Tuples) -> admin.SpaceListing:
         for space, _, shared, agents in self._server.host.core.spaces.census():
             if space.name == question.space and (
                 shared if not question.agent else not shared and agents == (question.agent,)
             ):
-                return SpaceListing(True, len(space), tuple(_lines(space, question.limit)))
-        return SpaceListing(False, 0, ())
+                return admin.SpaceListing(True, len(space), tuple(_lines(space, question.limit)))
+        return admin.SpaceListing(False, 0, ())
 
-    def _stats(self) -> StatsLine:
+    def _stats(self) -> admin.StatsLine:
         server = self._server
         core, spaces = server.host.core, self._spaces()
         figures = {name: float(value) for name, value in server.links.counts().items()}
         figures["connections"] = float(server.listener.connections)
         figures["strangers"] = float(server.listener.strangers)
-        return StatsLine(
+        return admin.StatsLine(
             server.config.host.name,
             server.host.life,
             core.view.members,
@@ -170,48 +144,50 @@ class Operating:
             figures,
         )
 
-    def _where(self, agent: str) -> WhereLine:
+    def _where(self, agent: str) -> admin.WhereLine:
         core = self._server.host.core
         if core.has(agent):
-            return WhereLine(agent, core.name, True)
+            return admin.WhereLine(agent, core.name, True)
         engaged = core.group.where.get(agent, "")
-        return WhereLine(agent, engaged or core.posting.guess(agent), bool(engaged))
+        return admin.WhereLine(agent, engaged or core.posting.guess(agent), bool(engaged))
 
-    def _tail(self, question: Tail) -> list[JournalRecord]:
+    def _tail(self, question: admin.Tail) -> list[admin.JournalRecord]:
         return self._server.tail(question)
 
-    def _records(self, question: Records) -> RecordsPage:
+    def _records(self, question: admin.Records) -> admin.RecordsPage:
         name, keeper = self._server.config.host.name, self._server.host.keeper
         if keeper is None:
-            return RecordsPage(name, 1, 0, ())
+            return admin.RecordsPage(name, 1, 0, ())
         last = keeper.store.last_record
         oldest = keeper.store.journal(0, 1)
         first = oldest[0].seq if oldest else last + 1
-        found: list[RawRecord] = []
+        found: list[admin.RawRecord] = []
         size = 0
-        limit = max(1, min(question.limit, TAIL_MAX))
+        limit = max(1, min(question.limit, admin.TAIL_MAX))
         for entry in keeper.store.journal(max(0, question.after), limit):
             size += len(entry.record)
-            if entry.seq > last or (found and size > ANSWER_BYTES_MAX):
+            if entry.seq > last or (found and size > admin.ANSWER_BYTES_MAX):
                 break
-            found.append(RawRecord(entry.seq, entry.record))
-        return RecordsPage(name, min(first, last + 1), last, tuple(found))
+            found.append(admin.RawRecord(entry.seq, entry.record))
+        return admin.RecordsPage(name, min(first, last + 1), last, tuple(found))
 
-    def _doctor(self) -> list[AdminFinding]:
+    def _doctor(self) -> list[admin.AdminFinding]:
         server = self._server
         keeper = server.host.keeper
         trouble = None if keeper is None else keeper.trouble
-        store = AdminFinding(
+        store = admin.AdminFinding(
             "store",
             trouble is None,
             f"{server.config.store}: {'takes steps' if trouble is None else trouble}",
             "" if trouble is None else "free some room, or start the database",
         )
         members = server.host.view.members
-        group = AdminFinding("group", True, f"{len(members)} hosts: {', '.join(members[:20])}")
+        group = admin.AdminFinding(
+            "group", True, f"{len(members)} hosts: {', '.join(members[:20])}"
+        )
         neighbours = server.links.neighbours()
         alone = bool(server.config.host.join) and not neighbours
-        links = AdminFinding(
+        links = admin.AdminFinding(
             "links",
             not alone,
             f"linked with {', '.join(neighbours[:20]) or 'nobody'}",
@@ -220,14 +196,14 @@ class Operating:
         return [store, group, links]
 
 
-def _lines(space: Space, limit: int) -> Iterator[TupleLine]:
+def _lines(space: Space, limit: int) -> Iterator[admin.TupleLine]:
     """The oldest tuples of a space, as many as fit into an answer."""
     size = 0
-    for record in space.oldest(max(0, min(limit, TAIL_MAX))):
+    for record in space.oldest(max(0, min(limit, admin.TAIL_MAX))):
         fields = tuple([show(field) for field in record.fields])
         size += sum(map(len, fields))
-        if size > ANSWER_BYTES_MAX:
+        if size > admin.ANSWER_BYTES_MAX:
             return
-        yield TupleLine(
+        yield admin.TupleLine(
             fields, record.writer, record.count, record.cur, record.dest, record.deliveries
         )

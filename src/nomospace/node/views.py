@@ -19,29 +19,9 @@ from typing import TYPE_CHECKING, Final
 from nomospace.control import TooMuchState, TooOld
 from nomospace.control.explain import Explanation, explain, verdict_on
 from nomospace.errors import CallerError
+from nomospace.node import viewed
 from nomospace.node.operating import Operating
 from nomospace.node.past import member_before
-from nomospace.node.viewed import (
-    AgentView,
-    CommunityView,
-    GoalView,
-    HostView,
-    LawView,
-    MemberView,
-    ObligationView,
-    RuleView,
-    RulingsView,
-    RulingView,
-    SpaceInside,
-    SpaceView,
-    SuspensionView,
-    TallyView,
-    TopologyView,
-    TriedView,
-    TupleStory,
-    TuplesView,
-    WhyView,
-)
 from nomospace.node.within import LINES_MAX, Within, shown, space_view
 from nomospace.store.journal import EventRecord, decode_record
 from nomospace.terms import Compound
@@ -109,7 +89,7 @@ class Views:
 
     # -- hosts and agents ----------------------------------------------------------------------
 
-    def topology(self, *, agents_max: int = LINES_MAX) -> TopologyView:
+    def topology(self, *, agents_max: int = LINES_MAX) -> viewed.TopologyView:
         """The hosts of the group with their agents, this one first, the others by name."""
         server, core = self._server, self._core
         here = server.config.host.name
@@ -119,7 +99,7 @@ class Views:
         there[here] = list(core.agents)
         neighbours = dict.fromkeys(server.links.neighbours())
         hosts = [
-            HostView(
+            viewed.HostView(
                 name,
                 name == here,
                 name in neighbours,
@@ -128,26 +108,29 @@ class Views:
             )
             for name, agents in sorted(there.items(), key=lambda one: (one[0] != here, one[0]))
         ]
-        return TopologyView(
+        return viewed.TopologyView(
             here, server.host.domain, server.host.life, core.view.id[0], core.frozen, tuple(hosts)
         )
 
-    def agents(self, *, after: str = "", limit: int = LINES_MAX) -> tuple[AgentView, ...]:
+    def agents(self, *, after: str = "", limit: int = LINES_MAX) -> tuple[viewed.AgentView, ...]:
         """The agents of this host by their ids, those after one."""
         found = self._operating.answer(Agents(after, _limit(limit)))
         return tuple(
-            [AgentView(one.id, one.program, one.laws, one.clients, one.suspended) for one in found]
+            [
+                viewed.AgentView(one.id, one.program, one.laws, one.clients, one.suspended)
+                for one in found
+            ]
         )
 
-    def suspensions(self) -> tuple[SuspensionView, ...]:
+    def suspensions(self) -> tuple[viewed.SuspensionView, ...]:
         """Who is suspended."""
         found = self._core.suspending.all()
-        return tuple([SuspensionView(one.name, one.since, one.why) for one in found])
+        return tuple([viewed.SuspensionView(one.name, one.since, one.why) for one in found])
 
-    async def suspend(self, name: str, why: str) -> SuspensionView:
+    async def suspend(self, name: str, why: str) -> viewed.SuspensionView:
         """Suspend an agent or a law; raises `NotSuspendable`."""
         line = await self._operating.answer(Suspend(name, why))
-        return SuspensionView(line.name, line.since, line.why)
+        return viewed.SuspensionView(line.name, line.since, line.why)
 
     async def resume(self, name: str) -> None:
         """End a suspension; raises `NotSuspendable`."""
@@ -155,13 +138,13 @@ class Views:
 
     # -- communities -----------------------------------------------------------------------------
 
-    def communities(self) -> tuple[CommunityView, ...]:
+    def communities(self) -> tuple[viewed.CommunityView, ...]:
         """The laws that have members here, by name."""
         found: dict[str, list[Membership]] = {}
         for member in self._core.governing.members():
             found.setdefault(member.law.hash, []).append(member)
         lines = [
-            CommunityView(
+            viewed.CommunityView(
                 law,
                 members[0].law.name,
                 len(members),
@@ -174,7 +157,7 @@ class Views:
 
     def members(
         self, law: str, *, after: str = "", limit: int = LINES_MAX
-    ) -> tuple[MemberView, ...]:
+    ) -> tuple[viewed.MemberView, ...]:
         """The members of a community here, by their ids; raises `NotSeen` for an unknown law."""
         self._law(law)
         chosen = sorted(
@@ -183,14 +166,16 @@ class Views:
         )
         return tuple([_member(one) for one in chosen[: _limit(limit)]])
 
-    def member(self, law: str, home: str) -> MemberView:
+    def member(self, law: str, home: str) -> viewed.MemberView:
         """One member of a community here; raises `NotSeen`."""
         found = self._core.governing.find(home, law)
         if found is None:
             raise NotSeen(what="member", name=home, mend="ask for the members to see who is")
         return _member(found)
 
-    def obligations(self, *, law: str = "", limit: int = LINES_MAX) -> tuple[ObligationView, ...]:
+    def obligations(
+        self, *, law: str = "", limit: int = LINES_MAX
+    ) -> tuple[viewed.ObligationView, ...]:
         """What members here owe, the soonest due first; of one community, if it is named."""
         lines = [
             line
@@ -201,13 +186,13 @@ class Views:
         lines.sort(key=lambda line: (line.due_at, line.home, line.law))
         return tuple(lines[: _limit(limit)])
 
-    def law(self, law: str) -> LawView:
+    def law(self, law: str) -> viewed.LawView:
         """A law by its hash, with how often each of its rules has ruled; raises `NotSeen`."""
         found = self._law(law)
         self._count()
         tree = found.tree
         members = sum(m.law.hash == law for m in self._core.governing.members())
-        return LawView(
+        return viewed.LawView(
             law,
             found.name,
             tree.language,
@@ -219,14 +204,14 @@ class Views:
             self._uncounted,
         )
 
-    def rules(self, law: str) -> tuple[RuleView, ...]:
+    def rules(self, law: str) -> tuple[viewed.RuleView, ...]:
         """The rules of a law, with their hits as they were last counted; raises `NotSeen`."""
         tree = self._law(law).tree
         hits = self._hits.get(law, _Hits()).rules
         place = tree.source.place  # looks lines up: a law may have thousands of rules
         return tuple(
             [
-                RuleView(
+                viewed.RuleView(
                     rule.name,
                     rule.event,
                     place(rule.span.start)[0],
@@ -263,12 +248,12 @@ class Views:
 
     # -- spaces ------------------------------------------------------------------------------------
 
-    def spaces(self, *, after: int = 0, limit: int = LINES_MAX) -> tuple[SpaceView, ...]:
+    def spaces(self, *, after: int = 0, limit: int = LINES_MAX) -> tuple[viewed.SpaceView, ...]:
         """The spaces of this host: shared ones first, `LimeSystem` last; `after` skips so many."""
         found = islice(self._within.all(), after, after + _limit(limit))
         return tuple([space_view(*one) for one in found])
 
-    def inside(self, space: str, *, agent: str = "") -> SpaceInside:
+    def inside(self, space: str, *, agent: str = "") -> viewed.SpaceInside:
         """What goes on in a shared space, or in the private one of an agent; raises `NotSeen`."""
         return self._within.inside(self._space(space, agent))
 
@@ -280,7 +265,7 @@ class Views:
         template: Sequence[Term] = (),
         together: bool = False,
         limit: int = 100,
-    ) -> TuplesView:
+    ) -> viewed.TuplesView:
         """The oldest tuples of a shared space, or of the private one of an agent; or `NotSeen`.
 
         With a template, those that match it; `together` asks for sets that answer it besides.
@@ -288,7 +273,7 @@ class Views:
         found = self._space(space, agent)[0]
         return self._within.tuples(found, template=template, together=together, limit=_limit(limit))
 
-    async def story(self, tuple_id: str) -> TupleStory:
+    async def story(self, tuple_id: str) -> viewed.TupleStory:
         """What became of a tuple here, by its id (`ann@ward#3`), as the journal has it."""
         return await self._within.story(tuple_id)
 
@@ -301,10 +286,10 @@ class Views:
 
     # -- what happened ---------------------------------------------------------------------------
 
-    def tally(self) -> TallyView:
+    def tally(self) -> viewed.TallyView:
         """How much was ruled on since the host began: for rates that are exact."""
         tally, members = self._server.tally, self._core.governing.members()
-        return TallyView(
+        return viewed.TallyView(
             self.now,
             tally.rulings,
             tally.sent,
@@ -314,11 +299,11 @@ class Views:
             sum(len(member.obligations) for member in members),
         )
 
-    def rulings(self, *, after: int = 0, limit: int = 100) -> RulingsView:
+    def rulings(self, *, after: int = 0, limit: int = 100) -> viewed.RulingsView:
         """The rulings after a record of the journal; the latest when that is 0."""
         keeper = self._server.host.keeper
         if keeper is None:
-            return RulingsView((), after)
+            return viewed.RulingsView((), after)
         limit = _limit(limit)
         begin = after or max(0, keeper.store.last_record - limit)
         found, last = [], begin
@@ -327,7 +312,7 @@ class Views:
             record = decode_record(entry.record)
             if isinstance(record, EventRecord):
                 found.append(_ruling(entry.seq, record))
-        return RulingsView(tuple(found), last)
+        return viewed.RulingsView(tuple(found), last)
 
     def records(self, *, after: int = 0, limit: int = 100) -> list[JournalRecord]:
         """Records of the journal of all tables, as `nomospace journal tail` shows them."""
@@ -344,7 +329,7 @@ class Views:
         keeper = self._server.host.keeper
         return 0 if keeper is None else keeper.store.last_record
 
-    def why(self, record: int) -> WhyView:
+    def why(self, record: int) -> viewed.WhyView:
         """Why a ruling is as it is, all of it, by the number of its record in the journal.
 
         What its member cannot tell from memory, or is not here any more to tell, the journal does
@@ -380,9 +365,9 @@ def _limit(limit: int) -> int:
     return max(1, min(limit, LINES_MAX))
 
 
-def _member(member: Membership) -> MemberView:
+def _member(member: Membership) -> viewed.MemberView:
     state = [shown(term) for _, term in islice(member.state.items(), STATE_MAX)]
-    return MemberView(
+    return viewed.MemberView(
         member.home,
         member.law.hash,
         member.seq,
@@ -392,20 +377,20 @@ def _member(member: Membership) -> MemberView:
     )
 
 
-def _owed(member: Membership) -> list[ObligationView]:
+def _owed(member: Membership) -> list[viewed.ObligationView]:
     home, law = member.home, member.law.hash
     return [
-        ObligationView(home, law, shown(term), due)
+        viewed.ObligationView(home, law, shown(term), due)
         for due, term in islice(member.pending(), LINES_MAX)
     ]
 
 
-def _ruling(number: int, record: EventRecord) -> RulingView:
+def _ruling(number: int, record: EventRecord) -> viewed.RulingView:
     community, ruling = record.community, record.ruling
     # What the host itself notes stands under no law, and no rule ever lets it through.
     verdict = verdict_on(ruling) if community else "noted"
     args = ruling.event.args
-    return RulingView(
+    return viewed.RulingView(
         number,
         ruling.at,
         ruling.home,
@@ -436,15 +421,17 @@ def _receivers(ruling: Ruling) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _why(ruling: RulingView, story: Explanation) -> WhyView:
+def _why(ruling: viewed.RulingView, story: Explanation) -> viewed.WhyView:
     tried = [
-        TriedView(
+        viewed.TriedView(
             one.rule,
             one.outcome,
             one.about,
-            tuple([GoalView(goal.goal, goal.with_values) for goal in one.held]),
-            None if one.failed is None else GoalView(one.failed.goal, one.failed.with_values),
+            tuple([viewed.GoalView(goal.goal, goal.with_values) for goal in one.held]),
+            None
+            if one.failed is None
+            else viewed.GoalView(one.failed.goal, one.failed.with_values),
         )
         for one in story.rules
     ]
-    return WhyView(ruling, story.verdict, tuple(tried), story.text)
+    return viewed.WhyView(ruling, story.verdict, tuple(tried), story.text)

@@ -29,29 +29,8 @@ from nomospace.calls.requests import BULK, Cancel, OutMany, Request, Seek, Settl
 from nomospace.errors import NomospaceError, Unavailable
 from nomospace.sessions.open_calls import Asker, OpenCall, OpenCalls
 from nomospace.terms import Term
+from nomospace.wire import talk
 from nomospace.wire.framing import BadFrame
-from nomospace.wire.talk import (
-    BACK,
-    FAILURE,
-    FIRED,
-    FOUND,
-    GONE,
-    LEFT,
-    LIFE_BITS,
-    MAILED,
-    REFUSAL,
-    REPLY,
-    Frame,
-    HostWelcome,
-    pack_ask,
-    pack_seen,
-    read_error,
-    read_found,
-    read_message,
-    read_reply,
-    unpack_frame,
-    unseen,
-)
 
 UNRETURNED_MAX: Final = 1_000
 """How many tuples of takes that were called off too late, and that their laws let nobody put back,
@@ -87,7 +66,7 @@ class ReactionFired(msgspec.Struct, frozen=True):
     """A reaction has fired at the host; the tuple is in the frame."""
 
     reaction: str
-    frame: Frame
+    frame: talk.Frame
 
 
 class ReactionEnded(msgspec.Struct, frozen=True):
@@ -175,7 +154,7 @@ class ClientSession(OpenCalls[ClientOrder]):
     def __init__(self, agent: str) -> None:
         super().__init__()
         self.agent = agent
-        self.welcome: HostWelcome | None = None
+        self.welcome: talk.HostWelcome | None = None
         """What the host said when it let the client in last."""
         self.connected = False
         self.seen = 0
@@ -216,7 +195,7 @@ class ClientSession(OpenCalls[ClientOrder]):
     ) -> list[ClientOrder]:
         """Make a call whose answer `then` is handed at once."""
         number = self.number + 1
-        body = pack_ask(number, self.seen, request)
+        body = talk.pack_ask(number, self.seen, request)
         call = OpenCall(number, then, None, body, posted=True, back=back)
         return [SendFrame(body)] if self.begin(call) else []
 
@@ -309,7 +288,7 @@ class ClientSession(OpenCalls[ClientOrder]):
                 orders += self._out_of_time(call)
         return orders
 
-    def welcomed(self, welcome: HostWelcome, *, now: int) -> list[ClientOrder]:
+    def welcomed(self, welcome: talk.HostWelcome, *, now: int) -> list[ClientOrder]:
         """A host has let the client in: go on where the last connection ended.
 
         After what this orders comes `attached`, then what the host has said meanwhile (`hear`), and
@@ -369,7 +348,7 @@ class ClientSession(OpenCalls[ClientOrder]):
         if self.seen <= self.acked and not idle:
             return []
         self.acked = self.seen
-        return [SendFrame(pack_seen(self.seen))]
+        return [SendFrame(talk.pack_seen(self.seen))]
 
     # -- what the host says ----------------------------------------------------------------------
 
@@ -379,9 +358,9 @@ class ClientSession(OpenCalls[ClientOrder]):
         calls = self.calls
         for data in frames:
             try:
-                frame = unpack_frame(data)
+                frame = talk.unpack_frame(data)
                 kind = frame[0]
-                if kind < FOUND or kind > FAILURE:
+                if kind < talk.FOUND or kind > talk.FAILURE:
                     orders += self._pushed(kind, frame)
                     continue
                 if len(frame) < 3:
@@ -399,12 +378,12 @@ class ClientSession(OpenCalls[ClientOrder]):
             value: object = None
             error: NomospaceError | None = None
             try:
-                if kind == FOUND:
-                    value = read_found(frame)
-                elif kind == REPLY:
-                    value = read_reply(frame)
+                if kind == talk.FOUND:
+                    value = talk.read_found(frame)
+                elif kind == talk.REPLY:
+                    value = talk.read_reply(frame)
                 else:
-                    error = read_error(frame[3])
+                    error = talk.read_error(frame[3])
             except (ValueError, IndexError) as bad:
                 error = BadFrame(why=f"an answer of {self.host}: {bad}")
             asker = call.asker
@@ -425,22 +404,22 @@ class ClientSession(OpenCalls[ClientOrder]):
             return self._given_back(taking, found, error)
         call.asker(value, error)
         assert self.welcome is not None, "a host has answered"
-        if error is None and number and number >> LIFE_BITS < self.welcome.life:
+        if error is None and number and number >> talk.LIFE_BITS < self.welcome.life:
             # A reaction may have been registered just before its host was killed: it is gone.
             return [RegisterAnew()]
         return []
 
-    def _pushed(self, kind: int, frame: Frame) -> list[ClientOrder]:
-        if kind == REFUSAL and len(frame) == 2:
-            return [EndSession(read_error(frame[1]))]
+    def _pushed(self, kind: int, frame: talk.Frame) -> list[ClientOrder]:
+        if kind == talk.REFUSAL and len(frame) == 2:
+            return [EndSession(talk.read_error(frame[1]))]
         if kind not in _PUSHES:
             return []  # a sign of life
         if len(frame) < _PUSHES[kind] or frame[1].__class__ is not int:
             raise BadFrame(why="a push without its number or its parts")
         number = frame[1]
-        if number <= self.seen or (kind == LEFT and self.going_to):
+        if number <= self.seen or (kind == talk.LEFT and self.going_to):
             return []
-        if kind == LEFT:
+        if kind == talk.LEFT:
             # It stays unseen until the agent is found there, so that nothing that the host it left
             # has to say about it gets lost.
             self._left_as = number
@@ -448,13 +427,13 @@ class ClientSession(OpenCalls[ClientOrder]):
             self.going_to = frame[2]
             return [*orders, FollowAgent(frame[2], frame[3])]
         self.seen = number
-        if kind == FIRED:
+        if kind == talk.FIRED:
             return [ReactionFired(frame[2], frame)]
-        if kind == MAILED:
-            return [LetterCame(frame[2], frame[3], read_message(frame[4]))]
-        if kind == GONE:
-            return [ReactionEnded(frame[2], read_error(frame[3]))]
-        return self._stays(read_error(frame[2]))
+        if kind == talk.MAILED:
+            return [LetterCame(frame[2], frame[3], talk.read_message(frame[4]))]
+        if kind == talk.GONE:
+            return [ReactionEnded(frame[2], talk.read_error(frame[3]))]
+        return self._stays(talk.read_error(frame[2]))
 
     def _fail(self, call: OpenCall, error: NomospaceError) -> list[ClientOrder]:
         if call.back is not None:
@@ -480,7 +459,7 @@ class ClientSession(OpenCalls[ClientOrder]):
         if call is not None:
             orders += self._bring(call, None, None)
         for call in self.calls.values():
-            call.body = unseen(call.body)
+            call.body = talk.unseen(call.body)
         return orders
 
     def _stays(self, error: NomospaceError) -> list[ClientOrder]:
@@ -505,7 +484,7 @@ class ClientSession(OpenCalls[ClientOrder]):
         return orders
 
 
-_PUSHES: Final = {FIRED: 9, MAILED: 5, GONE: 4, LEFT: 4, BACK: 3}
+_PUSHES: Final = {talk.FIRED: 9, talk.MAILED: 5, talk.GONE: 4, talk.LEFT: 4, talk.BACK: 3}
 """The pushes that answer no call, and how many parts they have."""
 
 

@@ -15,32 +15,7 @@ from typing import Final
 
 import msgspec
 
-from nomospace.host.changes import (
-    AgentCame,
-    AgentWent,
-    BirthLearnt,
-    EventHeld,
-    EventServed,
-    FloorRaised,
-    LawLearnt,
-    MemberJoined,
-    MemberRuled,
-    OntologyLearnt,
-    Opened,
-    ParcelGiven,
-    ParcelPlaced,
-    ParcelTaken,
-    ProgramKept,
-    RoutingChanged,
-    RoutingFolded,
-    StateKept,
-    Suspension,
-    TransferGiven,
-    TransferPlaced,
-    TransferTaken,
-    TupleGone,
-    TuplePut,
-)
+from nomospace.host import changes
 from nomospace.store.backlog import CommitPart
 from nomospace.store.bundles import BUNDLE_MAX, bundle
 from nomospace.store.guarded import guard
@@ -131,7 +106,7 @@ class Batch(msgspec.Struct, eq=False):
 
     # -- tuples ------------------------------------------------------------------------------
 
-    def _tuple_put(self, change: TuplePut) -> None:
+    def _tuple_put(self, change: changes.TuplePut) -> None:
         row, part, puts = change.row, self.part, self.part.puts
         writer, count = row.writer, row.count
         key = (change.space, writer, count)
@@ -147,18 +122,18 @@ class Batch(msgspec.Struct, eq=False):
         if self._counts.get(writer, -1) < count:
             self._counts[writer] = count
 
-    def _tuple_gone(self, change: TupleGone) -> None:
+    def _tuple_gone(self, change: changes.TupleGone) -> None:
         key = (change.space, *change.id)
         self.part.puts.pop(key, None)
         self.part.gone[key] = None
 
     # -- agents ------------------------------------------------------------------------------
 
-    def _agent_came(self, change: AgentCame) -> None:
+    def _agent_came(self, change: changes.AgentCame) -> None:
         self._settle_counts()
         self._do("agent came", (change.agent, change.count))
 
-    def _agent_went(self, change: AgentWent) -> None:
+    def _agent_went(self, change: changes.AgentWent) -> None:
         self._settle_counts()
         agent = change.agent
         for name in ("agent went", "program gone", "spaces gone", "members gone", "rulings gone"):
@@ -168,25 +143,25 @@ class Batch(msgspec.Struct, eq=False):
             for key in [key for key in members if key[0] == agent]:
                 del members[key]
 
-    def _program_kept(self, change: ProgramKept) -> None:
+    def _program_kept(self, change: changes.ProgramKept) -> None:
         agent = change.agent
         if not change.program:
             self._do("program gone", (agent,))
             return
         bare = msgspec.structs.replace(change, state=None)
-        state = StateKept(agent, change.state)
+        state = changes.StateKept(agent, change.state)
         row = (agent, guard(encode_change(bare)), guard(encode_change(state)))
         self._do("program kept", row)
 
-    def _state_kept(self, change: StateKept) -> None:
+    def _state_kept(self, change: changes.StateKept) -> None:
         self._do("state kept", (guard(encode_change(change)), change.agent))
 
-    def _opened(self, change: Opened) -> None:
+    def _opened(self, change: changes.Opened) -> None:
         self._do("space opened", (change.agent, change.space, guard(encode_change(change))))
 
     # -- memberships -------------------------------------------------------------------------
 
-    def _member_joined(self, change: MemberJoined) -> None:
+    def _member_joined(self, change: changes.MemberJoined) -> None:
         snapshot = change.snapshot
         home, law = snapshot.home, snapshot.law
         self._do("member joined", (home, law, guard(encode_snapshot(snapshot))))
@@ -194,7 +169,7 @@ class Batch(msgspec.Struct, eq=False):
         self.begun[home, law] = None
         self.ruled[home, law] = 0
 
-    def _member_ruled(self, change: MemberRuled) -> None:
+    def _member_ruled(self, change: changes.MemberRuled) -> None:
         ruling = change.ruling
         home, law = ruling.home, ruling.law
         self._do("ruled", (home, law, ruling.seq, guard(encode_ruling(ruling))))
@@ -202,86 +177,90 @@ class Batch(msgspec.Struct, eq=False):
 
     # -- what is under way -------------------------------------------------------------------
 
-    def _given(self, change: TransferGiven | ParcelGiven | EventHeld) -> None:
+    def _given(
+        self, change: changes.TransferGiven | changes.ParcelGiven | changes.EventHeld
+    ) -> None:
         book = BOOKS[change.__class__]
         body = guard(encode_change(change))
         self._do("given", (book, change.peer, change.number, body))
         self._do("last given", (book, change.peer, change.number))
 
-    def _taken(self, change: TransferTaken | ParcelTaken | EventServed) -> None:
+    def _taken(
+        self, change: changes.TransferTaken | changes.ParcelTaken | changes.EventServed
+    ) -> None:
         self._do("taken", (BOOKS[change.__class__], change.peer, change.number))
 
-    def _placed(self, change: TransferPlaced | ParcelPlaced) -> None:
+    def _placed(self, change: changes.TransferPlaced | changes.ParcelPlaced) -> None:
         self._do("last got", (BOOKS[change.__class__], change.peer, change.number))
 
-    def _birth_learnt(self, change: BirthLearnt) -> None:
+    def _birth_learnt(self, change: changes.BirthLearnt) -> None:
         self._do("birth learnt", (change.peer, change.birth, change.own))
         if change.anew:
             self._do("given to nobody", (change.peer,))
             self._do("peer forgotten", (change.peer,))
 
-    def _routing_changed(self, change: RoutingChanged) -> None:
+    def _routing_changed(self, change: changes.RoutingChanged) -> None:
         self._routed(change.core, guard(encode_change(change)))
 
-    def _routing_folded(self, change: RoutingFolded) -> None:
+    def _routing_folded(self, change: changes.RoutingFolded) -> None:
         self._do("routing over", (change.core,))
         self._routed(change.core, None)
         for one in change.changes:
-            self._routing_changed(RoutingChanged(change.core, one))
+            self._routing_changed(changes.RoutingChanged(change.core, one))
 
     def _routed(self, core: str, body: bytes | None) -> None:
         self.counters.routing_n += 1
         self._do("routing changed", (core, self.counters.routing_n, body))
 
-    def _law_learnt(self, change: LawLearnt) -> None:
+    def _law_learnt(self, change: changes.LawLearnt) -> None:
         self._do("law learnt", (change.text.hash, guard(encode_change(change))))
 
-    def _ontology_learnt(self, change: OntologyLearnt) -> None:
+    def _ontology_learnt(self, change: changes.OntologyLearnt) -> None:
         self._do("law learnt", (change.text.hash, guard(encode_change(change))))
 
-    def _suspension(self, change: Suspension) -> None:
+    def _suspension(self, change: changes.Suspension) -> None:
         # Beside laws and ontologies: few rows, read whole at the start. The key is no hash.
         self._do("law learnt", (f"suspended {change.name}", guard(encode_change(change))))
 
-    def _floor_raised(self, change: FloorRaised) -> None:
+    def _floor_raised(self, change: changes.FloorRaised) -> None:
         self.counters.floor = max(self.counters.floor, change.number)
 
 
 BOOKS: Final[dict[type, str]] = {
-    TransferGiven: TRANSFERS,
-    TransferTaken: TRANSFERS,
-    TransferPlaced: TRANSFERS,
-    ParcelGiven: PARCELS,
-    ParcelTaken: PARCELS,
-    ParcelPlaced: PARCELS,
-    EventHeld: HELD,
-    EventServed: HELD,
+    changes.TransferGiven: TRANSFERS,
+    changes.TransferTaken: TRANSFERS,
+    changes.TransferPlaced: TRANSFERS,
+    changes.ParcelGiven: PARCELS,
+    changes.ParcelTaken: PARCELS,
+    changes.ParcelPlaced: PARCELS,
+    changes.EventHeld: HELD,
+    changes.EventServed: HELD,
 }
 """The book that a change is in."""
 
 _ADD: Final[dict[type, Callable[..., None]]] = {
-    AgentCame: Batch._agent_came,
-    AgentWent: Batch._agent_went,
-    ProgramKept: Batch._program_kept,
-    StateKept: Batch._state_kept,
-    Opened: Batch._opened,
-    TuplePut: Batch._tuple_put,
-    TupleGone: Batch._tuple_gone,
-    TransferGiven: Batch._given,
-    TransferTaken: Batch._taken,
-    TransferPlaced: Batch._placed,
-    ParcelGiven: Batch._given,
-    ParcelTaken: Batch._taken,
-    ParcelPlaced: Batch._placed,
-    BirthLearnt: Batch._birth_learnt,
-    RoutingChanged: Batch._routing_changed,
-    RoutingFolded: Batch._routing_folded,
-    LawLearnt: Batch._law_learnt,
-    OntologyLearnt: Batch._ontology_learnt,
-    MemberJoined: Batch._member_joined,
-    MemberRuled: Batch._member_ruled,
-    Suspension: Batch._suspension,
-    EventHeld: Batch._given,
-    EventServed: Batch._taken,
-    FloorRaised: Batch._floor_raised,
+    changes.AgentCame: Batch._agent_came,
+    changes.AgentWent: Batch._agent_went,
+    changes.ProgramKept: Batch._program_kept,
+    changes.StateKept: Batch._state_kept,
+    changes.Opened: Batch._opened,
+    changes.TuplePut: Batch._tuple_put,
+    changes.TupleGone: Batch._tuple_gone,
+    changes.TransferGiven: Batch._given,
+    changes.TransferTaken: Batch._taken,
+    changes.TransferPlaced: Batch._placed,
+    changes.ParcelGiven: Batch._given,
+    changes.ParcelTaken: Batch._taken,
+    changes.ParcelPlaced: Batch._placed,
+    changes.BirthLearnt: Batch._birth_learnt,
+    changes.RoutingChanged: Batch._routing_changed,
+    changes.RoutingFolded: Batch._routing_folded,
+    changes.LawLearnt: Batch._law_learnt,
+    changes.OntologyLearnt: Batch._ontology_learnt,
+    changes.MemberJoined: Batch._member_joined,
+    changes.MemberRuled: Batch._member_ruled,
+    changes.Suspension: Batch._suspension,
+    changes.EventHeld: Batch._given,
+    changes.EventServed: Batch._taken,
+    changes.FloorRaised: Batch._floor_raised,
 }
