@@ -126,7 +126,7 @@ def encode_error(error: NomospaceError) -> Fault:
     return Fault(error.code, _kind(error), text, given)
 
 
-def _travels(given: dict[str, Any]) -> bool:
+def _travels(given: dict[str, object]) -> bool:
     try:
         return len(pack(given)) <= FIELDS_BYTES_MAX
     except (TypeError, ValueError, OverflowError, RecursionError):
