@@ -10,6 +10,7 @@ from playwright.sync_api import FilePayload, Page, expect
 
 from nomospace.calls.requests import Tell
 from nomospace.node.principals import NotLetIn, OpenDoor, Principal
+from nomospace.terms import Term
 from nomospace.trust.authority import Authority, make_authority, new_serial
 from nomospace.trust.keys import SecretKey
 from tests.browser.conftest import Open
@@ -225,7 +226,7 @@ async def begin_for_ann(servers: Servers) -> None:
     await only_ann(servers)
 
 
-def _role(name: str) -> tuple[object, ...]:
+def _role(name: str) -> tuple[Term, ...]:
     from nomospace.terms import t
 
     return (t.role(name),)

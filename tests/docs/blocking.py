@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from nomospace import client
 from nomospace.client import Standing, Told
@@ -34,7 +34,6 @@ from nomospace.client.program import AnyProgram
 from nomospace.client.reactions import AnyHandle
 from nomospace.client.tuples import Correlation
 from nomospace.sync.background import background
-from nomospace.terms import Term
 from nomospace.terms.templates import Template
 
 if TYPE_CHECKING:  # who only connects loads no host

@@ -16,8 +16,8 @@ from nomospace.law.budget import Stop
 from nomospace.law.program import CompiledLaw, load
 from nomospace.law.tree import Clause, Conj, Disj, Goal, If, Not, PredicateCall, Rule, Sense, Unify
 from nomospace.terms import Compound, Term, Var, resolve, show, unify
-from nomospace.terms.nodes import Node
 from nomospace.terms.text import PARTIAL, from_node
+from nomospace.terms.tokens import Node
 from tests.repo.rooms import PACKAGE
 
 TWINS = sorted((PACKAGE / "laws").glob("*.law.py"))
@@ -97,8 +97,8 @@ class Situation:
         """A term with all that is still open filled at random, the same everywhere."""
         value = resolve(value)
         if isinstance(value, Var):
-            value.ref = self.any()
-            return value.ref
+            value.ref = filled = self.any()
+            return filled
         if isinstance(value, tuple):
             return tuple([self.ground(item) for item in value])
         if isinstance(value, Compound):
@@ -107,7 +107,7 @@ class Situation:
         return value
 
     def any(self) -> Term:
-        words = [*AGENTS, *AGENTS, 3, "expert", "metaAlarm"]
+        words: list[Term] = [*AGENTS, *AGENTS, 3, "expert", "metaAlarm"]
         parts = [Compound(name, (self.random.choice(words),)) for name in ("kind", "status")]
         return self.random.choice([*words, *parts])
 

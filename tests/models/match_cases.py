@@ -167,7 +167,7 @@ def _facts(rng: random.Random, used: list[str], computing: bool) -> tuple[Fact, 
             properties: dict[str, Term] = {}
             for one in ("x", "y"):
                 if rng.random() < (0.97 if computing else 0.85):
-                    some = [1, 1, 2, 2.0] if computing else [1, 1, 2, 2, 3, 2.0, "s"]
+                    some: list[Term] = [1, 1, 2, 2.0] if computing else [1, 1, 2, 2, 3, 2.0, "s"]
                     properties[one] = rng.choice(some)
             if rng.random() < 0.1:
                 fields.append(Object(name, None, properties).term)

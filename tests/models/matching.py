@@ -14,6 +14,7 @@ from nomospace.meaning.facts import Fact
 from nomospace.meaning.ontology import Dependence, Input, Ontology
 from nomospace.meaning.question import ClassField, Question, TypeField, value_test
 from nomospace.terms import MISSING, Object, is_object, obj, property_of
+from nomospace.terms.objects import class_of
 from nomospace.terms.predicate import compiled, holds
 from nomospace.terms.values import Term, same
 
@@ -238,9 +239,10 @@ class Oracle:
     ) -> tuple[Term, object, tuple[tuple[Any, Any], ...]] | None:
         properties: dict[str, Term] = {}
 
-        def value(side: Any, owner: str) -> Term:
+        def value(side: Any, owner: str) -> Any:
             if not isinstance(side, Input):
                 return side.value
+            whole: Any
             if side.class_name == owner:
                 whole = Object(class_name, None, properties).term
             else:
@@ -308,11 +310,11 @@ class Oracle:
 
     def rank(self, field: Any, slot: Slot) -> tuple[Any, ...]:
         own = not isinstance(field, ClassField) or self.ontology.same_class(
-            field.class_name, slot.value.args[0]
+            field.class_name, class_of(slot.value)
         )
         return (0 if own else 1, slot.tuple_id, slot.at)
 
-    def same_object(self, x: Term, y: Term) -> bool:
+    def same_object(self, x: Any, y: Any) -> bool:
         if not self.ontology.same_class(x.args[0], y.args[0]) or not same(x.args[1], y.args[1]):
             return False
         return x.args[1] is not None or same(x.args[2], y.args[2])

@@ -34,7 +34,7 @@ def wants(pattern: Term) -> tuple[str, str] | None:
     if pattern.__class__ is Compound and pattern.name == "formal":
         kind, *rest = pattern.args
         if kind.__class__ is Compound:
-            return kind.args[0], rest[0] if rest else ""
+            return str(kind.args[0]), str(rest[0]) if rest else ""
     return None
 
 

@@ -32,7 +32,7 @@ from nomospace.pipeline.stream import held
 from nomospace.pipeline.stream.answering import AnswerEngine, Answering
 from nomospace.pipeline.stream.state import ROWS, Memory, StateStep, present
 from nomospace.terms import Term, obj
-from nomospace.wire.values import pack_term, unpack_term
+from nomospace.wire.values import pack_term, unpack_fields
 from tests.models.match_cases import Case, case
 from tests.unit.pipeline.told import CARS
 
@@ -149,7 +149,7 @@ class Play:
         """The answers that hold a tuple of a batch, of all that there are in its state."""
         memory = Memory(self.folder)
         there = present(memory.table(step.after.chunks), ever=self.ever)
-        facts = [Fact(f"{one[0]}/{one[1]}", unpack_term(body)) for one, body in there.items()]
+        facts = [Fact(f"{one[0]}/{one[1]}", unpack_fields(body)) for one, body in there.items()]
         found = Matcher(self.question, Facts.of(facts, self.ontology)).all()
         new = {f"{writer}/{count}" for writer, count in step.new}
         assert not found.cut
@@ -189,7 +189,7 @@ def failing(after: int) -> Iterator[None]:
         left[0] -= 1
         if left[0] < 0:
             raise Failed
-        return unpack_term(body)
+        return unpack_fields(body)
 
     with patch.object(held, "unpack_term", unpack):
         yield

@@ -75,7 +75,8 @@ def test_acting_rules_do_what_the_controller_would() -> None:
         plain, _ = _plain(law, state)
         acted += law.actors is not law.rulers
         for step in range(8):
-            message = rng.choice(["go", Compound("m", (step,)), "other"])
+            messages: list[Term] = ["go", Compound("m", (step,)), "other"]
+            message = rng.choice(messages)
             event = sent(HOME, message, rng.choice(["bob@x", ("bob@x", "cy@x")]))
             ours = acting.handle(event, now=step)
             model = plain.handle(event, now=step)

@@ -104,7 +104,7 @@ def written(test: Any) -> str:
 KINDS = {int: "number", float: "number"}
 
 
-def naive_compare(left: Term, sign: str, right: Term) -> bool:
+def naive_compare(left: Any, sign: str, right: Any) -> bool:
     if left is MISSING:
         return False
     if right is None and sign == "!=":
@@ -138,11 +138,12 @@ def naive_test(test: Any, subject: Term) -> bool:
     raise AssertionError(test)
 
 
-def naive_place(place: str, subject: Term) -> Term:
+def naive_place(place: str, subject: Any) -> Any:
     for name in place.split(".") if place else ():
         if subject.__class__ is not Compound or subject.name != "object":
             return MISSING
-        subject = {item.name: item.args[0] for item in subject.args[2]}.get(name, MISSING)
+        listed: Any = subject.args[2]
+        subject = {item.name: item.args[0] for item in listed}.get(name, MISSING)
     return subject
 
 
@@ -222,7 +223,8 @@ def naive_match(pattern: Term, value: Term, bound: dict[str, Term]) -> bool:
             and pattern.name == value.name
             and naive_match(pattern.args, value.args, bound)
         )
-    kind, *constraint = pattern.args
+    parts: tuple[Any, ...] = pattern.args
+    kind, *constraint = parts
     if kind.__class__ is Compound:
         return (
             value.__class__ is Compound
@@ -237,7 +239,7 @@ def naive_match(pattern: Term, value: Term, bound: dict[str, Term]) -> bool:
         return False
     match constraint:
         case [Compound("same", (name,))]:
-            return same(bound.setdefault(name, value), value)
+            return same(bound.setdefault(str(name), value), value)
         case [Compound("between", (low, high))]:
             return naive_compare(value, ">=", low) and naive_compare(value, "<=", high)
         case [text]:

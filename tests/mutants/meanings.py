@@ -83,7 +83,7 @@ MEANINGS: Final = (
     Mutant(
         "what a when says of the computed object is not filled in",
         ASSIGN,
-        "                        properties.setdefault(mine.path[0], value)\n",
+        "                        properties.setdefault(mine.path[0], found)\n",
         "                        properties.setdefault(mine.path[0], None)\n",
         ORACLE,
     ),

@@ -89,7 +89,7 @@ RULINGS: Final = (
         CONTROL,
         """            if name == "forward" or name == "multicast":
                 sender, message, to = args
-                if to.__class__ is str:
+                if type(to) is str:
                     effects.append(Forward(sender, message, to))
                 else:
                     check_copies(message, to, units)
@@ -98,7 +98,7 @@ RULINGS: Final = (
 """,
         """            if name == "forward" or name == "multicast":
                 sender, message, to = args
-                if to.__class__ is str:
+                if type(to) is str:
                     effects.append(Forward(sender, message, to))
                 else:
                     check_copies(message, to, units)

@@ -85,7 +85,7 @@ class Ward:
             pass
 
 
-def _read(message: Term) -> tuple[str, str, str]:
+def _read(message: Any) -> tuple[str, str, str]:
     (notified,) = message.args
     kind, _, _, status, text = (part.args[0] for part in notified.args)
     return kind, status, text

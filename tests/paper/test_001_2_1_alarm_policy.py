@@ -1,5 +1,7 @@
 """`001_…` section 2.1: the alarm policy of a hospital, point by point (law AP, its section 4)."""
 
+from typing import Any
+
 import pytest
 
 from nomospace.terms import Compound, show, term
@@ -29,7 +31,7 @@ class Mediators:
     def _serve(self, mediator: str) -> bool:
         letters = self.hospital.read(mediator)
         for letter in letters:
-            message = term(letter.message)
+            message: Any = term(letter.message)
             alarm = message.args[0]
             if message.name == "subscribe":
                 self.wanted[mediator].append((letter.sender, frozenset(alarm.args[0])))
@@ -86,7 +88,7 @@ def meta_alarms(hospital: Community) -> list[tuple[float, str, str]]:
     found = []
     for mediator in (MED, MED2):
         for letter in hospital.sent_to(mediator):
-            message = term(letter.message)
+            message: Any = term(letter.message)
             if message.name == "publish" and message.args[0].args[0] == Compound(
                 "kind", ("metaAlarm",)
             ):

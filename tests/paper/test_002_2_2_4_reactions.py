@@ -1,6 +1,7 @@
 """`002_…` sections 2.2.4 and 3.2: reactions, strong and weak, their modes, and when they fire."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -33,7 +34,7 @@ def two() -> Hosts:
     return net
 
 
-def collect(into: list[int]) -> Callable[[Firing], None]:
+def collect(into: list[Any]) -> Callable[[Firing], None]:
     return lambda firing: into.append(firing.tuple.fields[1])
 
 
@@ -58,7 +59,7 @@ def test_reactions_run_to_the_fixed_point_before_anything_else(one: Hosts) -> No
     """2.2.4: selection goes on until none is enabled; only then processing resumes."""
 
     def countdown(firing: Firing) -> None:
-        number = firing.tuple.fields[1]
+        number: Any = firing.tuple.fields[1]
         firing.take_nowait(Template.of(("count", number)))
         if number:
             firing.out(("count", number - 1))
@@ -263,7 +264,7 @@ def test_a_removed_reaction_fires_no_more(two: Hosts) -> None:
 
 def test_a_listener_may_remove_its_own_reaction(one: Hosts) -> None:
     """4.1: the registration that a listener is handed is what removeReaction takes."""
-    fired: list[int] = []
+    fired: list[Any] = []
 
     def listener(firing: Firing) -> None:
         fired.append(firing.tuple.fields[1])

@@ -144,7 +144,9 @@ def test_definition_2_an_object_has_an_id_a_class_and_values_of_its_attributes()
     assert (read.id, read.class_name) == ("sportsCarA", "sportsCar")
     assert dict(read.properties) == {"price": price, "doors": 2}
     assert set(read.properties) <= set(CARS.properties(read.class_name))
-    assert property_of(property_of(car, "price"), "amount") == 4500
+    found = property_of(car, "price")
+    assert found is not MISSING
+    assert property_of(found, "amount") == 4500
     assert property_of(car, "topSpeed") is MISSING  # it need not have all of them
 
 

@@ -13,6 +13,7 @@ from nomospace.meaning.ontology import Ontology
 from nomospace.meaning.question import parse_template
 from nomospace.meaning.reading import read_ontology
 from nomospace.terms import obj
+from nomospace.terms.objects import class_of
 from nomospace.terms.values import Term
 from tests.models.match_cases import case
 from tests.models.matching import Oracle
@@ -175,7 +176,7 @@ def test_4_2_the_four_kinds_of_sets_include_each_other() -> None:
         made = case(seed)
         if made.question.positional:
             continue
-        names = [field.args[0] for fact in made.facts for field in fact.fields if _is_object(field)]
+        names = [class_of(one) for fact in made.facts for one in fact.fields if _is_object(one)]
         if not names:
             continue
         template = f"{made.template.partition(' key ')[0]} key {names[0]}"

@@ -160,7 +160,7 @@ def test_a_look_into_a_governed_space(group: Group) -> None:
             async with group.engaged("eve2") as eve:
                 found: list[Any] = []
                 eve.host.core.group.hears[Shown] = lambda _peer, body: found.append(body)
-                pattern = term("[msg(formal(any)), from(formal(any)), to('dan@icu')]")
+                pattern: Any = term("[msg(formal(any)), from(formal(any)), to('dan@icu')]")
                 asked = term("inp([msg(formal(any)), from(formal(any)), to('dan@icu')])")
                 ask = Ask((1, 1, 1), "box", group.law.hash, "dan@icu", False, False, pattern,
                           "", "", 0, asked)  # fmt: skip

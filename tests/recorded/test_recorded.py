@@ -28,6 +28,7 @@ from nomospace.store.opening import open_store
 from nomospace.store.schema import VERSION
 from nomospace.store.segments import read_journal
 from nomospace.terms.templates import freeze_tuple
+from nomospace.terms.values import as_compound
 from nomospace.wire.segments import NewerManifest, decode_manifest
 from nomospace.wire.talk import FOUND, read_found
 from tests.crash.journals import read
@@ -163,7 +164,7 @@ def test_a_record_is_replayed_under_the_prices_of_its_time(hosts: Path) -> None:
         and (record.ruling.rule, record.ruling.law) == ("R7", told()["laws"]["ledger"])
     ]
     assert (sifted.prices, sifted.stopped) == (1, None) != (PRICES, None)
-    assert sifted.event.args[1].name == "sift"
+    assert as_compound(sifted.event.args[1]).name == "sift"
     today = Membership(load(LEDGER), "ann@ward")
     ruled = today.rule_on(sifted.event, now=sifted.at)
     assert [effect.ruling.stopped for effect in ruled if isinstance(effect, RecordRuling)] == [

@@ -16,12 +16,12 @@ would be read as one of the other forms is `{"dict": {"term": "winter"}}`, in an
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from nomospace.errors import CallerError
 from nomospace.terms import Compound, Term, freeze, show
-from nomospace.terms.dicts import dict_items
 from nomospace.terms.objects import Object, is_object
+from nomospace.terms.values import Atomic, dict_items
 from nomospace.terms.written import read_fields, read_patterns
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
@@ -78,13 +78,14 @@ def message_of(data: object) -> Term:
     return _term({"term": data} if isinstance(data, str) else data, "the message", False)
 
 
-def _term(data: object, where: str, holes: bool, depth: int = DEPTH_MAX) -> Term:
+def _term(data: Any, where: str, holes: bool, depth: int = DEPTH_MAX) -> Term:
     if depth == 0:
         raise BadField(where=where, why=f"nests over {DEPTH_MAX} deep")
     if isinstance(data, list):
         return tuple([_term(one, where, holes, depth - 1) for one in data])
     if not isinstance(data, dict):
-        return data
+        value: Atomic = data
+        return value
     (key, text), *more = data.items() or [("", "")]
     if key in ("term", "pattern") and not more:
         if not isinstance(text, str) or len(text) > TEXT_MAX:
@@ -117,7 +118,7 @@ def _object(data: dict[str, object], where: str, depth: int) -> Term:
     return Object(class_name, _term(data.get("id"), where, False, depth - 1), held).term
 
 
-def json_of(term: Term) -> Json:
+def json_of(term: Any) -> Any:
     """A term as JSON.
 
     >>> json_of(("job", 17, fields_of([{"term": "room(3)"}])[0]))
@@ -135,7 +136,9 @@ def json_of(term: Term) -> Json:
         return json_of(dict(items))
     if is_object(term) and term.args[0]:
         class_name, identity, listed = term.args
-        properties = {item.name: json_of(item.args[0]) for item in listed}
+        properties = {
+            item.name: json_of(item.args[0]) for item in listed if isinstance(item, Compound)
+        }
         return {"class": class_name, "id": json_of(identity), "properties": properties}
     if isinstance(term, tuple):
         return [json_of(one) for one in term]

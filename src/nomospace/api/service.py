@@ -190,7 +190,7 @@ class AgentSeat:
     async def find(
         self,
         space: str,
-        template: Sequence[Term],
+        template: Sequence[object],
         *,
         take: bool,
         wait_s: float = 0.0,
@@ -220,7 +220,7 @@ class AgentSeat:
     async def find_all(
         self,
         space: str,
-        template: Sequence[Term],
+        template: Sequence[object],
         *,
         take: bool,
         at: str | None = None,

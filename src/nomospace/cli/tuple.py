@@ -347,7 +347,7 @@ def words(fields: Sequence[Term]) -> str:
     return " ".join(map(show, fields))
 
 
-def plain(value: Term) -> object:
+def plain(value: Any) -> object:
     """A value for JSON: what JSON has no form for, compounds and bytes, is text.
 
     >>> plain(("job", 17, None, term("room(3)"), b"!"))

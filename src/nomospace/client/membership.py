@@ -6,7 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -15,8 +15,8 @@ from nomospace.calls.requests import Show, Stand, Tell
 from nomospace.client.connection import Connection, Law, Report
 from nomospace.errors import CallerError
 from nomospace.terms import Term, freeze, term
-from nomospace.terms.dicts import thaw
 from nomospace.terms.tuples import LIGHT, LIGHT_LEVELS, light_weight
+from nomospace.terms.values import thaw
 
 CERTIFICATE_BYTES_MAX: Final = 16_384
 """The largest certificate that is presented."""
@@ -54,7 +54,7 @@ class Letter(msgspec.Struct, frozen=True, gc=False):
     """A message that the law delivered, and who sent it."""
 
     sender: str
-    message: Term
+    message: Any
 
 
 class Inbox:
@@ -93,7 +93,7 @@ class Membership:
     def __repr__(self) -> str:
         return f"<{self._connection.agent} under law {self.law.name}>"
 
-    async def send(self, message: Term, *, to: str | Sequence[str]) -> Told:
+    async def send(self, message: Any, *, to: str | Sequence[str]) -> Told:
         """Send a message to an agent, a space, or several; gives the ruling, refused or not.
 
         A string is read as the text of a term, so `"publish(alarm(fire))"` and

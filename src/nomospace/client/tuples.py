@@ -12,8 +12,7 @@ from typing import Any, Final, TypedDict
 from nomospace.calls.answers import Found
 from nomospace.calls.requests import Sets
 from nomospace.errors import CallerError
-from nomospace.terms.dicts import thaw
-from nomospace.terms.values import Compound
+from nomospace.terms.values import Compound, thaw
 
 SECONDS_MAX: Final = 100 * 366 * 24 * 3600.0
 """The longest lease, timeout or life of a tuple: a hundred years."""

@@ -17,7 +17,7 @@ from nomospace.law.prelude import (
     UNITS_MAX,
 )
 from nomospace.terms import TERM_BYTES_MAX, TERM_DEPTH_MAX, Compound, Term, oversize
-from nomospace.terms.measure import weight
+from nomospace.terms.values import weight
 
 UNBOUNDED: Final = 10**15
 """More units than any evaluation takes that other prices have let end."""
@@ -122,7 +122,7 @@ def check_ruling(operations: tuple[Term, ...], growing: bool) -> None:
 
 def passes_on(operation: Term, event: Event) -> bool:
     """Whether an operation is about the event's very message: it is no larger than the event."""
-    if operation.__class__ is not Compound or len(event.args) != 3:
+    if type(operation) is not Compound or len(event.args) != 3:
         return False
     args = operation.args
     return len(args) == 3 and args[1] is event.args[1] and args[2] is event.args[2]

@@ -7,7 +7,7 @@ anything after it may be seen by others.
 
 from __future__ import annotations
 
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
 
@@ -16,6 +16,13 @@ from nomospace.terms import Compound, Term
 Change: TypeAlias = tuple[str, int, Term, Term]
 """One change of a membership: `+`/`-` place, term, None; `<-` place, old, new; `due`/`undue`
 place, obligation, due time in microseconds."""
+
+
+if TYPE_CHECKING:
+    Operation: TypeAlias = Compound | str
+    """An operation of a ruling: only `quit` is a string."""
+else:
+    Operation = Term  # to native code
 
 
 class Event(msgspec.Struct, frozen=True, gc=False, array_like=True):
@@ -76,7 +83,7 @@ class Ruling(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="ruling
     law: str
     event: Event
     rule: str | None
-    operations: tuple[Term, ...] = ()
+    operations: tuple[Operation, ...] = ()
     delta: tuple[Change, ...] = ()
     unmet: tuple[int, ...] = ()
     stopped: str | None = None
@@ -105,7 +112,7 @@ _OUTGOING: Final = ("forward", "multicast", "release")
 def goes_out(operations: tuple[Term, ...]) -> bool:
     """Whether operations send something to others."""
     for operation in operations:
-        if operation.__class__ is Compound and operation.name in _OUTGOING:
+        if type(operation) is Compound and operation.name in _OUTGOING:
             return True
     return False
 

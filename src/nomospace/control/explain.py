@@ -10,7 +10,7 @@ is printed. A ruling that took longer has its verdict, and the story as far as i
 from __future__ import annotations
 
 import textwrap
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -19,6 +19,7 @@ from nomospace.control.membership import Membership
 from nomospace.law.budget import Stop
 from nomospace.law.holes import close
 from nomospace.law.interpret import Trace
+from nomospace.law.machine import Env
 from nomospace.law.prelude import UNITS_MAX
 from nomospace.law.render import show_goal
 from nomospace.law.tree import (
@@ -209,7 +210,7 @@ def _story(trace: Trace, ruling: Ruling, tell_facts: bool) -> RuleStory:
     return RuleStory(name, "did not fire", trace.rule.comment, (), failed)
 
 
-def _goal_story(goal: Goal, env: dict[str, Any], tell_facts: bool) -> GoalStory:
+def _goal_story(goal: Goal, env: Env, tell_facts: bool) -> GoalStory:
     from_state = isinstance(goal, Sense | Not | ClockGoal)
     if not tell_facts and from_state:
         return GoalStory(_told_goal(goal), "")

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -32,6 +32,7 @@ from nomospace.control.events import (
     Event,
     Forward,
     Leave,
+    Operation,
     RecordRuling,
     Release,
     Ruling,
@@ -167,7 +168,7 @@ class Membership:
         heap = self.obligations.heap
         if heap and heap[0][0] <= now and not self._fire(now, effects, most, slice):
             return effects
-        if event.__class__ is Event and not self.ended:
+        if type(event) is Event and not self.ended:
             assert isinstance(event, Event)
             try:
                 self._rule(event, now, effects, None, (), None, slice)
@@ -270,7 +271,7 @@ class Membership:
         effects.append(_LEAVE)  # the record takes its place when all is told
         law, home = self.law, self.home
         rule: str | None = None
-        operations: tuple[Term, ...] = ()
+        operations: tuple[Operation, ...] = ()
         stopped: Stop | None = None
         delta: list[Change] = []
         unmet: list[int] = []
@@ -360,23 +361,25 @@ class Membership:
     # -- carrying out ----------------------------------------------------------------------
 
     @staticmethod
-    def _pass_on(operations: tuple[Term, ...], effects: list[Effect], units: Units) -> None:
+    def _pass_on(operations: tuple[Operation, ...], effects: list[Effect], units: Units) -> None:
         """The messages of a ruling, as effects."""
         for operation in operations:
+            assert type(operation) is Compound
+            args: tuple[Any, ...] = operation.args  # of the kinds that `finish` lets pass
             if operation.name == "forward":
-                sender, message, to = operation.args
-                if to.__class__ is str:
+                sender, message, to = args
+                if type(to) is str:
                     effects.append(Forward(sender, message, to))
                 else:
                     check_copies(message, to, units)
                     spend(units, len(to))
                     effects.extend([Forward(sender, message, one) for one in to])
             elif operation.name == "deliver":
-                effects.append(Deliver(operation.args[0], operation.args[1]))
+                effects.append(Deliver(args[0], args[1]))
 
     def _carry_out(
         self,
-        operations: tuple[Term, ...],
+        operations: tuple[Operation, ...],
         now: int,
         delta: list[Change],
         unmet: list[int],
@@ -386,15 +389,16 @@ class Membership:
         if len(operations) > OPERATIONS_FREE:
             spend(units, 2 * len(operations))
         for index, operation in enumerate(operations):
-            if operation.__class__ is str:  # quit
+            if type(operation) is not Compound:  # quit
                 self.ended = True
                 delta.append(("quit", 0, None, None))
                 effects.append(_LEAVE)
                 continue
-            name, args = operation.name, operation.args
+            name = operation.name
+            args: tuple[Any, ...] = operation.args  # of the kinds that `finish` lets pass
             if name == "forward" or name == "multicast":
                 sender, message, to = args
-                if to.__class__ is str:
+                if type(to) is str:
                     effects.append(Forward(sender, message, to))
                 else:
                     check_copies(message, to, units)
@@ -405,7 +409,7 @@ class Membership:
             elif name == "imposeObligation":
                 unit = UNITS[args[2]] if len(args) == 3 else 1_000_000
                 amount = args[1]
-                small = amount.__class__ is int and -1_000_000 < amount < 1_000_000
+                small = type(amount) is int and -1_000_000 < amount < 1_000_000
                 after = amount * unit if small else micros(amount, unit)
                 self._impose(args[0], now + after, delta)
             elif not self._change(name, args, delta, effects, units):
@@ -414,7 +418,7 @@ class Membership:
     def _change(
         self,
         name: str,
-        args: tuple[object, ...],
+        args: tuple[Any, ...],
         delta: list[Change],
         effects: list[Effect],
         units: Units,
@@ -423,8 +427,10 @@ class Membership:
         state = self.state
         if name == "+":
             term = args[0]
-            if term.__class__ is Compound and term.name == "obligation" and len(term.args) == 2:
-                self._impose(term.args[0], micros(term.args[1]), delta)
+            if type(term) is Compound and term.name == "obligation" and len(term.args) == 2:
+                what, due = term.args
+                assert isinstance(due, int | float)
+                self._impose(what, micros(due), delta)
                 return True
             if state.size >= STATE_MAX:
                 raise Stop("tooLarge")
@@ -447,6 +453,7 @@ class Membership:
             if found is None:
                 return False
             place, old = found
+            assert type(old) is Compound
             new = Compound(
                 old.name, (arith2("+" if name == "incr" else "-", old.args[0], args[1], units),)
             )
@@ -560,6 +567,7 @@ def revert(state: Bag, obligations: Obligations, delta: Iterable[Change]) -> Non
         elif kind == "due":
             obligations.lift(place)
         elif kind == "undue":
+            assert type(new) is int
             obligations.reinstate(place, old, new)
     state.reorder()
     obligations.reorder()

@@ -28,6 +28,7 @@ def redo(base: Snapshot, log: Sequence[Ruling]) -> Snapshot:
             elif kind == "<-":
                 state[place] = new
             elif kind == "due":
+                assert type(new) is int
                 pending[place] = (old, new)
                 next_obligation = place + 1
             elif kind == "undue":

@@ -24,7 +24,7 @@ from nomospace.control import Decision, Event, Membership, Ruling, Undecided
 from nomospace.errors import NomospaceError
 from nomospace.host.outstanding import Pending
 from nomospace.host.part import HostPart
-from nomospace.terms.measure import weight
+from nomospace.terms.values import weight
 
 if TYPE_CHECKING:
     from nomospace.host.ports import Home, HostParts

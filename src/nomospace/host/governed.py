@@ -37,7 +37,7 @@ from nomospace.host.residents import Interface, Resident
 from nomospace.host.shares import TooManyRowsAtOnce
 from nomospace.terms import Compound, Term
 from nomospace.terms.encoding import encode
-from nomospace.terms.values import same
+from nomospace.terms.values import parts_of, same
 
 if TYPE_CHECKING:
     from nomospace.host.operations import Op, Registered
@@ -215,7 +215,7 @@ class Governed(HostPart):
 
     def unreact(self, call: int, one: Registered, then: Callable[[], None]) -> None:
         """An agent ends a reaction: ruled on like all else."""
-        message = Compound("unreact", (one.message.args[0],))
+        message = Compound("unreact", (parts_of(one.message)[0],))
         self._permit(call, one.agent, one.law, one.request.space, message, then)
 
     def giving_back(
@@ -345,7 +345,7 @@ class Governed(HostPart):
         self, space: str, law: str, agent: str, message: Term, found: Found
     ) -> Term:
         """May a firing be told to an agent? The message, or `None`."""
-        answer = Compound("reacted", (message.args[0], found.fields))
+        answer = Compound("reacted", (parts_of(message)[0], found.fields))
         released = self._release(space, law, agent, answer)
         self._host.governing.drain()
         return released.message
@@ -439,7 +439,7 @@ class Governed(HostPart):
             reacting.fire(*firings.popleft())
             return True
         for one in reacting.find(member.home, space, pattern):  # a tuple that the law has made
-            reacting.fire(one, Found(fields, "", 0, space))
+            reacting.fire(one, Found(parts_of(fields), "", 0, space))
             return True
         return False
 
@@ -456,7 +456,7 @@ class Governed(HostPart):
         for order in orders:
             shown = order.message if isinstance(order, Deliver) else None
             if seen is None and shown.__class__ is Compound and shown.name == "reacted":
-                fields = shown.args[1]
+                fields = parts_of(shown.args[1])
                 seen = found if same(fields, found.fields) else Found(fields, "", 0, space)
             else:
                 self._host.governing.post(member, order)
@@ -523,7 +523,7 @@ def _value(one: Outstanding, message: Compound) -> Any:
     in_bulk = _in_bulk(one)
     if message.name == "none":
         return () if in_bulk else None
-    rows = message.args[1] if in_bulk else message.args[1:]
+    rows = parts_of(message.args[1]) if in_bulk else message.args[1:]
     founds = one.founds
     if len(rows) != len(founds):
         founds = _known(one, rows)

@@ -109,7 +109,7 @@ def read(message: Term, space: str) -> requests.Out | requests.Seek | requests.R
                 _micros(options, "ttl"),
                 _word(options, "once"),
             )
-        if name == "react" and args[1] in _MODES_BACK:
+        if name == "react" and type(args[1]) is str and args[1] in _MODES_BACK:
             return requests.React(
                 space,
                 Template.from_term(args[0]),

@@ -22,7 +22,7 @@ from nomospace.host.residents import Interface, Resident, row_of
 from nomospace.host.shares import CHECK_EVERY, LARGE
 from nomospace.space import Record, Space, Unfinished
 from nomospace.space.engine import SpaceFull
-from nomospace.terms.measure import weight
+from nomospace.terms.values import weight
 
 PLAIN: Final = (Seek, Out)
 """What a plain call asks for."""

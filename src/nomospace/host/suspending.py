@@ -23,7 +23,7 @@ from nomospace.host.changes import Durable, EventHeld, EventServed, Suspension
 from nomospace.host.effects import Halted
 from nomospace.host.part import HostPart
 from nomospace.protocols.spaces import Key, ReactWatch, Watch
-from nomospace.terms.measure import weight
+from nomospace.terms.values import weight
 
 if TYPE_CHECKING:
     from nomospace.host.ports import Home, HostParts

@@ -16,7 +16,7 @@ from nomospace.host.part import HostPart
 from nomospace.host.residents import Resident
 from nomospace.host.shares import check_receivers
 from nomospace.terms import Compound
-from nomospace.terms.measure import weight
+from nomospace.terms.values import weight
 
 if TYPE_CHECKING:
     from nomospace.host.ports import Home, HostParts

@@ -17,8 +17,8 @@ from nomospace.host.residents import SYSTEM, Interface, Resident
 from nomospace.host.shares import CHECK_EVERY, LARGE, SAMPLED, TooManyRowsAtOnce, TooManyTuples
 from nomospace.space import Record
 from nomospace.terms import Term
-from nomospace.terms.measure import weight
 from nomospace.terms.templates import Template
+from nomospace.terms.values import weight
 
 WRITTEN_ONCE: Final = ".once"
 """Behind a space's name: where an agent's keys of `out(…, once=key)` are."""

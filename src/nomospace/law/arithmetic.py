@@ -7,44 +7,46 @@ as the work with them does; past `INT_BITS_MAX` there are none.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any, Final
+from collections.abc import Callable, Container
+from typing import Final, TypeAlias
 
 from nomospace.law.budget import Stop, Units, spend
-from nomospace.law.holes import OpenTerm
-from nomospace.terms import INT_BITS_MAX, Compound, Term
+from nomospace.law.holes import OpenTerm, Value
+from nomospace.terms import INT_BITS_MAX, Compound
 from nomospace.terms.values import Var
 
+Number: TypeAlias = int | float
 
-def number(value: Term) -> int | float:
+
+def number(value: Value) -> int | float:
     """A term that is a number."""
-    if value.__class__ is int or value.__class__ is float:
+    if type(value) is int or type(value) is float:
         return value
     raise Stop("notGround" if isinstance(value, Var | OpenTerm) else "typeError")
 
 
 def _checked(value: object) -> int | float:
     """A result, unless it is no finite real number of bearable size."""
-    if value.__class__ is int:
+    if type(value) is int:
         if value.bit_length() > INT_BITS_MAX:
             raise Stop("tooLarge")
         return value
-    if value.__class__ is not float or not math.isfinite(value):
+    if type(value) is not float or not math.isfinite(value):
         raise Stop("typeError")
     return value or 0.0
 
 
-def _divide(a: Any, b: Any) -> Any:
+def _divide(a: Number, b: Number) -> Number:
     if b == 0:
         raise Stop("typeError")
-    if a.__class__ is int and b.__class__ is int and a % b == 0:
+    if type(a) is int and type(b) is int and a % b == 0:
         return a // b
     return a / b
 
 
-def _whole(function: Callable[[int, int], int]) -> Callable[[Any, Any], int]:
+def _whole(function: Callable[[int, int], int]) -> Callable[[Number, Number], int]:
     def apply(a: object, b: object) -> int:
-        if a.__class__ is not int or b.__class__ is not int or b == 0:
+        if type(a) is not int or type(b) is not int or b == 0:
             raise Stop("typeError")
         return function(a, b)
 
@@ -56,8 +58,8 @@ def _quotient(a: int, b: int) -> int:
     return whole if (a < 0) == (b < 0) else -whole
 
 
-def _power(a: Any, b: Any) -> Any:
-    if a.__class__ is int and b.__class__ is int:
+def _power(a: Number, b: Number) -> object:
+    if type(a) is int and type(b) is int:
         if b < 0:
             if a in (1, -1):
                 return a if b % 2 else 1
@@ -70,11 +72,11 @@ def _power(a: Any, b: Any) -> Any:
     return a**b
 
 
-def _round(a: Any) -> int:
-    return math.floor(abs(a) + 0.5) * (1 if a >= 0 else -1) if a.__class__ is float else a
+def _round(a: Number) -> Number:
+    return math.floor(abs(a) + 0.5) * (1 if a >= 0 else -1) if type(a) is float else a
 
 
-BINARY: Final[dict[str, Callable[[Any, Any], Any]]] = {
+BINARY: Final[dict[str, Callable[[Number, Number], object]]] = {
     "+": lambda a, b: a + b,
     "-": lambda a, b: a - b,
     "*": lambda a, b: a * b,
@@ -87,17 +89,17 @@ BINARY: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "**": _power,
     "^": _power,
 }
-UNARY: Final[dict[str, Callable[[Any], Any]]] = {
+UNARY: Final[dict[str, Callable[[Number], object]]] = {
     "-": lambda a: -a,
     "+": lambda a: a,
     "abs": abs,
-    "sign": lambda a: (a > 0) - (a < 0) if a.__class__ is int else float((a > 0) - (a < 0)),
+    "sign": lambda a: (a > 0) - (a < 0) if type(a) is int else float((a > 0) - (a < 0)),
     "floor": math.floor,
     "ceiling": math.ceil,
     "round": _round,
     "truncate": math.trunc,
 }
-COMPARE: Final[dict[str, Callable[[Any, Any], bool]]] = {
+COMPARE: Final[dict[str, Callable[[Number, Number], bool]]] = {
     "<": lambda a, b: bool(a < b),
     ">": lambda a, b: bool(a > b),
     "=<": lambda a, b: bool(a <= b),
@@ -117,16 +119,16 @@ def spend_bits(units: Units, a: object, b: object) -> None:
 
     At most 4,096 times 4,096 bits, or a power of twice as many: a few dozen units.
     """
-    bits_a = a.bit_length() if a.__class__ is int else WORD_BITS
-    bits_b = b.bit_length() if b.__class__ is int else WORD_BITS
+    bits_a = a.bit_length() if type(a) is int else WORD_BITS
+    bits_b = b.bit_length() if type(b) is int else WORD_BITS
     least, most = sorted((max(bits_a, WORD_BITS), max(bits_b, WORD_BITS)))
     spend(units, 1 + most // 512 + least * most // 400_000)
 
 
-def arith2(name: Any, a: Term, b: Term, units: Units) -> int | float:
+def arith2(name: str, a: Value, b: Value, units: Units) -> int | float:
     """One binary function of two numbers."""
-    if (a.__class__ is int and not -LARGE <= a <= LARGE) or (
-        b.__class__ is int and not -LARGE <= b <= LARGE
+    if (type(a) is int and not -LARGE <= a <= LARGE) or (
+        type(b) is int and not -LARGE <= b <= LARGE
     ):
         spend_bits(units, a, b)
     elif name == "**" or name == "^":
@@ -137,7 +139,7 @@ def arith2(name: Any, a: Term, b: Term, units: Units) -> int | float:
         raise Stop("typeError") from None
 
 
-def arith1(name: Any, a: Term) -> int | float:
+def arith1(name: str, a: Value) -> int | float:
     """One unary function of a number."""
     try:
         return _checked(UNARY[name](number(a)))
@@ -145,27 +147,29 @@ def arith1(name: Any, a: Term) -> int | float:
         raise Stop("typeError") from None
 
 
-def calculate(value: Term, units: Units) -> int | float:
+def calculate(value: Value, units: Units) -> int | float:
     """The number that a term stands for, when a variable holds an expression.
 
     >>> calculate(Compound("+", (1, Compound("*", (2, 3)))), [0])
     7
     """
-    if value.__class__ is int or value.__class__ is float:
+    if type(value) is int or type(value) is float:
         return value
     done: list[int | float] = []
-    todo: list[tuple[Term, bool]] = [(value, False)]
+    todo: list[tuple[Value, bool]] = [(value, False)]
     while todo:
         item, ready = todo.pop()
-        if item.__class__ is not Compound and item.__class__ is not OpenTerm:
+        if type(item) is not Compound and type(item) is not OpenTerm:
             done.append(number(item))
         elif not ready:
-            table: dict[str, Any] = BINARY if len(item.args) == 2 else UNARY
+            table: Container[str] = BINARY if len(item.args) == 2 else UNARY
             if len(item.args) > 2 or item.name not in table:
                 raise Stop("typeError")
             spend(units, 1)
             todo.append((item, True))
             todo.extend((part, False) for part in reversed(item.args))
+        elif type(item.name) is not str:
+            raise Stop("typeError")
         elif len(item.args) == 2:
             right, left = done.pop(), done.pop()
             done.append(arith2(item.name, left, right, units))
@@ -186,7 +190,7 @@ def seconds(now: int) -> int | float:
 def micros(amount: float, unit: int = 1_000_000) -> int:
     """An amount of time in microseconds."""
     value = amount * unit
-    if value.__class__ is float:
+    if type(value) is float:
         value = round(value)
     assert isinstance(value, int)
     if abs(value) > 1 << 62:

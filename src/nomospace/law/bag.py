@@ -17,7 +17,7 @@ import msgspec
 
 from nomospace.law.budget import Units, bulk, spend
 from nomospace.terms import Compound, Term, encode, is_ground, match, oversize, same
-from nomospace.terms.values import PARTIAL, UNBOUND, Var
+from nomospace.terms.values import PARTIAL, UNBOUND, Var, parts_of
 
 INDEX_FROM: Final = 6
 """Buckets up to this many terms are walked; larger ones are indexed when sensed."""
@@ -112,16 +112,17 @@ def _place(pair: tuple[int, Term]) -> int:
 
 def _is_flat(part: Term) -> bool:
     """Whether a term is atomic, or a compound of atomic terms: cheap to hash, whatever it is."""
-    if part.__class__ is tuple:
+    if type(part) is tuple:
         return False
-    if part.__class__ is Compound:
+    if type(part) is Compound:
         for arg in part.args:
-            if arg.__class__ is Compound or arg.__class__ is tuple:
+            if type(arg) is Compound or type(arg) is tuple:
                 return False
     return True
 
 
 def _key(term: Term, positions: tuple[int, ...]) -> Key:
+    assert type(term) is Compound, "only compounds are indexed"
     args = term.args
     if len(positions) == 1:
         part = args[positions[0]]
@@ -147,7 +148,7 @@ _pack: Final = msgspec.msgpack.Encoder(enc_hook=_refuse).encode
 
 def index_key(part: Term) -> Key:
     """What an index has a ground term under that is within the limits; raises `_Holed`."""
-    if part.__class__ is str:
+    if type(part) is str:
         return part
     try:
         return _pack(part)
@@ -159,7 +160,7 @@ def index_key(part: Term) -> Key:
 
 def key_of(term: Term) -> str:
     """The bucket a term belongs to: `name/arity`, or its kind for what is neither."""
-    if term.__class__ is Compound:
+    if type(term) is Compound:
         pair = (term.name, len(term.args))
         key = _KEYS.get(pair)
         if key is None:
@@ -167,7 +168,7 @@ def key_of(term: Term) -> str:
                 _KEYS.clear()
             key = _KEYS[pair] = f"{term.name}/{len(term.args)}"
         return key
-    if term.__class__ is str:
+    if type(term) is str:
         return f"{term}/0"
     return f"#{term.__class__.__name__}"
 
@@ -180,16 +181,16 @@ def _forms(parts: tuple[Term, ...]) -> list[_Form] | None:
     seen: set[int] = set()
     forms: list[_Form] = []
     for part in parts:
-        if part.__class__ is Var:
+        if type(part) is Var:
             holes: tuple[Term, ...] = (part,)
             forms.append(None)
-        elif part.__class__ is Compound and part.name != PARTIAL:
+        elif type(part) is Compound and part.name != PARTIAL:
             holes = part.args
             forms.append((part.name, len(holes)))
         else:
             return None
         for hole in holes:
-            if hole.__class__ is not Var or hole.ref is not UNBOUND or id(hole) in seen:
+            if type(hole) is not Var or hole.ref is not UNBOUND or id(hole) in seen:
                 return None
             seen.add(id(hole))
     return forms
@@ -198,7 +199,7 @@ def _forms(parts: tuple[Term, ...]) -> list[_Form] | None:
 def _have_forms(parts: tuple[Term, ...], forms: list[_Form]) -> bool:
     for part, form in zip(parts, forms, strict=True):
         if form is not None and (
-            part.__class__ is not Compound or part.name != form[0] or len(part.args) != form[1]
+            type(part) is not Compound or part.name != form[0] or len(part.args) != form[1]
         ):
             return False
     return True
@@ -335,14 +336,14 @@ class Bag:
         Each that is looked at is paid for: by its weight, and four times that of the pattern's
         parts with variables in them.
         """
-        if pattern.__class__ is Var:
+        if type(pattern) is Var:
             spend(units, self.size)
             yield from self.items()
             return
         bucket = self.buckets.get(key_of(pattern))
         if bucket is None:
             return
-        if pattern.__class__ is not Compound:
+        if type(pattern) is not Compound:
             ground = is_ground(pattern)
             price = 1 + 4 * bulk(pattern)
             for place, term in bucket.items():
@@ -355,9 +356,7 @@ class Bag:
         holed: list[int] = []
         size = 0
         for position, part in enumerate(pattern.args):
-            if part.__class__ is Var or (
-                part.__class__ is Compound and Var in map(type, part.args)
-            ):
+            if type(part) is Var or (type(part) is Compound and Var in map(type, part.args)):
                 holed.append(position)
                 continue
             try:
@@ -384,7 +383,8 @@ class Bag:
                 if other != key:
                     continue
             if holed:
-                parts = tuple([term.args[position] for position in holed])
+                args = parts_of(term)
+                parts = tuple([args[position] for position in holed])
                 if not (match(rest, parts) if forms is None else _have_forms(parts, forms)):
                     continue
             yield place, term

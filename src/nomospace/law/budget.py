@@ -110,16 +110,19 @@ def same_for(units: Units, a: Term, b: Term) -> bool:
     replay reads them from bytes, and compiled code makes fewer of them than the interpreter does.
     So a term whose parts are shared is walked as if they were not, as far as the units go.
     """
-    kind = a.__class__
-    if kind is not b.__class__:
+    if a.__class__ is not b.__class__:
         return False
-    if kind is Compound:
+    if type(a) is Compound and type(b) is Compound:
         if a.name != b.name:
             return False
         return _same_parts(units, a.args, b.args)
-    if kind is tuple:
+    if type(a) is tuple and type(b) is tuple:
         return _same_parts(units, a, b)
-    if (kind is str or kind is bytes) and len(a) == len(b) > TEXT_FREE:
+    if (
+        (type(a) is str or type(a) is bytes)
+        and (type(b) is str or type(b) is bytes)
+        and len(a) == len(b) > TEXT_FREE
+    ):
         spend(units, len(a) // TEXT_FREE)
     return bool(a == b)
 
@@ -143,7 +146,7 @@ def _same_parts(units: Units, a: tuple[Term, ...], b: tuple[Term, ...]) -> bool:
             if kind is not right.__class__:
                 equal = False
                 break
-            if kind is Compound:
+            if type(left) is Compound and type(right) is Compound:
                 if left.name != right.name:
                     equal = False
                     break
@@ -160,10 +163,14 @@ def _same_parts(units: Units, a: tuple[Term, ...], b: tuple[Term, ...]) -> bool:
                     pending.append((parts, others))
                     continue
                 work += 1
-            elif kind is tuple:
+            elif type(left) is tuple and type(right) is tuple:
                 pending.append((left, right))
                 continue
-            if (kind is str or kind is bytes) and len(left) == len(right) > TEXT_FREE:
+            if (
+                (type(left) is str or type(left) is bytes)
+                and (type(right) is str or type(right) is bytes)
+                and len(left) == len(right) > TEXT_FREE
+            ):
                 work += len(left) // TEXT_FREE
             if left != right:
                 equal = False
@@ -192,7 +199,6 @@ def bulk_of(weight: int) -> int:
 
 def bulk(term: Term) -> int:
     """How much a term is to walk, written out: in units, about. Texts count little."""
-    kind = term.__class__
-    if kind is Compound or kind is tuple:
+    if type(term) is Compound or type(term) is tuple:
         return bulk_of(weight(term))
-    return len(term) // TEXT_FREE if kind is str or kind is bytes else 0
+    return len(term) // TEXT_FREE if type(term) is str or type(term) is bytes else 0

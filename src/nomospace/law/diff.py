@@ -33,8 +33,8 @@ from nomospace.law.tree import (
     variables_in,
 )
 from nomospace.terms import Compound, Term, show
-from nomospace.terms.nodes import Const, ListSyntax, Node, Struct, Variable
 from nomospace.terms.source import NOWHERE
+from nomospace.terms.tokens import Const, ListSyntax, Node, Struct, Variable
 
 SIMILARITY_MIN: Final = 0.5
 """The share of head and goals that two clauses without a common label must have in common."""
@@ -150,7 +150,7 @@ def _by_word(law: LawTree) -> dict[str, str]:
 def _word(clause: Term) -> str:
     if not isinstance(clause, Compound):
         return str(clause)
-    return f"authority {clause.args[0]}" if clause.name == "authority" else clause.name
+    return f"authority {show(clause.args[0])}" if clause.name == "authority" else clause.name
 
 
 # -- clauses -------------------------------------------------------------------------------

@@ -27,9 +27,17 @@ from nomospace.law.canon import canonical
 from nomospace.law.parse import parse
 from nomospace.law.render import WHOLE, functor_text, infix_text, is_infix, show_constant, show_node
 from nomospace.terms import Diagnostic, Faulty, Source, Span
-from nomospace.terms.nodes import Const, ListSyntax, Node, Struct, Variable
 from nomospace.terms.syntax import INFIX, TEXT_BYTES_MAX, Reader
-from nomospace.terms.tokens import Token, comments, tokenize
+from nomospace.terms.tokens import (
+    Const,
+    ListSyntax,
+    Node,
+    Struct,
+    Token,
+    Variable,
+    comments,
+    tokenize,
+)
 
 WIDTH_MAX: Final = 100
 """The longest line that is aimed at; a single word may be longer."""

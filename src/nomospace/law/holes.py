@@ -11,29 +11,25 @@ places, `PARTIAL` when its tail is still open.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, TypeAlias
+from enum import Enum
+from typing import Final, TypeAlias, TypeGuard, final
 
 from nomospace.law.budget import COPIED_A_UNIT, Units, same_for, spend
 from nomospace.terms import Compound, Term, Var, undo
-from nomospace.terms.nodes import Const, ListSyntax, Node, Variable
+from nomospace.terms.tokens import Const, ListSyntax, Node, Struct, Variable
 from nomospace.terms.values import PARTIAL as PARTIAL_NAME, UNBOUND
 
 
-class _Mark:
+class Mark(Enum):
     """Stands where a compound has its name."""
 
-    __slots__ = ("what",)
-
-    def __init__(self, what: str) -> None:
-        self.what = what
-
-    def __repr__(self) -> str:
-        return self.what
+    LIST = 0
+    PARTIAL = 1
 
 
-LIST: Final = _Mark("LIST")
-PARTIAL: Final = _Mark("PARTIAL")
-Name: TypeAlias = str | _Mark
+LIST: Final = Mark.LIST
+PARTIAL: Final = Mark.PARTIAL
+Name: TypeAlias = str | Mark
 OPEN_PARTS_MAX: Final = 200
 """The most parts of a value with holes, besides those that the text writes out: these are walked
 again and again."""
@@ -44,61 +40,70 @@ PAIRS_FREE: Final = 64
 is remembered. Compiled code never looks at as many (`emit.terms`)."""
 
 
+@final
 class OpenTerm:
     """A compound or a list that holds, or held when it was made, an unbound variable."""
 
     __slots__ = ("args", "name")
 
-    def __init__(self, name: Name, args: tuple[Any, ...]) -> None:
+    def __init__(self, name: Name, args: tuple[Value, ...]) -> None:
         self.name = name
         self.args = args
 
 
-def make(name: Name, args: tuple[Any, ...]) -> Any:
+Value: TypeAlias = Term | OpenTerm
+"""What a variable of a law may stand for."""
+
+
+def make(name: Name, args: tuple[Value, ...]) -> Value:
     """A compound, or a list when the name is `LIST` or `PARTIAL`; open if it must be."""
     if name is PARTIAL:
         *items, tail = args
-        if tail.__class__ is tuple:
+        if type(tail) is tuple:
             return make(LIST, (*items, *tail))
         if _is_open_list(tail):
             return make(tail.name, (*items, *tail.args))
         return OpenTerm(PARTIAL, args)  # an open tail, or an improper list that matches nothing
-    for arg in args:
-        if arg.__class__ is Var or arg.__class__ is OpenTerm:
-            return OpenTerm(name, args)
-    return args if name is LIST else Compound(name, args)  # type: ignore[arg-type]
+    if not are_bound(args):
+        return OpenTerm(name, args)
+    return args if name is LIST else Compound(name, args)
 
 
-def _is_open_list(value: Any) -> bool:
-    return value.__class__ is OpenTerm and value.name.__class__ is _Mark
+def are_bound(values: tuple[Value, ...]) -> TypeGuard[tuple[Term, ...]]:
+    """Whether resolved values are ground, all of them."""
+    return all(map(is_bound, values))
+
+
+def _is_open_list(value: Value) -> TypeGuard[OpenTerm]:
+    return type(value) is OpenTerm and type(value.name) is Mark
 
 
 def open_size(value: OpenTerm, most: int) -> int:
     """How many parts an open value has, in all its open parts; counts no further than `most`."""
     seen: set[int] = set()
     count = 0
-    pending: list[Any] = [value]
+    pending: list[Value] = [value]
     while pending and count <= most:
         item = pending.pop()
-        if item.__class__ is OpenTerm and id(item) not in seen:
+        if type(item) is OpenTerm and id(item) not in seen:
             seen.add(id(item))
             count += len(item.args)
             pending.extend(item.args)
     return count
 
 
-def is_bound(value: Any) -> bool:
+def is_bound(value: Value) -> TypeGuard[Term]:
     """Whether a resolved value is ground."""
-    return value.__class__ is not Var and value.__class__ is not OpenTerm
+    return type(value) is not Var and type(value) is not OpenTerm
 
 
-def build(node: Node, env: dict[str, Any]) -> Any:
+def build(node: Node, env: dict[str, Value]) -> Value:
     """The value of a node under the variables of its clause; new variables enter `env`."""
     if isinstance(node, Const):
         return node.value
     if isinstance(node, Variable):
         return _lookup(node.name, env)
-    done: list[Any] = []
+    done: list[Value] = []
     todo: list[tuple[Node, bool]] = [(node, False)]
     while todo:
         item, ready = todo.pop()
@@ -124,31 +129,29 @@ def build(node: Node, env: dict[str, Any]) -> Any:
     return done[0]
 
 
-def _parts(node: Any) -> tuple[Node, ...]:
+def _parts(node: ListSyntax | Struct) -> tuple[Node, ...]:
     if isinstance(node, ListSyntax):
         return node.items if node.tail is None else (*node.items, node.tail)
-    args: tuple[Node, ...] = node.args
-    return args
+    return node.args
 
 
-def _lookup(name: str, env: dict[str, Any]) -> Any:
+def _lookup(name: str, env: dict[str, Value]) -> Value:
     if name == "_":
         return Var()
-    value = env.get(name, UNBOUND)
-    if value is UNBOUND:
-        value = env[name] = Var(name)
-        return value
-    return resolve(value)
+    if name in env:
+        return resolve(env[name])
+    env[name] = made = Var(name)
+    return made
 
 
-def resolve(value: Any) -> Any:
+def resolve(value: Value) -> Value:
     """A value with its bound variables replaced; ground parts are left as they are."""
-    while value.__class__ is Var and value.ref is not UNBOUND:
+    while type(value) is Var and value.ref is not UNBOUND:
         value = value.ref
-    if value.__class__ is not OpenTerm:
+    if type(value) is not OpenTerm:
         return value
-    known: dict[int, Any] = {}
-    todo: list[Any] = [value]
+    known: dict[int, Value] = {}
+    todo: list[OpenTerm] = [value]
     while todo:
         item = todo[-1]
         if id(item) in known:
@@ -157,9 +160,9 @@ def resolve(value: Any) -> Any:
         waiting = len(todo)
         args = []
         for part in item.args:
-            while part.__class__ is Var and part.ref is not UNBOUND:
+            while type(part) is Var and part.ref is not UNBOUND:
                 part = part.ref
-            if part.__class__ is OpenTerm:
+            if type(part) is OpenTerm:
                 if id(part) not in known:
                     todo.append(part)
                     continue
@@ -171,21 +174,21 @@ def resolve(value: Any) -> Any:
     return known[id(value)]
 
 
-def close(value: Any) -> Term:
+def close(value: Value) -> Term:
     """A resolved value as a plain pattern: compounds and lists with `Var` in them."""
     value = resolve(value)
-    if value.__class__ is not OpenTerm:
+    if type(value) is not OpenTerm:
         return value
-    known: dict[int, Any] = {}
-    todo: list[Any] = [value]
+    known: dict[int, Term] = {}
+    todo: list[OpenTerm] = [value]
     while todo:
         item = todo[-1]
-        inner = [p for p in item.args if p.__class__ is OpenTerm and id(p) not in known]
+        inner = [p for p in item.args if type(p) is OpenTerm and id(p) not in known]
         if inner:
             todo.extend(inner)
             continue
         todo.pop()
-        args = tuple([known[id(p)] if p.__class__ is OpenTerm else p for p in item.args])
+        args = tuple([known[id(p)] if type(p) is OpenTerm else p for p in item.args])
         if item.name is LIST:
             known[id(item)] = args
         else:
@@ -194,7 +197,7 @@ def close(value: Any) -> Term:
     return known[id(value)]
 
 
-def unify(a: Any, b: Any, trail: list[Var], units: Units) -> bool:
+def unify(a: Value, b: Value, trail: list[Var], units: Units) -> bool:
     """Make two values equal by binding variables, or fail with some bound: see the trail.
 
     It is paid for: comparing what is large, and taking a list apart with `[H|T]`, which copies it.
@@ -202,22 +205,23 @@ def unify(a: Any, b: Any, trail: list[Var], units: Units) -> bool:
     """
     pending = [(a, b)]
     pairs = 0
-    seen: dict[tuple[int, int], Any] = {}  # a pair stays alive as long as its entry
+    seen: dict[tuple[int, int], tuple[Value, Value]] = {}  # a pair stays alive as long as its entry
     while pending:
         x, y = pending.pop()
-        while x.__class__ is Var and x.ref is not UNBOUND:
+        while type(x) is Var and x.ref is not UNBOUND:
             x = x.ref
-        while y.__class__ is Var and y.ref is not UNBOUND:
+        while type(y) is Var and y.ref is not UNBOUND:
             y = y.ref
-        if x.__class__ is Var or y.__class__ is Var:
+        if type(y) is Var and type(x) is not Var:
+            x, y = y, x
+        if type(x) is Var:
             if x is y:
                 continue
-            variable, value = (x, y) if x.__class__ is Var else (y, x)
-            if value.__class__ is OpenTerm and _occurs(variable, value):
+            if type(y) is OpenTerm and _occurs(x, y):
                 return False
-            variable.ref = value
-            trail.append(variable)
-        elif x.__class__ is OpenTerm or y.__class__ is OpenTerm:
+            x.ref = y
+            trail.append(x)
+        elif type(x) is OpenTerm or type(y) is OpenTerm:
             pairs += 1
             if pairs > PAIRS_FREE:
                 spend(units, 1)
@@ -232,10 +236,10 @@ def unify(a: Any, b: Any, trail: list[Var], units: Units) -> bool:
     return True
 
 
-def unifier(pattern: Any, price: int, trail: list[Var], units: Units) -> Callable[[Any], bool]:
+def unifier(pattern: Value, price: int, trail: list[Var], units: Units) -> Callable[[Value], bool]:
     """Tells whether an item can be made equal to a pattern; nothing stays bound."""
 
-    def matches(item: Any) -> bool:
+    def matches(item: Value) -> bool:
         spend(units, price)
         mark = len(trail)
         fits = unify(pattern, item, trail, units)
@@ -245,12 +249,12 @@ def unifier(pattern: Any, price: int, trail: list[Var], units: Units) -> Callabl
     return matches
 
 
-def _pair(x: Any, y: Any, pending: list[tuple[Any, Any]], units: Units) -> bool:
+def _pair(x: Value, y: Value, pending: list[tuple[Value, Value]], units: Units) -> bool:
     """Line up the parts of two values of which one is open."""
     x_name, x_args = _outline(x)
     y_name, y_args = _outline(y)
     if x_name is PARTIAL or y_name is PARTIAL:
-        if x_name.__class__ is not _Mark or y_name.__class__ is not _Mark:
+        if type(x_name) is not Mark or type(y_name) is not Mark:
             return False
         x_items, x_tail = (x_args[:-1], x_args[-1]) if x_name is PARTIAL else (x_args, ())
         y_items, y_tail = (y_args[:-1], y_args[-1]) if y_name is PARTIAL else (y_args, ())
@@ -261,7 +265,7 @@ def _pair(x: Any, y: Any, pending: list[tuple[Any, Any]], units: Units) -> bool:
         count = min(len(x_items), len(y_items))
         copied = max(len(x_items), len(y_items)) - count
         for items, tail in ((x_items, x_tail), (y_items, y_tail)):
-            if tail.__class__ is tuple and len(items) > count:
+            if type(tail) is tuple and len(items) > count:
                 copied += len(tail)
         if copied >= COPIED_A_UNIT:
             spend(units, copied // COPIED_A_UNIT)
@@ -274,83 +278,84 @@ def _pair(x: Any, y: Any, pending: list[tuple[Any, Any]], units: Units) -> bool:
     return True
 
 
-def _rest(items: tuple[Any, ...], tail: Any) -> Any:
+def _rest(items: tuple[Value, ...], tail: Value) -> Value:
     return make(PARTIAL, (*items, tail)) if items else tail
 
 
-def _outline(value: Any) -> tuple[Name | None, tuple[Any, ...]]:
+def _outline(value: Value) -> tuple[Name | None, tuple[Value, ...]]:
     """The name and the parts of a value. The tail of a list is followed; one that is ground stays a
     tail, to be compared as a whole.
     """
-    if value.__class__ is OpenTerm:
+    if type(value) is OpenTerm:
         name, args = value.name, value.args
         while name is PARTIAL:
             tail = args[-1]
-            while tail.__class__ is Var and tail.ref is not UNBOUND:
+            while type(tail) is Var and tail.ref is not UNBOUND:
                 tail = tail.ref
             if not _is_open_list(tail):
                 return PARTIAL, (*args[:-1], tail)
             name, args = tail.name, args[:-1] + tail.args
         return name, args
-    if value.__class__ is Compound:
+    if type(value) is Compound:
         return value.name, value.args
-    if value.__class__ is tuple:
+    if type(value) is tuple:
         return LIST, value
     return None, (value,)
 
 
 def _occurs(variable: Var, value: OpenTerm) -> bool:
     seen: set[int] = set()
-    pending: list[Any] = [value]
+    pending: list[Value] = [value]
     while pending:
         item = pending.pop()
-        while item.__class__ is Var and item.ref is not UNBOUND:
+        while type(item) is Var and item.ref is not UNBOUND:
             item = item.ref
         if item is variable:
             return True
-        if item.__class__ is OpenTerm and id(item) not in seen:
+        if type(item) is OpenTerm and id(item) not in seen:
             seen.add(id(item))
             pending.extend(item.args)
     return False
 
 
-def fresh(value: Any) -> Any:
+def fresh(value: Value) -> Value:
     """A resolved value whose unbound variables are replaced by new ones."""
     if is_bound(value):
         return value
     renamed: dict[int, Var] = {}
-    if value.__class__ is Var:
+    if type(value) is Var:
         return Var(value.name)
-    known: dict[int, Any] = {}
-    todo: list[Any] = [value]
+    assert type(value) is OpenTerm
+    known: dict[int, OpenTerm] = {}
+    todo: list[OpenTerm] = [value]
     while todo:
         item = todo[-1]
-        inner = [p for p in item.args if p.__class__ is OpenTerm and id(p) not in known]
+        inner = [p for p in item.args if type(p) is OpenTerm and id(p) not in known]
         if inner:
             todo.extend(inner)
             continue
         todo.pop()
-        args = []
+        args: list[Value] = []
         for part in item.args:
-            if part.__class__ is OpenTerm:
+            if type(part) is OpenTerm:
                 part = known[id(part)]
-            elif part.__class__ is Var:
+            elif type(part) is Var:
                 part = renamed.setdefault(id(part), Var(part.name))
             args.append(part)
         known[id(item)] = OpenTerm(item.name, tuple(args))
     return known[id(value)]
 
 
-def identical(a: Any, b: Any, units: Units) -> bool:
+def identical(a: Value, b: Value, units: Units) -> bool:
     """`==` of the law language: one value, or one and the same unbound variable."""
     pending = [(resolve(a), resolve(b))]
     pairs = 0
     seen: set[tuple[int, int]] = set()
     while pending:
         x, y = pending.pop()
-        if x is y and x.__class__ is Var:
+        if x is y and type(x) is Var:
             continue
-        if x.__class__ is OpenTerm and y.__class__ is OpenTerm:
+        if type(x) is OpenTerm and type(y) is OpenTerm:
             pairs += 1
             if pairs > PAIRS_FREE:
                 spend(units, 1)

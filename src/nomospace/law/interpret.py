@@ -12,20 +12,20 @@ they have when the rule has succeeded.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from nomospace.law.bag import Bag
 from nomospace.law.budget import Units, left_of, spend
-from nomospace.law.holes import build, resolve
+from nomospace.law.holes import Value, build, resolve
 from nomospace.law.machine import FAILED, UNPAID, Env, Machine, Trace, Work
 from nomospace.law.prelude import UNITS_MAX
 from nomospace.law.prices import INTERPRETED, WORDS_A_UNIT, call_price, weight
 from nomospace.law.runtime import finish
 from nomospace.law.steps import STEPS
 from nomospace.law.tree import LawTree, Rule
-from nomospace.terms import Term
+from nomospace.terms import Compound, Term
 
-Outcome: TypeAlias = tuple[int, tuple[Any, ...]] | None
+Outcome: TypeAlias = tuple[int, tuple[Compound | str, ...]] | None
 """Number of the rule (from 0) and the operations, or `None` when no rule has a solution."""
 
 
@@ -140,7 +140,7 @@ def special_values(event: str, home: str, args: tuple[Term, ...]) -> Env:
     return {"Self": home}
 
 
-def _solve(machine: Machine, rule: Rule, args: tuple[Term, ...], entry: int) -> list[Term] | None:
+def _solve(machine: Machine, rule: Rule, args: tuple[Term, ...], entry: int) -> list[Value] | None:
     env = dict(machine.specials)
     heads = [build(node, env) for node in rule.args]
     later = [(build(variable, env), build(node, env)) for variable, node in rule.later]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from nomospace.law.bag import Bag
 from nomospace.law.budget import COPIED_A_UNIT, Stop, Units, spend
@@ -16,6 +16,7 @@ from nomospace.law.holes import (
     OPEN_PARTS_FREE,
     OPEN_PARTS_MAX,
     OpenTerm,
+    Value,
     build,
     is_bound,
     open_size,
@@ -24,10 +25,10 @@ from nomospace.law.holes import (
 )
 from nomospace.law.prices import node_weight
 from nomospace.law.tree import Conj, Disj, FindAll, Goal, If, LawTree, Not, Rule, Toll, goals_in
-from nomospace.terms import Span, Term, Var, undo
-from nomospace.terms.nodes import ListSyntax, Node, Struct, Variable
+from nomospace.terms import Span, Var, undo
+from nomospace.terms.tokens import ListSyntax, Node, Struct, Variable
 
-Env: TypeAlias = dict[str, Any]
+Env: TypeAlias = dict[str, Value]
 """Variables of one clause by name: a `Var`, or a term for `Self`, `Msg` and `Peer`."""
 
 
@@ -54,7 +55,7 @@ class CollectStep:
     """Stands after the goal of a findall: keep a copy of the template, then ask for more."""
 
     template: Node
-    found: list[Term]
+    found: list[Value]
 
 
 @dataclass(slots=True)
@@ -62,12 +63,13 @@ class BindStep:
     """Make a pattern equal to a value."""
 
     pattern: Node
-    value: Term
+    value: Value
 
 
 UNPAID: Final = 10**15
 """More units than anything takes that costs nothing."""
-Work: TypeAlias = "tuple[Any, Env, Work] | None"
+Doable: TypeAlias = Goal | CommitStep | CollectStep | BindStep
+Work: TypeAlias = "tuple[Doable, Env, Work] | None"
 """A linked list of goals to do, each with the variables it is about."""
 
 
@@ -131,12 +133,12 @@ class Machine:
         self.trace = trace
         self.trail: list[Var] = []
         self.choices: list[ChoicePoint] = []
-        self.operations: list[Term] = []
+        self.operations: list[Value] = []
         self.path: list[tuple[Goal, Env]] = []
 
-    def note(self, goal: Any, env: Env) -> None:
+    def note(self, goal: Doable, env: Env) -> None:
         """Keep for the story that a goal is tried."""
-        if goal.__class__ in (Conj, Disj, If, Toll, CommitStep, CollectStep, BindStep):
+        if isinstance(goal, Conj | Disj | If | Toll | CommitStep | CollectStep | BindStep):
             return
         self.path.append((goal, env))
         assert self.trace is not None
@@ -167,7 +169,7 @@ class Machine:
             ChoicePoint(alternatives, len(self.trail), len(self.operations), len(self.path))
         )
 
-    def attempt(self, a: Term, b: Term) -> bool:
+    def attempt(self, a: Value, b: Value) -> bool:
         """Unify; on failure leave nothing bound."""
         mark = len(self.trail)
         if unify(a, b, self.trail, self.units):
@@ -176,7 +178,7 @@ class Machine:
         return False
 
     def attempt_all(
-        self, pairs_a: Sequence[object], pairs_b: Sequence[Term], units: Units | None = None
+        self, pairs_a: Sequence[Value], pairs_b: Sequence[Value], units: Units | None = None
     ) -> bool:
         """Unify pair by pair; on failure leave nothing bound."""
         mark = len(self.trail)
@@ -186,7 +188,7 @@ class Machine:
                 return False
         return True
 
-    def build(self, node: Node, env: Env) -> Any:
+    def build(self, node: Node, env: Env) -> Value:
         """The value of a node in this clause. `[H|T]` costs one unit per 100 items of T.
 
         What a value with holes has besides the parts that the text writes costs too.
@@ -196,7 +198,7 @@ class Machine:
             if cost:
                 spend(self.units, cost)
         value = build(node, env)
-        if value.__class__ is OpenTerm:
+        if type(value) is OpenTerm:
             most = node_weight(node) + OPEN_PARTS_MAX
             size = open_size(value, most)
             if size > most:
@@ -219,7 +221,7 @@ def list_cost(node: Node, env: Env) -> int:
             pending.extend(item.items)
             if isinstance(item.tail, Variable) and item.tail.name in env:
                 tail = resolve(env[item.tail.name])
-                if tail.__class__ is tuple:
+                if type(tail) is tuple:
                     cost += len(tail) // COPIED_A_UNIT
                 elif is_bound(tail):
                     raise Stop("typeError")  # a list ends in a list

@@ -38,9 +38,9 @@ from nomospace.law.tree import (
     nodes_of,
 )
 from nomospace.terms import TERM_DEPTH_MAX, Diagnostic, Source, Span, Term, Var
-from nomospace.terms.nodes import Const, ListSyntax, Node, Struct, Variable
 from nomospace.terms.syntax import Reader
 from nomospace.terms.text import from_node
+from nomospace.terms.tokens import Const, ListSyntax, Node, Struct, Variable
 
 GOAL_DEPTH_MAX: Final = 60
 """How deep conditionals, disjunctions, negations and findall may nest."""

@@ -34,7 +34,7 @@ from nomospace.law.tree import (
     nodes_of,
     subgoals,
 )
-from nomospace.terms.nodes import ListSyntax, Node, Struct, Variable
+from nomospace.terms.tokens import ListSyntax, Node, Struct, Variable
 
 WORDS_FREE: Final = 8
 """Names, values and variables of a text that its one unit covers."""

@@ -43,9 +43,9 @@ from nomospace.law.tree import (
     Unify,
 )
 from nomospace.terms import quote, show
-from nomospace.terms.nodes import Const, ListSyntax, Node, Struct, Variable
 from nomospace.terms.source import NOWHERE
 from nomospace.terms.syntax import INFIX, PREFIX
+from nomospace.terms.tokens import Const, ListSyntax, Node, Struct, Variable
 
 WHOLE: Final = 1200
 """The priority of a whole clause body: nothing in it needs brackets for where it stands."""

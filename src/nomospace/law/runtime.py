@@ -29,11 +29,11 @@ from nomospace.law.budget import (
     same_for,
     spend,
 )
-from nomospace.law.holes import LIST, OpenTerm, close, is_bound
+from nomospace.law.holes import LIST, Name, OpenTerm, Value, are_bound, close, is_bound
 from nomospace.law.tree import RESERVED, UNITS
 from nomospace.terms import TERM_BYTES_MAX, Compound, Term, show
 from nomospace.terms.order import sort_terms
-from nomospace.terms.values import Var
+from nomospace.terms.values import Var, parts_of
 
 
 class _Unset:
@@ -51,13 +51,13 @@ UNSET: Final[Any] = _Unset()
 
 def _text(value: Term, units: Units) -> str:
     """A text, or a number as its text; a large one is paid for."""
-    if value.__class__ is str:
+    if type(value) is str:
         return value
-    if value.__class__ is int:
+    if type(value) is int:
         if value > LARGE or value < -LARGE:
             spend(units, value.bit_length() // WORD_BITS)
         return show(value)
-    if value.__class__ is float:
+    if type(value) is float:
         return show(value)
     raise Stop("typeError")
 
@@ -74,7 +74,7 @@ def _spend_items(units: Units, count: int) -> None:
 
 def _member(args: tuple[Term, ...], units: Units) -> Iterator[tuple[Term, ...]]:
     items = args[1]
-    if items.__class__ is tuple:
+    if type(items) is tuple:
         for item in items:
             spend(units, 1)
             yield item, items
@@ -83,11 +83,11 @@ def _member(args: tuple[Term, ...], units: Units) -> Iterator[tuple[Term, ...]]:
 def _append(args: tuple[Term, ...], units: Units) -> Iterator[tuple[Term, ...]]:
     first, second, whole = args
     if first is not UNSET and second is not UNSET:
-        if first.__class__ is tuple and second.__class__ is tuple:
+        if type(first) is tuple and type(second) is tuple:
             _spend_items(units, len(first) + len(second))
             yield first, second, first + second
         return
-    if whole.__class__ is not tuple:
+    if type(whole) is not tuple:
         return
     for cut in range(len(whole) + 1):
         _spend_copy(units, len(whole))
@@ -96,14 +96,14 @@ def _append(args: tuple[Term, ...], units: Units) -> Iterator[tuple[Term, ...]]:
 
 def _length(args: tuple[Term, ...], units: Units) -> Iterator[tuple[Term, ...]]:
     spend(units, 1)
-    if args[0].__class__ is not tuple:
+    if type(args[0]) is not tuple:
         raise Stop("typeError")
     yield args[0], len(args[0])
 
 
 def _nth0(args: tuple[Term, ...], units: Units) -> Iterator[tuple[Term, ...]]:
     index, items, _ = args
-    if items.__class__ is not tuple:
+    if type(items) is not tuple:
         return
     if index is UNSET:
         for at, item in enumerate(items):
@@ -111,14 +111,14 @@ def _nth0(args: tuple[Term, ...], units: Units) -> Iterator[tuple[Term, ...]]:
             yield at, items, item
         return
     spend(units, 1)
-    if index.__class__ is not int:
+    if type(index) is not int:
         raise Stop("typeError")
     if 0 <= index < len(items):
         yield index, items, items[index]
 
 
 def _reverse(args: tuple[Term, ...], units: Units) -> Iterator[tuple[Term, ...]]:
-    if args[0].__class__ is tuple:
+    if type(args[0]) is tuple:
         _spend_items(units, len(args[0]))
         yield args[0], args[0][::-1]
 
@@ -129,7 +129,7 @@ def _sort(args: tuple[Term, ...], units: Units) -> Iterator[tuple[Term, ...]]:
     Comparing two costs no more than the lesser of them, so it is paid for by weight.
     """
     items = args[0]
-    if items.__class__ is not tuple:
+    if type(items) is not tuple:
         raise Stop("typeError")
     rounds = len(items).bit_length()
     spend(units, 1 + len(items) * rounds)
@@ -137,7 +137,7 @@ def _sort(args: tuple[Term, ...], units: Units) -> Iterator[tuple[Term, ...]]:
     kinds = set()
     for item in items:
         kinds.add(item.__class__)
-        if item.__class__ is tuple:
+        if type(item) is tuple:
             spend(units, len(item) // 4)  # a list has to be walked to be weighed
         heavy += bulk(item)
     if len(kinds) > 1 or not kinds <= {str, int}:
@@ -147,7 +147,7 @@ def _sort(args: tuple[Term, ...], units: Units) -> Iterator[tuple[Term, ...]]:
 
 
 def _sum_list(args: tuple[Term, ...], units: Units) -> Iterator[tuple[Term, ...]]:
-    if args[0].__class__ is not tuple:
+    if type(args[0]) is not tuple:
         return
     spend(units, 1 + len(args[0]))
     total: int | float = 0
@@ -158,11 +158,11 @@ def _sum_list(args: tuple[Term, ...], units: Units) -> Iterator[tuple[Term, ...]
 
 def _between(args: tuple[Term, ...], units: Units) -> Iterator[tuple[Term, ...]]:
     low, high, value = args
-    if low.__class__ is not int or high.__class__ is not int:
+    if type(low) is not int or type(high) is not int:
         raise Stop("typeError")
     if value is not UNSET:
         spend(units, 1)
-        if value.__class__ is not int:
+        if type(value) is not int:
             raise Stop("typeError")
         if low <= value <= high:
             yield args
@@ -215,12 +215,12 @@ def _sub_atom(args: tuple[Term, ...], units: Units) -> Iterator[tuple[Term, ...]
                 return
             yield atom, at, len(wanted), len(text) - at - len(wanted), part
     for position in (before, length, after):
-        if position is not UNSET and position.__class__ is not int:
+        if position is not UNSET and type(position) is not int:
             raise Stop("typeError")
-    for start in range(len(text) + 1) if before is UNSET else (before,):
-        if length is not UNSET:
+    for start in (before,) if type(before) is int else range(len(text) + 1):
+        if type(length) is int:
             sizes = range(length, length + 1)
-        elif after is not UNSET:
+        elif type(after) is int:
             sizes = range(len(text) - start - after, len(text) - start - after + 1)
         else:
             sizes = range(len(text) - start + 1)
@@ -274,7 +274,7 @@ def _atom_number(args: tuple[Term, ...], units: Units) -> Iterator[tuple[Term, .
         yield atom, value
 
 
-Solutions: TypeAlias = Callable[[tuple[Term, ...], Units], Iterator[tuple[Term, ...]]]
+Solutions: TypeAlias = Callable[[tuple[Any, ...], Units], Iterator[tuple[Term, ...]]]
 
 SOLUTIONS: Final[dict[str, Solutions]] = {
     "member": _member,
@@ -312,10 +312,10 @@ ECHOED: Final[dict[str, tuple[int, ...]]] = {
 
 
 def delete_matching(
-    items: Term, matches: Callable[[Term], bool], units: Units
+    items: Value, matches: Callable[[Term], bool], units: Units
 ) -> tuple[Term, ...] | None:
     """`delete/3`: the items that do not match, or `None` for what is no list."""
-    if items.__class__ is not tuple:
+    if type(items) is not tuple:
         return None
     spend(units, 1 + 2 * len(items))
     return tuple([item for item in items if not matches(item)])
@@ -371,10 +371,10 @@ def equals(bag: Bag, value: Term, units: Units) -> Iterator[Term]:
     bucket = bag.buckets.get(key_of(value))
     if bucket is None:
         return
-    if value.__class__ is Compound:
+    if type(value) is Compound:
         positions = tuple(range(len(value.args)))
         for term in candidates(bucket, positions, value.args, units).values():
-            for wanted, found in zip(value.args, term.args, strict=True):
+            for wanted, found in zip(value.args, parts_of(term), strict=True):
                 if not same_for(units, wanted, found):
                     break
             else:
@@ -382,7 +382,7 @@ def equals(bag: Bag, value: Term, units: Units) -> Iterator[Term]:
                 yield term
         return
     for count, term in enumerate(bucket.values(), 1):
-        if count % 16 == 0 and value.__class__ is not str:  # that bucket has no others
+        if count % 16 == 0 and type(value) is not str:  # that bucket has no others
             spend(units, 1)
         if same_for(units, value, term):
             spend(units, 1)
@@ -392,25 +392,28 @@ def equals(bag: Bag, value: Term, units: Units) -> Iterator[Term]:
 # -- operations ------------------------------------------------------------------------------
 
 
+_Operation: TypeAlias = Compound | OpenTerm
+
+
 def _is_address(value: Term) -> bool:
-    return value.__class__ is str or (
-        value.__class__ is tuple and all(part.__class__ is str for part in value)
-    )
+    return type(value) is str or (type(value) is tuple and all(type(part) is str for part in value))
 
 
-def _ground(operation: object) -> Any:
-    if operation.__class__ is OpenTerm:
+def _ground(operation: _Operation) -> Compound:
+    if type(operation) is OpenTerm:
         raise Stop("notGround")
     return operation
 
 
-def _made(name: str, args: tuple[object, ...]) -> Any:
+def _made(name: Name, args: tuple[Value, ...]) -> _Operation:
     """A compound, open when a part of it is."""
-    return Compound(name, args) if all(map(is_bound, args)) else OpenTerm(name, args)
+    if are_bound(args) and type(name) is str:
+        return Compound(name, args)
+    return OpenTerm(name, args)
 
 
 def finish(
-    operation: Term, home: str, message: tuple[Term, Term, Term] | None, units: Units
+    operation: Value, home: str, message: tuple[Term, Term, Term] | None, units: Units
 ) -> Compound | str:
     """Bring an operation of a ruling into its final form, or stop with the reason.
 
@@ -419,7 +422,7 @@ def finish(
     operation with unbound variables comes as an `OpenTerm`, so that nothing is walked to find one,
     and leaves as a pattern.
     """
-    if operation.__class__ is str:
+    if type(operation) is str:
         if operation == "quit":
             return "quit"
         if operation not in ("forward", "deliver"):
@@ -427,50 +430,48 @@ def finish(
         if message is None:
             raise Stop("notLocal", operation)
         operation = Compound(operation, message)
-    if operation.__class__ is not Compound and operation.__class__ is not OpenTerm:
+    if type(operation) is not Compound and type(operation) is not OpenTerm:
         raise Stop("notGround" if isinstance(operation, Var) else "typeError")
-    name: Any = operation.name
-    kind = _FINISH.get((name, len(operation.args)))
+    kind = _FINISH.get((operation.name, len(operation.args)))
     if kind is None:
         raise Stop("typeError")
-    finished = kind(operation, home, units)
-    done: Compound = close(finished) if finished.__class__ is OpenTerm else finished
+    done = close(kind(operation, home, units))
+    assert type(done) is Compound
     return done
 
 
-def _finish_forward(operation: Any, home: str, units: Units) -> Any:
-    _ground(operation)
-    sender, _, to = operation.args
-    if sender.__class__ is not str or not _is_address(to):
+def _finish_forward(operation: _Operation, home: str, units: Units) -> _Operation:
+    sender, _, to = _ground(operation).args
+    if type(sender) is not str or not _is_address(to):
         raise Stop("typeError")
     return operation
 
 
-def _finish_deliver(operation: Any, home: str, units: Units) -> Any:
-    _ground(operation)
+def _finish_deliver(operation: _Operation, home: str, units: Units) -> _Operation:
+    operation = _ground(operation)
     sender, _, to = operation.args
-    if sender.__class__ is not str:
+    if type(sender) is not str:
         raise Stop("typeError")
     if to != home:
         raise Stop("notLocal", operation)
     return operation
 
 
-def _finish_release(operation: object, home: str, units: Units) -> Any:
+def _finish_release(operation: _Operation, home: str, units: Units) -> _Operation:
     return _ground(operation)
 
 
-def reserved(value: Term) -> bool:
+def reserved(value: Value) -> bool:
     """Whether a term may not be added to, or taken from, the control state by a law."""
-    if value.__class__ is Compound or value.__class__ is OpenTerm:
+    if type(value) is Compound or type(value) is OpenTerm:
         return value.name in RESERVED and len(value.args) <= 2
-    return value.__class__ is str and value in RESERVED
+    return type(value) is str and value in RESERVED
 
 
-def _finish_add(operation: Any, home: str, units: Units) -> Any:
+def _finish_add(operation: _Operation, home: str, units: Units) -> _Operation:
     (value,) = operation.args
     if (
-        (value.__class__ is Compound or value.__class__ is OpenTerm)
+        (type(value) is Compound or type(value) is OpenTerm)
         and value.name == "obligation"
         and len(value.args) == 2
     ):
@@ -482,13 +483,13 @@ def _finish_add(operation: Any, home: str, units: Units) -> Any:
     return _ground(operation)
 
 
-def _finish_remove(operation: Any, home: str, units: Units) -> Any:
+def _finish_remove(operation: _Operation, home: str, units: Units) -> _Operation:
     if reserved(operation.args[0]):
         raise Stop("typeError")
     return operation
 
 
-def _finish_replace(operation: Any, home: str, units: Units) -> Any:
+def _finish_replace(operation: _Operation, home: str, units: Units) -> _Operation:
     old, new = operation.args
     if not is_bound(new):
         raise Stop("notGround")
@@ -497,26 +498,26 @@ def _finish_replace(operation: Any, home: str, units: Units) -> Any:
     return operation
 
 
-def _finish_change(operation: Any, home: str, units: Units) -> Any:
+def _finish_change(operation: _Operation, home: str, units: Units) -> _Operation:
     counter, amount = operation.args
     if isinstance(counter, Var):
         raise Stop("notGround")
-    if counter.__class__ is not Compound and counter.__class__ is not OpenTerm:
+    if type(counter) is not Compound and type(counter) is not OpenTerm:
         raise Stop("typeError")
     if counter.name is LIST or len(counter.args) != 1 or reserved(counter):
         raise Stop("typeError")
     return _made(operation.name, (counter, calculate(amount, units)))
 
 
-def _finish_impose(operation: Any, home: str, units: Units) -> Any:
+def _finish_impose(operation: _Operation, home: str, units: Units) -> _Operation:
     what, amount, *unit = operation.args
-    if unit and (unit[0].__class__ is not str or unit[0] not in UNITS):
+    if unit and (type(unit[0]) is not str or unit[0] not in UNITS):
         raise Stop("notGround" if isinstance(unit[0], Var) else "typeError")
     return _ground(_made(operation.name, (what, calculate(amount, units), *unit)))
 
 
-_Finish: TypeAlias = Callable[[Any, str, Units], Any]
-_FINISH: Final[dict[tuple[str, int], _Finish]] = {
+_Finish: TypeAlias = Callable[[_Operation, str, Units], _Operation]
+_FINISH: Final[dict[tuple[Name, int], _Finish]] = {
     ("forward", 3): _finish_forward,
     ("multicast", 3): _finish_forward,
     ("deliver", 3): _finish_deliver,

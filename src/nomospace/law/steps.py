@@ -11,6 +11,7 @@ from nomospace.law.budget import Stop, Units, same_for, spend
 from nomospace.law.holes import (
     LIST,
     OpenTerm,
+    Value,
     build,
     fresh,
     identical,
@@ -62,8 +63,9 @@ from nomospace.law.tree import (
     TrueGoal,
     Unify,
 )
-from nomospace.terms import Term, Var, undo
-from nomospace.terms.nodes import Const, ListSyntax, Node, Variable
+from nomospace.terms import Term, undo
+from nomospace.terms.tokens import Const, ListSyntax, Node, Variable
+from nomospace.terms.values import parts_of
 
 _Next: TypeAlias = Work | Literal[StepResult.FAILED]
 
@@ -117,7 +119,7 @@ def _commit(machine: Machine, goal: CommitStep, env: Env, rest: Work) -> _Next:
 
 
 def _findall(machine: Machine, goal: FindAll, env: Env, rest: Work) -> _Next:
-    found: list[Term] = []
+    found: list[Value] = []
 
     def when_done() -> Iterator[Work]:
         yield BindStep(goal.result, make(LIST, tuple(found))), env, rest
@@ -149,23 +151,23 @@ def _sense(machine: Machine, goal: Sense, env: Env, rest: Work) -> _Next:
     return FAILED
 
 
-_Lined: TypeAlias = tuple[Sequence[Any], Sequence[Term]]
+_Lined: TypeAlias = tuple[Sequence[Value], Sequence[Term]]
 """Parts of a pattern, and of a term, that are yet to be made equal."""
 
 
-def _sensed(bag: Bag, pattern: object, units: Units) -> Iterator[_Lined]:
+def _sensed(bag: Bag, pattern: Value, units: Units) -> Iterator[_Lined]:
     """The candidates of a pattern, oldest first, one unit each.
 
     A candidate is a term that agrees with the pattern in every argument that is bound there.
     """
-    if pattern.__class__ is not OpenTerm and pattern.__class__ is not Var:
+    if is_bound(pattern):
         for _ in equals(bag, pattern, units):
             yield (), ()
         return
     found: Iterable[Term]
-    if pattern.__class__ is Var:
+    if type(pattern) is not OpenTerm:
         found = everything(bag, units)
-    elif pattern.name.__class__ is not str:
+    elif type(pattern.name) is not str:
         found = bag.of("#tuple")
     else:
         yield from _sensed_compounds(bag, pattern, units)
@@ -175,17 +177,17 @@ def _sensed(bag: Bag, pattern: object, units: Units) -> Iterator[_Lined]:
         yield (pattern,), (term,)
 
 
-def _sensed_compounds(bag: Bag, pattern: Any, units: Units) -> Iterator[_Lined]:
+def _sensed_compounds(bag: Bag, pattern: OpenTerm, units: Units) -> Iterator[_Lined]:
     bucket = bag.buckets.get(f"{pattern.name}/{len(pattern.args)}")
     if bucket is None:
         return
     bound = tuple([at for at, arg in enumerate(pattern.args) if is_bound(arg)])
-    wanted = tuple([pattern.args[at] for at in bound])
+    wanted = tuple([arg for arg in pattern.args if is_bound(arg)])
     others = [at for at, arg in enumerate(pattern.args) if not is_bound(arg)]
     unbound = [pattern.args[at] for at in others]
     some = candidates(bucket, bound, wanted, units) if bound else bucket
     for term in some.values():
-        args = term.args
+        args = parts_of(term)
         for at, value in zip(bound, wanted, strict=True):
             if not same_for(units, value, args[at]):
                 break
@@ -233,7 +235,7 @@ def _is(machine: Machine, goal: Is, env: Env, rest: Work) -> _Next:
 
 def evaluate(node: Node, env: Env, units: Units) -> int | float:
     """The number an expression of the law's text stands for, without recursion."""
-    done: list[Any] = []
+    done: list[int | float] = []
     todo: list[tuple[Node, bool]] = [(node, False)]
     while todo:
         item, ready = todo.pop()
@@ -251,8 +253,7 @@ def evaluate(node: Node, env: Env, units: Units) -> int | float:
             done.append(arith2(item.name, left, right, units))
         else:
             done.append(arith1(item.name, done.pop()))
-    result: int | float = done[0]
-    return result
+    return done[0]
 
 
 def _do(machine: Machine, goal: Do, env: Env, rest: Work) -> _Next:
@@ -268,13 +269,15 @@ def _call(machine: Machine, goal: PredicateCall, env: Env, rest: Work) -> _Next:
     if clauses is not None:
         spend(machine.units, machine.call_prices[goal.name, len(args)])
         is_last = rest is None or rest[1] is not env
-        nested = env.get(NESTED, 0) + (0 if is_last else 1)
+        nested = env.get(NESTED, 0)
+        assert isinstance(nested, int)
+        nested += 0 if is_last else 1
         if nested > NESTED_MAX:
             raise Stop("budget")
 
         def bodies() -> Iterator[Work]:
             for clause in clauses:
-                own = {**machine.specials, NESTED: nested}
+                own: Env = {**machine.specials, NESTED: nested}
                 heads = tuple([_head(machine, node, own) for node in clause.args])
                 if machine.attempt_all(heads, args):
                     yield clause.body, own, rest
@@ -284,7 +287,7 @@ def _call(machine: Machine, goal: PredicateCall, env: Env, rest: Work) -> _Next:
     return _builtin(machine, goal, args, env, rest)
 
 
-def _head(machine: Machine, node: Node, env: Env) -> Any:
+def _head(machine: Machine, node: Node, env: Env) -> Value:
     """The value of a helper's argument as its clause has it; the call has paid for its size."""
     cost = list_cost(node, env)
     if cost:
@@ -293,7 +296,7 @@ def _head(machine: Machine, node: Node, env: Env) -> Any:
 
 
 def _builtin(
-    machine: Machine, goal: PredicateCall, args: tuple[Term, ...], env: Env, rest: Work
+    machine: Machine, goal: PredicateCall, args: tuple[Value, ...], env: Env, rest: Work
 ) -> _Next:
     args = tuple([resolve(arg) for arg in args])
     builtin = BUILTINS[goal.name, len(args)]
@@ -328,7 +331,7 @@ def _open_list_builtin(
     rest: Work,
 ) -> _Next:
     """A list built-in on lists of known length with unbound items: their items are unified."""
-    is_list = [arg.__class__ is OpenTerm and arg.name is LIST for arg in args]
+    is_list = [type(arg) is OpenTerm and arg.name is LIST for arg in args]
     builtin = BUILTINS[goal.name, len(args)]
     known = [a or b for a, b in zip(ground, is_list, strict=True)]
     if not any(all(known[at] for at in needs) for needs in builtin.needs):
@@ -344,7 +347,7 @@ def _open_list_builtin(
 
     def answers() -> Iterator[Work]:
         for answer in SOLUTIONS[goal.name](tuple(given), machine.units):
-            values = tuple([make(LIST, v) if v.__class__ is tuple else v for v in answer])
+            values = tuple([make(LIST, v) if type(v) is tuple else v for v in answer])
             if machine.attempt_all(args, values):
                 yield TrueGoal(goal.span), env, rest
 
@@ -352,11 +355,11 @@ def _open_list_builtin(
     return FAILED
 
 
-def _unifier(machine: Machine, goal: PredicateCall, pattern: object) -> Callable[[Any], bool]:
+def _unifier(machine: Machine, goal: PredicateCall, pattern: Value) -> Callable[[Value], bool]:
     return unifier(pattern, match_price(goal.args[1]), machine.trail, machine.units)
 
 
-def _matcher(machine: Machine, goal: PredicateCall, pattern: Term) -> Callable[[Term], bool]:
+def _matcher(machine: Machine, goal: PredicateCall, pattern: Value) -> Callable[[Term], bool]:
     if is_bound(pattern):
         return lambda item: same_for(machine.units, item, pattern)
     return _unifier(machine, goal, pattern)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from nomospace.terms import Source, Span, Term
-from nomospace.terms.nodes import ListSyntax, Node, Struct, Variable
+from nomospace.terms.tokens import ListSyntax, Node, Struct, Variable
 
 EVENTS: Final[dict[str, int]] = {
     "sent": 3,

@@ -17,9 +17,9 @@ from nomospace.meaning.facts import FactRow
 from nomospace.meaning.jsonforms import json_of
 from nomospace.meaning.plan import CORRELATION, EXACT, SEMANTIC
 from nomospace.meaning.question import ClassField
-from nomospace.terms.objects import is_object
+from nomospace.terms.objects import class_of, is_object
 from nomospace.terms.text import show
-from nomospace.terms.values import Term
+from nomospace.terms.values import ObjectTerm, Term
 
 
 class MeaningAnswer(msgspec.Struct, gc=False, eq=False):
@@ -134,15 +134,15 @@ def _shared(
     return f"{_listed([row.id for row in holders])} share {_called(held)}"
 
 
-def _called(value: Term) -> str:
+def _called(value: ObjectTerm) -> str:
     class_name, identity = value.args[0], value.args[1]
     if identity is None:
         return f"an equal {class_name}"
-    return f"{class_name} {identity if identity.__class__ is str else show(identity, limit=80)}"
+    return f"{class_name} {identity if type(identity) is str else show(identity, limit=80)}"
 
 
 def _class_reason(assigner: QuestionAssigner, class_name: str, choice: Choice) -> Iterator[str]:
-    words = assigner.ontology.why(class_name, choice.value.args[0])
+    words = assigner.ontology.why(class_name, class_of(choice.value))
     if words:
         yield words
 

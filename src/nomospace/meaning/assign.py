@@ -35,9 +35,9 @@ from nomospace.meaning.question import (
     object_test,
     value_test,
 )
-from nomospace.terms.objects import MISSING, Object, is_object
+from nomospace.terms.objects import MISSING, Missing, Object, class_of, is_object
 from nomospace.terms.predicate import Test, holds
-from nomospace.terms.values import Term
+from nomospace.terms.values import ObjectTerm, Term
 
 Report: TypeAlias = Callable[[str], None]
 
@@ -177,17 +177,17 @@ class QuestionAssigner:
             for at, value in enumerate(row.seen):
                 if (keys[at] is None) is named:
                     continue  # a plain value where an object is asked for, or the other way round
-                if named and value.args[0] not in names:
+                if named and class_of(value) not in names:
                     continue
                 if test is None or test(value):
-                    mine = not named or self._canonical(value.args[0]) == asked.canonical
+                    mine = not named or self._canonical(class_of(value)) == asked.canonical
                     (own if mine else other).append(ServingField(row, at))
         return own + other
 
     def _canonical(self, name: str) -> str:
         return self.ontology.canonical(name) or name
 
-    def identity(self, value: Term) -> tuple[str, Term]:
+    def identity(self, value: ObjectTerm) -> tuple[str, Term]:
         """What makes an object the same as another: its class and its key."""
         return self._canonical(value.args[0]), object_key(value)
 
@@ -230,7 +230,7 @@ class QuestionAssigner:
                 if key is None and before.at > choice.at and before.key is None:
                     return False
             if key is not None and not single and before.key == key:
-                mine, its = choice.value.args[0], before.value.args[0]
+                mine, its = class_of(choice.value), class_of(before.value)
                 if self.ontology.same_class(mine, its):
                     return False
         return True
@@ -277,9 +277,9 @@ class QuestionAssigner:
             for mine, other in ((tie.left, tie.right), (tie.right, tie.left)):
                 if _fills(mine, owner, tie.sign) and not _of(other, owner):
                     assert isinstance(mine, Input)
-                    value = _operand(other, owner, properties, bound)
-                    if value is not MISSING:
-                        properties.setdefault(mine.path[0], value)
+                    found = _operand(other, owner, properties, bound)
+                    if found is not MISSING:
+                        properties.setdefault(mine.path[0], found)
         for owner, tie in ties:
             left = _operand(tie.left, owner, properties, bound)
             if not holds(left, tie.sign, _operand(tie.right, owner, properties, bound)):
@@ -294,7 +294,7 @@ class QuestionAssigner:
         for row in rows:
             for value, key in zip(row.seen, row.keys, strict=True):
                 if key is not None:
-                    holders = held.setdefault((self._canonical(value.args[0]), key), [])
+                    holders = held.setdefault((self._canonical(class_of(value)), key), [])
                     if not holders or holders[-1] is not row:
                         holders.append(row)
         return held
@@ -373,10 +373,11 @@ def _fills(side: Operand, owner: str, sign: str) -> bool:
 
 def _operand(
     side: Operand, owner: str, properties: dict[str, Term], bound: dict[str, Choice]
-) -> Term:
+) -> Term | Missing:
     if not isinstance(side, Input):
         return side.value
     if side.class_name == owner:
-        value = properties.get(side.path[0], MISSING)
-        return value_at(value, side.path[1:])
+        if side.path[0] not in properties:
+            return MISSING
+        return value_at(properties[side.path[0]], side.path[1:])
     return value_at(bound[side.class_name].value, side.path)

@@ -26,8 +26,8 @@ import msgspec
 from nomospace.meaning.ontology import PLAIN, Ontology
 from nomospace.terms import encode
 from nomospace.terms.budget import Slice
-from nomospace.terms.objects import MISSING, is_object, property_of
-from nomospace.terms.values import Compound, Term
+from nomospace.terms.objects import MISSING, Missing, is_object, property_of
+from nomospace.terms.values import Compound, PropertiesTerm, Term
 
 _PACED: Final = 1_024
 """What tuples may cost together that are looked at in one go, whatever is left of a slice."""
@@ -104,7 +104,7 @@ class KnownFacts(NamedTuple):
     """How many tuples there are, if they are so few that no larger set can be; else `MANY`."""
 
 
-def object_key(term: Term) -> Term:
+def object_key(term: PropertiesTerm) -> Term:
     """What makes an object the same as another of its class, fit for a `dict`.
 
     >>> from nomospace.terms import obj
@@ -114,7 +114,7 @@ def object_key(term: Term) -> Term:
     False
     """
     identity = term.args[1]
-    if identity.__class__ is str:
+    if type(identity) is str:
         return identity
     return b"none" + encode(term.args[2]) if identity is None else id_key(identity)
 
@@ -129,8 +129,9 @@ def id_key(identity: Term) -> Term:
     >>> id_key("c1"), id_key(17), id_key(1.0) == id_key(1), id_key(1 << 70).__class__
     ('c1', 17, False, <class 'bytes'>)
     """
-    kind = identity.__class__
-    if kind is str or (kind is int and -_HASHED_ALIKE < identity < _HASHED_ALIKE):
+    if type(identity) is str or (
+        type(identity) is int and -_HASHED_ALIKE < identity < _HASHED_ALIKE
+    ):
         return identity
     return b"id" + encode(identity)
 
@@ -146,7 +147,7 @@ def join_key(value: Term) -> Term:
     kind = value.__class__
     if kind is str or kind is float:
         return value
-    if kind is int and (-_HASHED_ALIKE < value < _HASHED_ALIKE or _is_float(value)):
+    if type(value) is int and (-_HASHED_ALIKE < value < _HASHED_ALIKE or _is_float(value)):
         return value
     return b"value" + encode(value)
 
@@ -195,7 +196,7 @@ class Facts:
         """Whether tuples came in the order of their ids: then the order of rows is that of ids."""
         self._last = ""
         self._columns: dict[tuple[str, tuple[str, ...]], dict[Term, dict[int, FactRow]]] = {}
-        self._values: dict[tuple[str, tuple[str, ...]], dict[Term, Term]] = {}
+        self._values: dict[tuple[str, tuple[str, ...]], dict[Term, Term | Missing]] = {}
         self._order = 0
         self.slice = Slice(maxsize)
         """What may be looked at before others have their turn: see `paced`."""
@@ -223,7 +224,7 @@ class Facts:
         shape: list[str | Plain] = []
         keys: list[Term] = []
         for field in seen:
-            if field.__class__ is Compound and is_object(field):
+            if type(field) is Compound and is_object(field):
                 shape.append(self._names.get(field.args[0]) or self._name(field.args[0]))
                 keys.append(object_key(field))
             else:
@@ -248,7 +249,7 @@ class Facts:
         if not self._steady and len(self.rows) <= _COUNTED_MAX + 1:
             self.version += 1
         for at, class_name in enumerate(known):
-            if class_name.__class__ is str:
+            if type(class_name) is str:
                 self._hold(str(class_name), at, row)
         for (class_name, path), column in self._columns.items():
             for at in _places(known, class_name):
@@ -300,7 +301,7 @@ class Facts:
         del self.by_form[row.form][row.order]
         shape = self.shapes[row.form]
         for at, class_name in enumerate(shape):
-            if class_name.__class__ is not str:
+            if type(class_name) is not str:
                 continue
             held = self.objects[str(class_name)]
             rows = held.get(row.keys[at])
@@ -338,7 +339,7 @@ class Facts:
         slice = self.slice
         if hasattr(rows, "__len__"):
             cost = len(rows) * price
-            if rows.__class__ is dict:
+            if type(rows) is dict:
                 rows = rows.values()
             if cost <= _PACED:
                 slice.left -= 1 + cost
@@ -375,7 +376,7 @@ class Facts:
                         _into_column(found, row, at, path)
         return found
 
-    def values(self, class_name: str, path: tuple[str, ...]) -> dict[Term, Term] | None:
+    def values(self, class_name: str, path: tuple[str, ...]) -> dict[Term, Term | Missing] | None:
         """The value at a path of every object of a canonical class, by `object_key`.
 
         Made on first use and kept up to date, as a column is. There is none where one object was
@@ -413,10 +414,13 @@ _MATTERS_MAX: Final = 32
 """More tuples than a set may have can share an object; beyond this, plans are the same."""
 
 
-def value_at(term: Term, path: tuple[str, ...]) -> Term:
+def value_at(term: Term, path: tuple[str, ...]) -> Term | Missing:
     """What a path leads to from an object, or `MISSING`."""
     for name in path:
-        term = property_of(term, name)
+        found = property_of(term, name)
+        if found is MISSING:
+            return MISSING
+        term = found
     return term
 
 

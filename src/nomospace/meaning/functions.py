@@ -17,11 +17,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeGuard, TypeVar
 
 from nomospace.errors import CallerError
 from nomospace.terms.freezing import freeze
-from nomospace.terms.objects import MISSING
+from nomospace.terms.objects import MISSING, Missing
 from nomospace.terms.values import INT_BITS_MAX, NotATerm, Term, TooLarge
 
 ARITY_MAX: Final = 16
@@ -29,6 +29,7 @@ ARITY_MAX: Final = 16
 FUNCTIONS_MAX: Final = 10_000
 """The most functions a registry holds."""
 
+_Call = TypeVar("_Call", bound=Callable[..., object])
 Report = Callable[[str], None]
 """Is told, in words, of a function that raised."""
 
@@ -50,7 +51,7 @@ class Function(NamedTuple):
     name: str
     arity_min: int
     arity_max: int
-    call: Callable[..., Term]
+    call: Callable[..., Any]
 
     @property
     def arity(self) -> str:
@@ -102,14 +103,14 @@ class Functions:
 
     def register(
         self, name: str, *, arity: int | tuple[int, int] | None = None
-    ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    ) -> Callable[[_Call], _Call]:
         """A decorator that registers a pure Python function under a name.
 
         How many inputs it takes is read from its signature unless `arity` says it. Registering a
         name anew takes the place of the old function; a built-in name is not to be had.
         """
 
-        def registered(call: Callable[..., Any]) -> Callable[..., Any]:
+        def registered(call: _Call) -> _Call:
             if not name.isidentifier():
                 raise BadFunction(name=name, why="its name must be letters, digits and _")
             if name in _BUILT_IN_NAMES:
@@ -133,14 +134,17 @@ class Functions:
                 raise BadFunction(name=name, why="two functions have this name; rename one")
         return made
 
-    def apply(self, name: str, inputs: Sequence[Term], *, report: Report | None = None) -> Term:
+    def apply(
+        self, name: str, inputs: Sequence[Term | Missing], *, report: Report | None = None
+    ) -> Term | Missing:
         """The value of a function, or `MISSING` where it has none; it does not raise."""
         function = self._by_name[name]
         for value in inputs:
             if value is MISSING:
                 return MISSING
         if name in _BUILT_IN_NAMES:
-            return function.call(*inputs)
+            found: Term | Missing = function.call(*inputs)
+            return found
         try:
             value = function.call(*inputs)
             return MISSING if value is MISSING else freeze(value)
@@ -154,7 +158,7 @@ class Functions:
 
 
 def _arity(
-    name: str, call: Callable[..., Any], given: int | tuple[int, int] | None
+    name: str, call: Callable[..., object], given: int | tuple[int, int] | None
 ) -> tuple[int, int]:
     """How many inputs a function takes, at least and at most."""
     if given is None:
@@ -179,28 +183,28 @@ def _arity(
 # The built-in functions: Python.
 
 
-def _number(value: Term) -> bool:
-    return value.__class__ is int or value.__class__ is float
+def _number(value: Term) -> TypeGuard[float]:
+    return type(value) is int or type(value) is float
 
 
-def _checked(value: float) -> Term:
+def _checked(value: float) -> Term | Missing:
     """A result as a term; none where no term can hold it."""
-    if value.__class__ is float:
+    if type(value) is float:
         return (value or 0.0) if math.isfinite(value) else MISSING
     assert isinstance(value, int)
     return value if value.bit_length() <= INT_BITS_MAX else MISSING
 
 
-def _arithmetic(step: Callable[[Any, Any], Any]) -> Callable[..., Term]:
-    def call(*inputs: Term) -> Term:
-        for value in inputs:
-            if not _number(value):
-                return MISSING
-        found = inputs[0]
+def _arithmetic(step: Callable[[float, float], float]) -> Callable[..., Term | Missing]:
+    def call(*inputs: Term) -> Term | Missing:
+        numbers = [value for value in inputs if _number(value)]
+        if len(numbers) < len(inputs):
+            return MISSING
+        found = numbers[0]
         try:
-            for value in inputs[1:]:
+            for value in numbers[1:]:
                 found = step(found, value)
-                if found.__class__ is int and found.bit_length() > INT_BITS_MAX:
+                if type(found) is int and found.bit_length() > INT_BITS_MAX:
                     return MISSING
         except (OverflowError, ZeroDivisionError):
             return MISSING
@@ -209,20 +213,21 @@ def _arithmetic(step: Callable[[Any, Any], Any]) -> Callable[..., Term]:
     return call
 
 
-def _extreme(choose: Callable[[Sequence[Any]], Any]) -> Callable[..., Term]:
-    def call(*inputs: Term) -> Term:
-        if all(_number(value) for value in inputs) or all(v.__class__ is str for v in inputs):
+def _extreme(choose: Callable[..., Term]) -> Callable[..., Term | Missing]:
+    def call(*inputs: Term) -> Term | Missing:
+        if all(_number(value) for value in inputs) or all(type(v) is str for v in inputs):
             return choose(inputs)
         return MISSING
 
     return call
 
 
-def _concat(*inputs: Term) -> Term:
-    if not all(value.__class__ is str for value in inputs):
+def _concat(*inputs: Term) -> Term | Missing:
+    texts = [value for value in inputs if type(value) is str]
+    if len(texts) < len(inputs):
         return MISSING
     try:
-        return freeze("".join(inputs))
+        return freeze("".join(texts))
     except TooLarge:
         return MISSING
 
@@ -234,7 +239,7 @@ _WHOLE: Final = 2**53
 """Up to here a float holds every whole number."""
 
 
-def _round(value: Term, digits: Term = None) -> Term:
+def _round(value: Term, digits: Term = None) -> Term | Missing:
     if not _number(value):
         return MISSING
     if digits is None:  # to an int, as far as floats can tell one from the next
@@ -242,7 +247,7 @@ def _round(value: Term, digits: Term = None) -> Term:
             return MISSING
         near = _away(abs(float(value)), 1.0)
         return int(-near if value < 0 else near)
-    if digits.__class__ is not int or not 0 <= digits <= _DIGITS_MAX:
+    if type(digits) is not int or not 0 <= digits <= _DIGITS_MAX:
         return MISSING
     try:
         real = float(value)

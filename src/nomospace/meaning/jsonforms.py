@@ -16,7 +16,16 @@ from nomospace.meaning.facts import Fact
 from nomospace.terms.objects import has_properties
 from nomospace.terms.templates import BadWidth, FormalInTuple, freeze_tuple
 from nomospace.terms.text import show
-from nomospace.terms.values import FORMAL, OBJECT, PARTIAL, Compound, NotATerm, Term, TooLarge
+from nomospace.terms.values import (
+    FORMAL,
+    OBJECT,
+    PARTIAL,
+    Atomic,
+    Compound,
+    NotATerm,
+    Term,
+    TooLarge,
+)
 
 LINE_CHARS_MAX: Final = 4_000_000
 """The longest line of a file of tuples, in characters."""
@@ -116,7 +125,7 @@ def _is_object(data: dict[str, Any]) -> bool:
     )
 
 
-def term_of(data: object, depth: int = DEPTH_MAX) -> Term:
+def term_of(data: Any, depth: int = DEPTH_MAX) -> Term:
     """A value of JSON as a term.
 
     >>> term_of({"class": "Car", "id": "A", "properties": {"price": {"amount": 5}}})
@@ -127,7 +136,8 @@ def term_of(data: object, depth: int = DEPTH_MAX) -> Term:
     if isinstance(data, list):
         return tuple([term_of(item, depth - 1) for item in data])
     if not isinstance(data, dict):
-        return data
+        value: Atomic = data
+        return value
     class_name, identity, properties = None, None, data
     if _is_object(data):
         class_name, properties = data["class"], data.get("properties", {})
@@ -150,10 +160,10 @@ def json_of(term: Term) -> Any:
     """
     if has_properties(term):
         class_name, identity, listed = term.args
-        properties = {item.name: json_of(item.args[0]) for item in listed}
+        properties = {item.name: json_of(item.args[0]) for item in listed if type(item) is Compound}
         if not class_name:
             return properties
         return {"class": class_name, "id": json_of(identity), "properties": properties}
-    if term.__class__ is tuple:
+    if type(term) is tuple:
         return [json_of(item) for item in term]
-    return show(term) if term.__class__ is Compound or term.__class__ is bytes else term
+    return show(term) if type(term) is Compound or type(term) is bytes else term

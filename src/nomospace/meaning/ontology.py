@@ -145,7 +145,7 @@ class _Below:
         self._canonical = canonical
 
     def __contains__(self, name: object) -> bool:
-        return name.__class__ is str and self._ontology.is_under(str(name), self._canonical)
+        return type(name) is str and self._ontology.is_under(str(name), self._canonical)
 
 
 class Ontology:
@@ -435,17 +435,17 @@ class Ontology:
         """
         if not self.renames:
             return term
-        if term.__class__ is tuple:
+        if type(term) is tuple:
             return tuple([self.translated(item) for item in term])
-        if term.__class__ is not Compound or term.name != OBJECT or len(term.args) != 3:
+        if type(term) is not Compound or term.name != OBJECT or len(term.args) != 3:
             return term
         class_name, identity, listed = term.args
-        if class_name.__class__ is not str or listed.__class__ is not tuple:
+        if type(class_name) is not str or type(listed) is not tuple:
             return term
         renamed = self._renamed(class_name)
         properties: dict[str, Term] = {}
         for item in listed:
-            if item.__class__ is not Compound or len(item.args) != 1:
+            if type(item) is not Compound or len(item.args) != 1:
                 return term
             name = renamed.get(item.name, item.name)
             if properties.get(name, MISSING) is MISSING or name == item.name:

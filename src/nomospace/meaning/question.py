@@ -28,7 +28,7 @@ from nomospace.errors import CallerError
 from nomospace.meaning.ontology import Ontology
 from nomospace.terms.encoding import encode
 from nomospace.terms.formals import ANY, KINDS, formals_in, has_holes, is_formal, read_formal
-from nomospace.terms.objects import MISSING, is_object
+from nomospace.terms.objects import MISSING, Missing, is_object
 from nomospace.terms.predicate import (
     FaultyPredicate,
     Test,
@@ -41,7 +41,7 @@ from nomospace.terms.scanner import VALUES, Scanner
 from nomospace.terms.source import Diagnostic, Source, Span
 from nomospace.terms.templates import WIDTH_MAX, Template
 from nomospace.terms.text import show
-from nomospace.terms.values import ATOMIC, Term, same
+from nomospace.terms.values import ATOMIC, Compound, PropertiesTerm, Term, parts_of, same
 
 TEMPLATE_CHARS_MAX: Final = 20_000
 """The longest template text, in characters."""
@@ -63,10 +63,10 @@ class ClassField(NamedTuple):
 
     class_name: str
     """As it was written; a synonym is not replaced."""
-    id: Term = MISSING
+    id: Term | Missing = MISSING
     """The id the object must have."""
     predicate: str = ""
-    equal: Term = None
+    equal: PropertiesTerm | None = None
     """An object without an id: the properties of what is found equal its own; any id will do."""
 
 
@@ -113,7 +113,7 @@ class Question(NamedTuple):
     @property
     def name(self) -> bytes:
         """What tells it from all other questions; `1` and `1.0` are two."""
-        fields = [
+        fields: list[Term] = [
             (type(field).__name__, *[() if part is MISSING else (part,) for part in field])
             for field in self.fields
         ]
@@ -161,7 +161,7 @@ def field_text(field: Field) -> str:
             )
             return f"{words} where {predicate}" if predicate else words
         case LiteralField(value):
-            return repr(value) if value.__class__ is str else show(value, limit=TEXT_MAX)
+            return repr(value) if type(value) is str else show(value, limit=TEXT_MAX)
         case TypeField(kind):
             return kind
         case PatternField(pattern):
@@ -206,8 +206,8 @@ def value_test(field: Field) -> Test:
     """
     match field:
         case LiteralField(value):
-            if value.__class__ is str:
-                return lambda found: found.__class__ is str and found == value
+            if type(value) is str:
+                return lambda found: type(found) is str and found == value
             return lambda found: same(found, value)
         case TypeField("any"):
             return lambda found: True
@@ -232,10 +232,10 @@ def object_test(field: ClassField) -> Test | None:
     tests: list[Test] = []
     if field.id is not MISSING:
         identity = field.id
-        tests.append(lambda found: same(found.args[1], identity))
+        tests.append(lambda found: same(parts_of(found)[1], identity))
     if field.equal is not None:
-        listed = field.equal.args[2]
-        tests.append(lambda found: same(found.args[2], listed))
+        listed = parts_of(field.equal)[2]
+        tests.append(lambda found: same(parts_of(found)[2], listed))
     if field.predicate:
         tests.append(compiled(field.predicate, field=False))
     if len(tests) <= 1:
@@ -268,7 +268,7 @@ def question_of(
     if not question.positional:
         for term in template.term:
             for formal, _ in formals_in(term):
-                if read_formal(formal).same is not None:
+                if type(formal) is Compound and read_formal(formal).same is not None:
                     raise BadQuestion(
                         what=show(formal, limit=80),
                         why="fields under one name have no meaning beside classes; use a predicate",
@@ -389,7 +389,7 @@ class _Parser(Scanner):
         if token.kind != "word":
             raise self.unexpected("a class, a value or a type")
         name = self.class_name()
-        identity: Term = MISSING
+        identity: Term | Missing = MISSING
         if self.sees("="):
             self.at += 1
             identity = self.identity()

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from nomospace.law import CompiledLaw
     from nomospace.node.serve import Server
     from nomospace.node.within import Kept
-    from nomospace.terms import Term
 
 STATE_MAX: Final = 200
 """How many terms of a control state are shown."""
@@ -262,7 +261,7 @@ class Views:
         space: str,
         *,
         agent: str = "",
-        template: Sequence[Term] = (),
+        template: Sequence[object] = (),
         together: bool = False,
         limit: int = 100,
     ) -> viewed.TuplesView:
@@ -413,7 +412,8 @@ def _receivers(ruling: Ruling) -> tuple[str, ...]:
     """Whom a ruling sends something to; without one, whom the message was meant for."""
     found: dict[str, None] = {}
     outgoing = [one for one in ruling.operations if getattr(one, "name", "") in OUTGOING]
-    for one in outgoing or [ruling.event.term] * (ruling.event.kind == "sent"):
+    meant = [ruling.event.term] if ruling.event.kind == "sent" else []
+    for one in outgoing or meant:
         last = one.args[-1] if isinstance(one, Compound) and one.args else ()
         for name in last if isinstance(last, tuple) else (last,):
             if isinstance(name, str) and len(found) < RECEIVERS_MAX:

@@ -111,7 +111,7 @@ class Within:
         )
 
     def tuples(
-        self, space: Space, *, template: Sequence[Term], together: bool, limit: int
+        self, space: Space, *, template: Sequence[object], together: bool, limit: int
     ) -> TuplesView:
         """The oldest tuples, or those that a template matches; lent ones stand behind the rest."""
         self._read_on()

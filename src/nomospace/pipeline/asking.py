@@ -28,7 +28,7 @@ from nomospace.meaning.sql.layout import Layout, SqlTable
 from nomospace.meaning.sql.tables import Database, FactTables
 from nomospace.meaning.sql.values import Params
 from nomospace.pipeline.archive import ENDS, ArchivePart, merged, tables_of
-from nomospace.wire.values import unpack_term
+from nomospace.wire.values import unpack_fields
 
 STATEMENT_S: Final = 3_600.0
 """How long a database may work on one statement."""
@@ -68,7 +68,7 @@ def ask_parts(
     `ever` all that had begun by then; of one space, or without a name of all.
     """
     whole = merged(part for _, part in parts)
-    tables = FactTables(ontology, database, unpack_term)
+    tables = FactTables(ontology, database, unpack_fields)
     ended = () if ever else files_of(parts, ENDS.name, at, space)
     for name, table in tables_of([whole], ontology).items():
         if name != ENDS.name:

@@ -21,7 +21,7 @@ from nomospace.meaning.ontology import Ontology
 from nomospace.meaning.sql.coding import escaped
 from nomospace.meaning.sql.layout import COMMON, Layout, RowBatch, SqlTable
 from nomospace.pipeline.archive import ENDS, SPACES_MAX, ArchivePart, File, arrow_schema
-from nomospace.wire.values import unpack_term
+from nomospace.wire.values import unpack_fields
 
 CHUNK: Final = 20_000
 """So many tuples are in memory, as rows of Python, before they are handed to Arrow."""
@@ -90,7 +90,7 @@ def lay_out(
                     flush()  # a tuple that came twice began twice
                     batch = RowBatch()
                 stamps[escaped(known)] = stamp
-                layout.add(known, unpack_term(row["fields"]), batch)
+                layout.add(known, unpack_fields(row["fields"]), batch)
                 tuples += 1
         flush()
     finally:

@@ -190,13 +190,13 @@ class Community:
     def _checked(self, event: Event) -> Event:
         """A certificate counts when the law names its issuer; another is an exception."""
         (certificate,) = event.args
-        if certificate.__class__ is tuple and certificate and certificate[0] in self._issuers:
+        if type(certificate) is tuple and certificate and certificate[0] in self._issuers:
             return event
         return Event("exception", (Compound("certify", (certificate,)), "invalidCertificate"))
 
     def _adopting(self, home: str, event: Event) -> None:
         (args,) = event.args
-        if args == "tupleSpace" or (args.__class__ is tuple and "tupleSpace" in args):
+        if args == "tupleSpace" or (type(args) is tuple and "tupleSpace" in args):
             raise ReservedRole(role="tupleSpace")
         member = self._members.get(home)
         if member is not None and member.ended:
@@ -289,6 +289,7 @@ class Community:
         for kind, place, _, due in ruling.delta:
             if kind == "due":
                 self._impositions += 1
+                assert type(due) is int
                 heappush(self._due, (due, self._impositions, member, place, cause))
 
     def _post(self, happening: CommunityRuling, mail: deque[_Mail]) -> None:

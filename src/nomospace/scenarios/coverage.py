@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 
 from nomospace.control import Membership, Ruling
 from nomospace.law import CompiledLaw
@@ -79,7 +78,7 @@ class Coverage:
                 if not isinstance(goal, Conj | Disj | If | TrueGoal):
                     yield name, goal
 
-    def to_data(self) -> dict[str, Any]:
+    def to_data(self) -> dict[str, object]:
         """Plain data, for JSON."""
         rules, goals = self.rules_missed(), self.goals_missed()
         total = len(self.law.tree.rules)

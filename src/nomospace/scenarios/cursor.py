@@ -152,7 +152,7 @@ class Cursor:
         """A term that is a list."""
         begin = self.at
         found = self.term(*stops)
-        if found.__class__ is not tuple:
+        if type(found) is not tuple:
             span = Span(begin, max(self.at, begin + 1))
             raise self.fault("list", "expected a list: [quota(3), seen(x)]", span=span)
         return found

@@ -287,10 +287,10 @@ def _certificate(value: Term) -> Term:
     names = ("issuer", "subject", "attributes")
     kinds = (str, str, tuple)
     if not (
-        value.__class__ is tuple
+        type(value) is tuple
         and len(value) == len(names)
         and all(
-            part.__class__ is Compound
+            type(part) is Compound
             and part.name == name
             and len(part.args) == 1
             and part.args[0].__class__ is kind
@@ -318,8 +318,10 @@ def read_event(text: str, *, home: str = "", at: float = 0.0) -> EventLine:
 
 def _written(text: str, home: str) -> tuple[str, Event]:
     value = _term(text, "the event")
-    name, args = (value.name, value.args) if value.__class__ is Compound else (value, ())
-    _check_name(name if name.__class__ is str else text)
+    name, args = (value.name, value.args) if type(value) is Compound else (value, ())
+    if type(name) is not str:
+        name = text
+    _check_name(name)
     if len(args) != EVENTS[name]:
         raise _Wrong(f"{name} has {_count(EVENTS[name], 'argument')}, and here it has {len(args)}")
     place = {"sent": 0, "arrived": 2, "submitted": 2}.get(name)
@@ -341,7 +343,7 @@ def read_state(text: str) -> tuple[Term, ...]:
     """A control state as a law writes it: a list of terms."""
     try:
         value = _term(text, "the state")
-        if value.__class__ is not tuple:
+        if type(value) is not tuple:
             raise _Wrong(f"the state must be a list, [quota(3), …], and is {show(value, limit=80)}")
         return _settable(value)
     except _Wrong as wrong:

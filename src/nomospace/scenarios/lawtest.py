@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from nomospace.errors import CallerError
 from nomospace.law import read_source
@@ -44,7 +44,7 @@ class Result:
     def passed(self) -> bool:
         return not self.failures
 
-    def to_data(self) -> dict[str, Any]:
+    def to_data(self) -> dict[str, object]:
         """Plain data, for JSON."""
         return {
             "file": self.file,

@@ -19,7 +19,7 @@ from nomospace.scenarios.community import Community, CommunityRuling, Runaway
 from nomospace.scenarios.coverage import Coverage
 from nomospace.scenarios.scenario import Act, Expect, Item, Join, MemberLine, Scenario, Wait
 from nomospace.terms import Compound, Term, Var, is_ground, match, resolve, show, undo, unify
-from nomospace.terms.values import PARTIAL
+from nomospace.terms.values import PARTIAL, parts_of
 
 SHOWN_MAX: Final = 12
 """How many happenings, and how many differences, a failure shows."""
@@ -92,14 +92,14 @@ class _Play:
             self.now += item.micros
             self._gather(self.community.advance(self.now))
         elif isinstance(item, MemberLine):
-            self.community.set_state(item.home, self._value(item.state))
+            self.community.set_state(item.home, parts_of(self._value(item.state)))
         elif isinstance(item, Join):
             for home in item.homes:
                 if item.manager:
                     self.community.set_state(home, (*self.law.initial, "tupleSpace"))
                 self._tell(home, Event("adopted", (self._value(item.args),)))
         else:
-            self._tell(item.home, Event(item.kind, self._value(item.args)))
+            self._tell(item.home, Event(item.kind, parts_of(self._value(item.args))))
 
     def _tell(self, home: str, event: Event) -> None:
         member = self.community.members.get(home)
@@ -404,7 +404,7 @@ def differences(pattern: Term, value: Term) -> list[tuple[str, Term, Term]]:
             continue
         for at, (a, b) in reversed(list(enumerate(pairs, 1))):
             step = f"item {at}"
-            if wanted.__class__ is Compound:
+            if type(wanted) is Compound:
                 step = wanted.name if len(pairs) == 1 else f"{wanted.name} {at}"
             pending.append((f"{path}, {step}" if path else step, a, b))
     return found
@@ -412,10 +412,10 @@ def differences(pattern: Term, value: Term) -> list[tuple[str, Term, Term]]:
 
 def _pairs(wanted: Term, there: Term) -> list[tuple[Term, Term]]:
     """The parts of two terms of one shape, or none."""
-    if wanted.__class__ is Compound and there.__class__ is Compound:
+    if type(wanted) is Compound and type(there) is Compound:
         if wanted.name != there.name or wanted.name == PARTIAL:
             return []
         wanted, there = wanted.args, there.args
-    if wanted.__class__ is tuple and there.__class__ is tuple and len(wanted) == len(there):
+    if type(wanted) is tuple and type(there) is tuple and len(wanted) == len(there):
         return list(zip(wanted, there, strict=True))
     return []

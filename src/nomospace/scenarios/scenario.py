@@ -279,8 +279,8 @@ class _Parser:
         number, text, begin = line.number, line.words, line.at
         event = line.term("at")
         span = Span(begin, max(line.at, begin + 1))
-        kind, args = (event.name, event.args) if event.__class__ is Compound else (event, ())
-        if kind not in EVENTS or len(args) != EVENTS[kind]:
+        kind, args = (event.name, event.args) if type(event) is Compound else (event, ())
+        if type(kind) is not str or len(args) != EVENTS.get(kind):
             raise line.fault("event", f"there is no such event: {_events()}", span=span)
         line.need("at")
         return Act(number=number, text=text, home=self._home(line), kind=kind, args=args)

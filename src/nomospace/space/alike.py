@@ -22,6 +22,7 @@ from nomospace.meaning.plan import TupleNetwork
 from nomospace.meaning.planner import Planner
 from nomospace.meaning.question import ClassField, Field, Question
 from nomospace.terms import MISSING, Compound, Term
+from nomospace.terms.values import parts_of
 
 NETWORKS_MAX: Final = 64
 """Networks that a live space plans for one question, of all sizes together."""
@@ -47,6 +48,13 @@ def without_ids(question: Question) -> tuple[Question, tuple[Term, ...]]:
             field = field._replace(id=Compound(PLACE, (len(ids) - 1,)))
         fields.append(field)
     return question._replace(fields=tuple(fields)), tuple(ids)
+
+
+def _place_of(standing: Term) -> int:
+    """The number in a term that stands for an id."""
+    number = parts_of(standing)[0]
+    assert isinstance(number, int)
+    return number
 
 
 SETS_MAX: Final = 2_500
@@ -120,7 +128,7 @@ class Alike(BoundedMatcher):
     def _bind(self, model: ReadyNetwork) -> ReadyNetwork:
         needs = tuple(
             [
-                need._replace(asks=asks._replace(id=self._ids[asks.id.args[0]]))
+                need._replace(asks=asks._replace(id=self._ids[_place_of(asks.id)]))
                 if isinstance(asks := need.asks, ClassField) and asks.id is not MISSING
                 else need
                 for need in model.network.needs

@@ -13,7 +13,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Iterable
 from heapq import heapify, heappop
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from nomospace.space.records import Record
 from nomospace.space.slots import Slots, size_of
@@ -44,7 +44,7 @@ def _is_numeric(bounds: Iterable[Term | None]) -> bool:
     return all(one is None or one.__class__ in (int, float) for one in bounds)
 
 
-def _as_float(value: float) -> float:
+def _as_float(value: Any) -> float:
     """A number as near as a float comes; a larger one never becomes smaller than another's."""
     try:
         return float(value)

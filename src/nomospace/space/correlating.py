@@ -23,7 +23,7 @@ from collections.abc import Generator, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from sys import maxsize
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from nomospace.meaning.answers import MeaningAnswer
 from nomospace.meaning.facts import FactRow, Facts, id_key
@@ -36,7 +36,7 @@ from nomospace.space.records import Record, TupleId
 from nomospace.space.search import FACT_UNITS, FIRST_UNITS_MAX, CorrelationTooDear, SetSearch
 from nomospace.terms import MISSING, Compound, is_object
 from nomospace.terms.budget import Slice
-from nomospace.terms.measure import weight
+from nomospace.terms.values import weight
 
 MATCHERS_MAX: Final = 256
 """Questions whose plans are kept ready while nobody waits with them."""
@@ -99,7 +99,7 @@ class Correlating:
         """The next of the tuples that lay there before sets were first asked for; what it cost."""
         self.after = record.order
         self.add(record)
-        large = [weight(field) for field in record.fields if field.__class__ is Compound]
+        large = [weight(field) for field in record.fields if type(field) is Compound]
         return FACT_UNITS + sum(large) // 16
 
     def drop(self, record: Record) -> None:
@@ -293,7 +293,7 @@ class Correlating:
                 yield class_name, key
                 yield key
 
-    def _holding(self, anchor: Hashable) -> list[FactRow]:
+    def _holding(self, anchor: Any) -> list[FactRow]:
         """The tuples that hold an object of an id, of whatever class."""
         return [row for name in self._facts.objects for row in self._facts.holding(name, anchor)]
 

@@ -19,6 +19,7 @@ from nomospace.meaning.ontology import PLAIN, Ontology
 from nomospace.terms import MISSING, Term
 from nomospace.terms.assign import Assigner
 from nomospace.terms.features import Key, key_of
+from nomospace.terms.objects import Missing, class_of
 from nomospace.terms.templates import Template
 
 READ_MAX: Final = 1_024
@@ -32,7 +33,7 @@ class Wish(msgspec.Struct, frozen=True, gc=False):
 
     canonical: str
     names: Container[str]
-    id: Term
+    id: Key | Missing
     """The key of the id that the object must have; `MISSING` when any will do."""
 
 
@@ -129,7 +130,7 @@ class Speech:
         places = assigner.places(fields)
         assert places is not None, "only an answer is explained"
         words = [
-            self.ontology.why(one.class_name, fields[places[one.position]].args[0])
+            self.ontology.why(one.class_name, class_of(fields[places[one.position]]))
             for one in assigner.classes
         ]
         return "; ".join(dict.fromkeys(word for word in words if word))

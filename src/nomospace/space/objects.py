@@ -212,7 +212,7 @@ class Objects:
             for slot in slots[1:]:
                 if (size := _size(slot)) < least:
                     best, least = slot, size
-        if best.__class__ is list:
+        if type(best) is list:
             lines = [self._by_value.walk(one, after) for one in best]
             return _once(merge(*lines, key=_order))
         return self._by_value.walk(best, after)
@@ -229,10 +229,10 @@ class Objects:
 
 
 def _size(slot: Slot) -> int:
-    if slot.__class__ is Many:
+    if type(slot) is Many:
         size: int = slot.size
         return size
-    return sum(map(size_of, slot)) if slot.__class__ is list else size_of(slot)
+    return sum(map(size_of, slot)) if type(slot) is list else size_of(slot)
 
 
 def _count(counts: dict[str, int], name: str, by: int) -> None:

@@ -102,9 +102,8 @@ class Shelf:
             self.ragged[order // SEGMENT] = None
         deep = False
         for slots, key in zip(self.columns, record.fields):  # noqa: B905 - the word costs 0.3 µs
-            kind = key.__class__
-            if kind is not str and (kind is not int or not -PLAIN_INT < key < PLAIN_INT):
-                if kind is Compound or kind is tuple:
+            if type(key) is not str and (type(key) is not int or not -PLAIN_INT < key < PLAIN_INT):
+                if type(key) is Compound or type(key) is tuple:
                     deep = True
                     continue
                 key = key_of(key)
@@ -114,7 +113,7 @@ class Shelf:
                 shard[key] = record
                 if len(shard) > SHARD_FROM and slots.width == 1:
                     slots.spread()
-            elif slot.__class__ is Many and len(last := slot.last) < CHUNK_MAX and order > last[-1]:
+            elif type(slot) is Many and len(last := slot.last) < CHUNK_MAX and order > last[-1]:
                 last.append(order)
                 slot.size += 1
             else:
@@ -128,7 +127,7 @@ class Shelf:
                     found.add(key, record)
         key = record.cur
         slot = self.held.shards[hash(key) % self.held.width].get(key)
-        if slot.__class__ is Many and len(last := slot.last) < CHUNK_MAX and order > last[-1]:
+        if type(slot) is Many and len(last := slot.last) < CHUNK_MAX and order > last[-1]:
             last.append(order)
             slot.size += 1
         else:
@@ -155,9 +154,8 @@ class Shelf:
         # From here on its order does not resolve, which is what `Slots.leave` asks for.
         deep = False
         for slots, key in zip(self.columns, record.fields):  # noqa: B905 - the word costs 0.3 µs
-            kind = key.__class__
-            if kind is not str and (kind is not int or not -PLAIN_INT < key < PLAIN_INT):
-                if kind is Compound or kind is tuple:
+            if type(key) is not str and (type(key) is not int or not -PLAIN_INT < key < PLAIN_INT):
+                if type(key) is Compound or type(key) is tuple:
                     deep = True
                     continue
                 key = key_of(key)
@@ -166,7 +164,7 @@ class Shelf:
             if slot is record:
                 del shard[key]
                 continue
-            if slot.__class__ is Many:
+            if type(slot) is Many:
                 slot.size -= 1
                 slot.dead += 1
                 if slot.size <= FEW_MAX // 2 or not slot.dead & SWEEP_MASK:
@@ -281,14 +279,14 @@ class Shelf:
         """The record that shows these values at these places, if only it shows one of them."""
         columns, record = self.columns, None
         for place, key in equal:
-            if key.__class__ is not str and key.__class__ is not int:
+            if type(key) is not str and type(key) is not int:
                 return None
             if record is None:
                 slots = columns[place]
                 slot = slots.shards[hash(key) % slots.width].get(key)
                 if slot is None:
                     return None
-                if slot.__class__ is Record:
+                if type(slot) is Record:
                     record = slot
         if record is not None:
             fields = record.fields

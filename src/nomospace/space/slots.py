@@ -268,7 +268,7 @@ class Slots(Generic[T]):
             if len(shard) > SHARD_FROM and self.width == 1:
                 self.spread()
         elif (
-            slot.__class__ is Many
+            type(slot) is Many
             and len(last := slot.last) < CHUNK_MAX
             and item.order > last[-1]  # it never is empty, but while it is made
         ):
@@ -301,7 +301,7 @@ class Slots(Generic[T]):
         slot = shard[key]
         if slot is item:
             del shard[key]
-        elif slot.__class__ is Many:
+        elif type(slot) is Many:
             slot.drop(item.order)
             if slot.size <= FEW_MAX // 2:
                 self.settle(shard, key, slot)
@@ -321,7 +321,7 @@ class Slots(Generic[T]):
         """
         shard = self.shards[hash(key) % self.width]
         slot = shard[key]
-        if slot.__class__ is not Many:
+        if type(slot) is not Many:
             self.drop(key, item)
             return
         slot.size -= 1

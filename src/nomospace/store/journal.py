@@ -40,7 +40,7 @@ from nomospace.wire.changes import (
 )
 from nomospace.wire.packing import Unfit
 from nomospace.wire.segments import JOURNAL_VERSION
-from nomospace.wire.values import unpack_term
+from nomospace.wire.values import unpack_fields
 
 CHECKPOINT_EVERY: Final = 1_000
 """So many rulings of a membership, and its whole state is told again."""
@@ -100,10 +100,10 @@ class TupleRecord(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=_T
     body: bytes
 
     @property
-    def fields(self) -> Term:
+    def fields(self) -> tuple[Term, ...]:
         """The tuple's fields; raises `BadRecord`."""
         try:
-            return unpack_term(self.body)
+            return unpack_fields(self.body)
         except Unfit as error:
             raise BadRecord(what="tuple of the journal", why=str(error)) from None
 

@@ -19,7 +19,7 @@ from nomospace.store.keeping_sqlite import KeptFolder
 from nomospace.store.kept_changes import Changes
 from nomospace.store.matching import DatabaseFailed
 from nomospace.store.sqlite import SqliteStore
-from nomospace.wire.values import unpack_term
+from nomospace.wire.values import unpack_fields
 
 RECOUNT_FROM: Final = 4
 """When the tuples that change are more than one in so many, all is counted anew."""
@@ -72,7 +72,7 @@ class SpaceKeptTables:
         self._ontology = ontology
         self._store = store
         self._revision = -1
-        self.tables = KeptTables(ontology, database, unpack_term)
+        self.tables = KeptTables(ontology, database, unpack_fields)
 
     @contextmanager
     def asking(self) -> Iterator[KeptTables]:

@@ -30,7 +30,7 @@ from nomospace.store.loading import StoreReader
 from nomospace.store.schema import TupleKey
 from nomospace.wire.changes import BadRecord
 from nomospace.wire.packing import Unfit
-from nomospace.wire.values import unpack_term
+from nomospace.wire.values import unpack_fields
 
 Origin: TypeAlias = tuple[int, bytes, Row]
 """A tuple of the store: its `n`, the checksum of its body, and itself."""
@@ -192,7 +192,7 @@ class Changes:
             after = rows[-1][0]
             left -= len(rows)
             try:
-                yield [Fact(unescaped(one), unpack_term(bytes(body))) for _, one, body in rows]
+                yield [Fact(unescaped(one), unpack_fields(bytes(body))) for _, one, body in rows]
             except Unfit as error:
                 raise self._damaged(f"a tuple cannot be read: {error}") from None
         if left:

@@ -11,7 +11,7 @@ from typing import Final
 from nomospace.meaning.ontology import Ontology
 from nomospace.meaning.sql import tables
 from nomospace.meaning.sql.tables import Database, DatabaseFailed
-from nomospace.wire.values import unpack_term
+from nomospace.wire.values import unpack_fields
 
 __all__ = ["STATEMENT_S", "Database", "DatabaseFailed", "StoredFactTables"]
 
@@ -33,4 +33,4 @@ class StoredFactTables(tables.FactTables):
     """
 
     def __init__(self, ontology: Ontology, database: Database) -> None:
-        super().__init__(ontology, database, unpack_term)
+        super().__init__(ontology, database, unpack_fields)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from nomospace import client
 from nomospace.client import Standing, Told
@@ -16,7 +16,6 @@ from nomospace.client.program import AnyProgram
 from nomospace.client.reactions import AnyHandle
 from nomospace.client.tuples import Correlation
 from nomospace.sync.background import background
-from nomospace.terms import Term
 from nomospace.terms.templates import Template
 
 if TYPE_CHECKING:  # who only connects loads no host
@@ -158,7 +157,7 @@ class MembershipCalls:
         """The ruling on the adoption."""
         return self._it.ruling
 
-    def send(self, message: Term, *, to: str | Sequence[str]) -> Told:
+    def send(self, message: Any, *, to: str | Sequence[str]) -> Told:
         """Send a message to an agent, a space, or several; gives the ruling, refused or not."""
         return background.wait(self._it.send(message, to=to))
 

@@ -14,12 +14,6 @@ from nomospace.terms.match import (
     undo as undo,
     unify as unify,
 )
-from nomospace.terms.measure import (
-    check_size as check_size,
-    is_ground as is_ground,
-    oversize as oversize,
-    weight as weight,
-)
 from nomospace.terms.objects import (
     NotAnObject as NotAnObject,
     Object as Object,
@@ -74,5 +68,9 @@ from nomospace.terms.values import (
     Term as Term,
     TooLarge as TooLarge,
     Var as Var,
+    check_size as check_size,
+    is_ground as is_ground,
+    oversize as oversize,
     same as same,
+    weight as weight,
 )

@@ -27,15 +27,15 @@ the test, and stops with `TestTooDear` when that is used up.
 from __future__ import annotations
 
 from collections.abc import Callable, Container
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias, TypeGuard
 
 from nomospace.terms.budget import Budget, TestTooDear, same_within
 from nomospace.terms.features import Fields, Key, Path, key_of
 from nomospace.terms.fit import Check, Test, at_path, check_of
 from nomospace.terms.formals import formals_in, is_formal, read_formal
-from nomospace.terms.objects import MISSING, is_object
+from nomospace.terms.objects import MISSING, Missing, has_properties, is_object
 from nomospace.terms.predicate import price_of, unpriced
-from nomospace.terms.values import ATOMIC, OBJECT, Compound, Term
+from nomospace.terms.values import ATOMIC, OBJECT, Compound, ObjectTerm, Term, parts_of
 
 Names: TypeAlias = Callable[[str], Container[str]]
 View: TypeAlias = Callable[[Term], Term]
@@ -47,7 +47,7 @@ class WantedClass(NamedTuple):
 
     position: int
     class_name: str
-    id: Term
+    id: Term | Missing
     """The id that the object must have; `MISSING` when any will do."""
     test: Check | None
     """What else must hold of the object."""
@@ -60,14 +60,14 @@ def just_itself(class_name: str) -> frozenset[str]:
     return frozenset((class_name,))
 
 
-def names_class(pattern: Term) -> bool:
+def names_class(pattern: Term) -> TypeGuard[Compound]:
     """Whether a field of a template names a class.
 
     >>> from nomospace.terms import a, obj, t
     >>> names_class(a("Car")), names_class(obj("Car", "c1")), names_class(t.car(1))
     (True, True, False)
     """
-    if pattern.__class__ is not Compound:
+    if type(pattern) is not Compound:
         return False
     if pattern.name == OBJECT:
         return is_object(pattern)
@@ -84,6 +84,7 @@ def wanted(pattern: Compound, position: int, alike: dict[str, list[Path]]) -> Wa
             return WantedClass(position, formal.class_name, MISSING, None)
         test, price = unpriced(predicate, field=False), price_of(predicate, field=False)
         return WantedClass(position, formal.class_name, MISSING, test, price)
+    assert is_object(pattern)
     class_name, identity, listed = pattern.args
     if formals_in(pattern):
         first = 2 if identity is None else 1
@@ -94,17 +95,20 @@ def wanted(pattern: Compound, position: int, alike: dict[str, list[Path]]) -> Wa
             alike.setdefault(name, []).extend([(p[0], p[1] + first, *p[2:]) for p in paths])
         known = MISSING if identity is None or formals_in(identity) else identity
         return WantedClass(
-            position, class_name, known, lambda o, budget: inside(o.args[first:], budget)
+            position, class_name, known, lambda o, budget: inside(parts_of(o)[first:], budget)
         )
     if identity is not None:
         return WantedClass(
             position,
             class_name,
             identity,
-            lambda o, budget: same_within(o.args[1], identity, budget),
+            lambda o, budget: same_within(parts_of(o)[1], identity, budget),
         )
     return WantedClass(
-        position, class_name, MISSING, lambda o, budget: same_within(o.args[2], listed, budget)
+        position,
+        class_name,
+        MISSING,
+        lambda o, budget: same_within(parts_of(o)[2], listed, budget),
     )
 
 
@@ -114,6 +118,7 @@ def _seen(one: WantedClass, view: View) -> WantedClass:
         return one
 
     def check(value: Term, budget: Budget) -> bool:
+        assert has_properties(value)
         budget.spend(1 + len(value.args[2]))
         return test(view(value), budget)
 
@@ -209,29 +214,28 @@ class Assigner:
     def _assign(
         self, fields: Fields, names: list[Container[str]], budget: Budget
     ) -> tuple[int, ...] | None:
-        objects = [pos for pos, value in enumerate(fields) if is_object(value)]
-        taken = dict.fromkeys(objects)
-        others = [pos for pos in range(len(fields)) if pos not in taken]
+        objects = {pos: value for pos, value in enumerate(fields) if is_object(value)}
+        others = [pos for pos in range(len(fields)) if pos not in objects]
         spare = len(objects) - len(self.classes)
         if spare < 0:
             return None
         budget.spend(len(fields) + len(self.classes) * len(objects))
         choices = [
-            [pos for pos in objects if self._takes(nth, fields[pos], names[nth], budget)]
+            [pos for pos, one in objects.items() if self._takes(nth, one, names[nth], budget)]
             for nth in range(len(self.classes))
         ]
         for nth, found in enumerate(choices):
             own = self._own[nth]
-            found.sort(key=lambda pos: (fields[pos].args[0] not in own, pos))
+            found.sort(key=lambda pos: (objects[pos].args[0] not in own, pos))
         if self.tied:
-            return _Search(self, fields, choices, objects, others, budget).found()
+            return _Search(self, fields, choices, list(objects), others, budget).found()
         chosen = _least(choices, budget)
         if chosen is None:
             return None
         served = self._serve(fields, others, spare, budget)
-        return None if served is None else self.joined(chosen, served, objects)
+        return None if served is None else self.joined(chosen, served, list(objects))
 
-    def _takes(self, nth: int, value: Compound, names: Container[str], budget: Budget) -> bool:
+    def _takes(self, nth: int, value: ObjectTerm, names: Container[str], budget: Budget) -> bool:
         if value.args[0] not in names:
             return False
         wanted = self.classes[nth]
@@ -496,7 +500,7 @@ def _simply(wanted: WantedClass, names: Container[str], checks: list[Check]) -> 
         budget.left -= len(fields)
         missing, at = True, 0
         for value in fields:
-            if value.__class__ is Compound and value.name == OBJECT and is_object(value):
+            if type(value) is Compound and value.name == OBJECT and is_object(value):
                 if missing and value.args[0] in names:
                     budget.left -= price
                     if budget.left < 0:

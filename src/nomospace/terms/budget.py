@@ -88,7 +88,7 @@ them values
             self.spend(len(listed) // 2)
             found = {}
             for item in listed:
-                if item.__class__ is Compound and len(item.args) == 1:
+                if type(item) is Compound and len(item.args) == 1:
                     found.setdefault(item.name, item.args[0])
             self._named[id(listed)] = found
         return found
@@ -119,28 +119,29 @@ def same_within(a: Term, b: Term, budget: Budget) -> bool:
     """
     if a is b:
         return True
-    kind = a.__class__
-    if kind is not b.__class__:
+    if a.__class__ is not b.__class__:
         return False
-    if kind is str or kind is bytes:
+    if (type(a) is str and type(b) is str) or (type(a) is bytes and type(b) is bytes):
         if len(a) != len(b):
             return False
         if len(a) > COMPARED_FREE:
             budget.spend(len(a) // COMPARED_FREE)
         return bool(a == b)
-    if kind is not Compound and kind is not tuple:
+    if type(a) is not Compound and type(a) is not tuple:
         return bool(a == b)
-    pending = [(a, b)]
+    pending: list[tuple[Term, Term]] = [(a, b)]
     seen: set[tuple[int, int]] = set()  # pairs of shared parts are compared once
     while pending:
         x, y = pending.pop()
         if x is y or (id(x), id(y)) in seen:
             continue
         seen.add((id(x), id(y)))
-        if x.__class__ is Compound:
+        if type(x) is Compound and type(y) is Compound:
             if x.name != y.name:
                 return False
             x, y = x.args, y.args
+        assert type(x) is tuple
+        assert type(y) is tuple
         if len(x) != len(y):
             return False
         budget.spend(2 + len(x) // 4)
@@ -152,7 +153,7 @@ def same_within(a: Term, b: Term, budget: Budget) -> bool:
                 return False
             if kind is Compound or kind is tuple:
                 pending.append((left, right))
-            elif kind is str or kind is bytes:
+            elif type(left) is str or type(left) is bytes:
                 if len(left) > COMPARED_FREE:
                     budget.spend(len(left) // COMPARED_FREE)
                 if left != right:

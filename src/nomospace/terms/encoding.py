@@ -33,10 +33,10 @@ def _encode_deep(term: Term) -> bytes:
     pending: list[Term] = [term]
     while pending:
         item = pending.pop()
-        if item.__class__ is Compound:
+        if type(item) is Compound:
             out += b"\x82\xa1f" + plain(item.name) + b"\xa1a"
             item = item.args
-        if item.__class__ is tuple:
+        if type(item) is tuple:
             count = len(item)
             if count < 16:
                 out.append(0x90 + count)
@@ -47,7 +47,7 @@ def _encode_deep(term: Term) -> bytes:
                     else b"\xdd" + count.to_bytes(4, "big")
                 )
             pending.extend(reversed(item))
-        elif item.__class__ is int and item not in _INT64:
+        elif type(item) is int and item not in _INT64:
             out += plain(msgspec.msgpack.Ext(1, str(item).encode()))
         else:
             out += plain(item)

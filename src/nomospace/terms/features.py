@@ -29,7 +29,7 @@ from typing import Any, Final, TypeAlias
 from nomospace.terms.budget import Budget, TestTooDear, same_within
 from nomospace.terms.encoding import encode
 from nomospace.terms.objects import MISSING, is_object, property_of
-from nomospace.terms.values import ATOMIC, OBJECT, Compound, Term, same as same_term
+from nomospace.terms.values import ATOMIC, OBJECT, Compound, Term, parts_of, same as same_term
 
 Path: TypeAlias = tuple[Any, ...]
 Key: TypeAlias = Any
@@ -67,7 +67,7 @@ def key_of(value: Term) -> Key:
         return _TRUE if value else _FALSE
     if kind is Compound or kind is tuple:
         return kind, encode(value)
-    if kind is int and not -PLAIN_INT < value < PLAIN_INT:
+    if type(value) is int and not -PLAIN_INT < value < PLAIN_INT:
         return int, hex(value)
     return (float, value) if kind is float else value
 
@@ -84,17 +84,18 @@ def features_of(fields: Fields) -> list[tuple[Path, Key]]:
     """
     found: list[tuple[Path, Key]] = []
     for pos, value in enumerate(fields):
-        kind = value.__class__
-        if kind is str:
+        if type(value) is str:
             found.append(((pos,), value))
-        elif kind is Compound or kind is tuple:
-            if kind is Compound and value.name == OBJECT and is_object(value):
-                continue
-            name, parts = (value.name, value.args) if kind is Compound else (LIST, value)
+        elif type(value) is Compound or type(value) is tuple:
+            name, parts = LIST, parts_of(value)
+            if type(value) is Compound:
+                name = value.name
+                if name == OBJECT and is_object(value):
+                    continue
             width = len(parts)
             found.append(((pos, "/"), (name, width)))
             for i, part in enumerate(parts[:EAGER_ARGS_MAX]):
-                if part.__class__ is not Compound and part.__class__ is not tuple:
+                if type(part) is not Compound and type(part) is not tuple:
                     found.append(((pos, name, width, i), key_of(part)))
         else:
             found.append(((pos,), key_of(value)))
@@ -134,7 +135,7 @@ def feature(path: Path) -> Callable[[Fields], Key]:
             if pos >= len(fields):
                 return MISSING
             value = fields[pos]
-            return value if value.__class__ is str else _atomic_key(value)
+            return value if type(value) is str else _atomic_key(value)
 
         return plain
     if not steps:
@@ -149,12 +150,11 @@ def feature(path: Path) -> Callable[[Fields], Key]:
             return MISSING
         value = fields[pos]
         for name, width, i in steps:
-            kind = value.__class__
-            if kind is Compound:
+            if type(value) is Compound:
                 if value.name != name or len(value.args) != width:
                     return MISSING
                 value = value.args[i]
-            elif kind is tuple and name == LIST and len(value) == width:
+            elif type(value) is tuple and name == LIST and len(value) == width:
                 value = value[i]
             else:
                 return MISSING
@@ -180,23 +180,22 @@ def _equality(left: int, right: int) -> Callable[[Fields], Key]:
 
 def _value_under(pos: int, key: str) -> Callable[[Fields], Key]:
     def look(fields: Fields) -> Key:
-        return _atomic_key(property_of(fields[pos], key)) if pos < len(fields) else MISSING
+        found = property_of(fields[pos], key) if pos < len(fields) else MISSING
+        return MISSING if found is MISSING else _atomic_key(found)
 
     return look
 
 
 def _atomic_key(value: Term) -> Key:
-    kind = value.__class__
-    if kind is str or (kind is int and -PLAIN_INT < value < PLAIN_INT):
+    if type(value) is str or (type(value) is int and -PLAIN_INT < value < PLAIN_INT):
         return value
-    return MISSING if kind is Compound or kind is tuple else key_of(value)
+    return MISSING if type(value) is Compound or type(value) is tuple else key_of(value)
 
 
 def _functor(value: Term) -> Key:
-    kind = value.__class__
-    if kind is Compound:
+    if type(value) is Compound:
         return value.name, len(value.args)
-    return (LIST, len(value)) if kind is tuple else MISSING
+    return (LIST, len(value)) if type(value) is tuple else MISSING
 
 
 def _class_name(value: Term) -> Key:

@@ -20,7 +20,6 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from nomospace.terms.budget import Budget, TestTooDear, same_within
-from nomospace.terms.dicts import dict_items, is_dict
 from nomospace.terms.features import Fields, Path
 from nomospace.terms.formals import (
     KINDS,
@@ -31,9 +30,9 @@ from nomospace.terms.formals import (
     is_formal,
     read_formal,
 )
-from nomospace.terms.objects import MISSING, is_object, property_of
+from nomospace.terms.objects import MISSING, Missing, is_object, property_of
 from nomospace.terms.predicate import Predicates, priced, unpriced
-from nomospace.terms.values import ATOMIC, Compound, Term, same
+from nomospace.terms.values import ATOMIC, Compound, Term, dict_items, is_dict, parts_of, same
 
 Check: TypeAlias = Callable[[Term, Budget], bool]
 Test: TypeAlias = Callable[[Fields, Budget], bool]
@@ -82,10 +81,12 @@ def compile_fit(patterns: Fields, *, steady: bool = False) -> Test:
 def at_path(value: Term, path: Path) -> Term:
     """What stands at a path inside compounds and lists, and under a key inside dicts."""
     for i in path:
-        if i.__class__ is str:
-            value = property_of(value, i)
+        if type(i) is str:
+            found = property_of(value, i)
+            assert found is not MISSING
+            value = found
         else:
-            value = value.args[i] if value.__class__ is Compound else value[i]
+            value = parts_of(value)[i]
     return value
 
 
@@ -95,8 +96,7 @@ def holes_in(pattern: Term) -> int:
         return 1
     if not has_holes(pattern):
         return 1
-    parts = pattern if pattern.__class__ is tuple else pattern.args
-    return 1 + sum(map(holes_in, parts))
+    return 1 + sum(map(holes_in, parts_of(pattern)))
 
 
 def check_of(
@@ -112,7 +112,7 @@ def check_of(
             alike.setdefault(formal.same, []).append(path)
         return _check_formal(formal, predicates)
     if pattern.__class__ in ATOMIC or not has_holes(pattern):
-        if pattern.__class__ is str:  # no other value equals it
+        if type(pattern) is str:  # no other value equals it
             return lambda value, budget: value == pattern
         if pattern.__class__ in ATOMIC:
             return lambda value, budget: same(pattern, value)
@@ -120,14 +120,12 @@ def check_of(
     items = dict_items(pattern)
     if items is not None:
         return _check_dict(items, path, alike)
-    is_list = pattern.__class__ is tuple
-    parts = pattern if is_list else pattern.args
-    inside = _check_parts(parts, path, alike)
-    if is_list:
-        return lambda value, budget: value.__class__ is tuple and inside(value, budget)
+    inside = _check_parts(parts_of(pattern), path, alike)
+    if type(pattern) is not Compound:
+        return lambda value, budget: type(value) is tuple and inside(value, budget)
     name = pattern.name
     return lambda value, budget: (
-        value.__class__ is Compound and value.name == name and inside(value.args, budget)
+        type(value) is Compound and value.name == name and inside(value.args, budget)
     )
 
 
@@ -142,7 +140,7 @@ def _check_dict(
             return False
         held = budget.named(value.args[2])
         for key, check in checks:
-            found = held.get(key, MISSING)
+            found: Term | Missing = held.get(key, MISSING)
             if found is MISSING or (check is not None and not check(found, budget)):
                 return False
         return True

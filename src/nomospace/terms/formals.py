@@ -15,15 +15,15 @@ error wherever it comes from. So no tuple can hold one, and no tuple can pass fo
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeGuard
 
 from nomospace.errors import CallerError
-from nomospace.terms.dicts import dict_items
 from nomospace.terms.freezing import TYPE_FORMALS, freeze
 from nomospace.terms.objects import is_object
+from nomospace.terms.order import compare
 from nomospace.terms.predicate import parse, without_class
 from nomospace.terms.text import show
-from nomospace.terms.values import FORMAL, OBJECT, Compound, Term, Var
+from nomospace.terms.values import FORMAL, OBJECT, Compound, Term, Var, dict_items
 
 ANY: Final = Compound(FORMAL, ("any",))
 """The formal that everything fits, `None` among it."""
@@ -42,7 +42,11 @@ KINDS: Final[dict[str, tuple[type, ...]]] = {
 _CLASS_FORMALS_MAX: Final = 1_024
 _INTERNED: Final[dict[str, Compound]] = {
     "any": ANY,
-    **{one.args[0]: one for one in TYPE_FORMALS.values() if one is not None and one.name == FORMAL},
+    **{
+        str(one.args[0]): one
+        for one in TYPE_FORMALS.values()
+        if one is not None and one.name == FORMAL
+    },
 }
 
 
@@ -117,7 +121,7 @@ def a(class_name: str, predicate: str = "") -> Compound:
     >>> a("Car", "price.amount < 5000")
     term("formal(class('Car'),'price.amount < 5000')")
     """
-    if class_name.__class__ is str and predicate.__class__ is str:
+    if type(class_name) is str and type(predicate) is str:
         return _class_formal(class_name, predicate)
     return _class_formal.__wrapped__(class_name, predicate)  # what is wrong with it is said there
 
@@ -143,13 +147,13 @@ def accepts(template_class: str, tuple_class: str) -> bool:
     return template_class == tuple_class
 
 
-def is_formal(term: Term) -> bool:
+def is_formal(term: object) -> TypeGuard[Compound]:
     """Whether a term is called `formal`; `read_formal` says whether it means something.
 
     >>> is_formal(ANY), is_formal("formal")
     (True, False)
     """
-    return term.__class__ is Compound and term.name == FORMAL
+    return type(term) is Compound and term.name == FORMAL
 
 
 def read_formal(term: Compound) -> Formal:
@@ -158,30 +162,33 @@ def read_formal(term: Compound) -> Formal:
     >>> read_formal(between(1, 10))
     Formal(kind='int', class_name=None, bounds=(1, 10), same=None, predicate=None)
     """
-    kind: Term = term.args[0]
-    class_name: Term = None
-    if len(term.args) == 1 and kind.__class__ is str and kind in _SIMPLE:
-        return _SIMPLE[kind]
+    first = term.args[0]
+    kind, class_name = "any", None
+    if len(term.args) == 1 and type(first) is str and first in _SIMPLE:
+        return _SIMPLE[first]
     if len(term.args) > 2:
         raise _bad(term, "it has a kind and at most one constraint")
-    if kind.__class__ is Compound and kind.name == "class" and len(kind.args) == 1:
-        kind, class_name = "any", kind.args[0]
-        if class_name.__class__ is not str or not class_name:
+    if type(first) is Compound and first.name == "class" and len(first.args) == 1:
+        named = first.args[0]
+        if type(named) is not str or not named:
             raise _bad(term, "a class is named by a string")
-    elif kind.__class__ is not str or kind not in KINDS:
+        class_name = named
+    elif type(first) is str and first in KINDS:
+        kind = first
+    else:
         raise _bad(term, f"its kind is one of {', '.join(KINDS)} and class(Name)")
     if len(term.args) == 1:
         return Formal(kind, class_name)
     constraint = term.args[1]
-    if constraint.__class__ is str:
+    if type(constraint) is str:
         parse(constraint, field=class_name is None)
         if class_name is not None and class_name in constraint:
             constraint = without_class(constraint, class_name)
         return Formal(kind, class_name, predicate=constraint)
-    if constraint.__class__ is Compound and class_name is None:
+    if type(constraint) is Compound and class_name is None:
         parts = constraint.args
         if constraint.name == "same" and len(parts) == 1:
-            if parts[0].__class__ is not str:
+            if type(parts[0]) is not str:
                 raise _bad(term, "same(…) takes a name, which is a string")
             return Formal(kind, same=parts[0])
         if constraint.name == "between" and len(parts) == 2:
@@ -195,22 +202,21 @@ def read_formal(term: Compound) -> Formal:
     )
 
 
-def formals_in(value: Term) -> list[tuple[Term, int]]:
+def formals_in(value: Term) -> list[tuple[Compound | Var, int]]:
     """Formals in a frozen term with their depth, outermost only, from left to right.
 
     A variable counts as one: it has no business in a template either.
     """
-    if value.__class__ is not Compound and value.__class__ is not tuple:
+    if type(value) is not Compound and type(value) is not tuple:
         return []
-    found: list[tuple[Term, int]] = []
+    found: list[tuple[Compound | Var, int]] = []
     todo: list[tuple[Term, int]] = [(value, 1)]
     while todo:
         item, depth = todo.pop()
-        kind = item.__class__
-        if kind is tuple:
+        if type(item) is tuple:
             parts = item
-        elif kind is not Compound:
-            if kind is Var:
+        elif type(item) is not Compound:
+            if type(item) is Var:
                 found.append((item, depth))
             continue
         elif item.name == FORMAL:
@@ -235,29 +241,29 @@ def has_holes(value: Term) -> bool:
     todo: list[Term] = [value]
     while todo:
         item = todo.pop()
-        if item.__class__ is Compound:
+        if type(item) is Compound:
             if item.name == OBJECT:
                 if dict_items(item) is not None:
                     return True
                 if is_object(item):
                     continue
             item = item.args
-        if item.__class__ is tuple:
-            todo += [part for part in item if part.__class__ is Compound or part.__class__ is tuple]
+        if type(item) is tuple:
+            todo += [part for part in item if type(part) is Compound or type(part) is tuple]
     return False
 
 
 def interned(term: Compound) -> Compound:
     """The one object that stands for a formal without constraint, so that `is ANY` will do."""
     kind = term.args[0]
-    if len(term.args) == 1 and kind.__class__ is str:
+    if len(term.args) == 1 and type(kind) is str:
         return _INTERNED.get(kind, term)
     return term
 
 
 def bounded_classes(bound: Term) -> tuple[type, ...]:
     """The classes whose values compare with a bound: numbers with numbers, strings with strings."""
-    return (str,) if bound.__class__ is str else (int, float)
+    return (str,) if type(bound) is str else (int, float)
 
 
 def _check_bounds(term: Compound, low: Term, high: Term) -> None:
@@ -266,7 +272,7 @@ def _check_bounds(term: Compound, low: Term, high: Term) -> None:
             raise _bad(term, "between(…) takes two numbers or two strings")
     if bounded_classes(low) != bounded_classes(high):
         raise _bad(term, "a number and a string have no values between them")
-    if low > high:
+    if compare(low, high) > 0 and low != high:
         raise _bad(
             term,
             f"it is empty, {show(low, limit=80)} comes after {show(high, limit=80)}; turn them "

@@ -7,10 +7,9 @@ here is a term, ground unless holes were allowed, and within the limits.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Any, Final, Protocol, overload
 
-from nomospace.terms.measure import check_size
 from nomospace.terms.values import (
     FORMAL,
     INT_BITS_MAX,
@@ -23,9 +22,10 @@ from nomospace.terms.values import (
     Term,
     TooLarge,
     Var,
+    check_size,
 )
 
-TYPE_FORMALS: Final[dict[type, Any]] = {
+TYPE_FORMALS: Final[dict[type, Compound | None]] = {
     int: Compound(FORMAL, ("int",)),
     float: Compound(FORMAL, ("float",)),
     str: Compound(FORMAL, ("str",)),
@@ -43,7 +43,7 @@ _TYPES_WHY: Final = (
 )
 
 
-def freeze(value: Any, *, variables: bool = False) -> Term:
+def freeze(value: object, *, variables: bool = False) -> Term:
     """Turn a plain Python value into a term, or say why it is none.
 
     Lists become tuples, subclasses of the plain types become the plain types, and a dict becomes
@@ -56,12 +56,11 @@ def freeze(value: Any, *, variables: bool = False) -> Term:
     >>> freeze({"n": 1, "tags": ["a"]}) == t.object(None, None, [t.n(1), t.tags(["a"])])
     True
     """
-    kind = value.__class__
-    if kind is str and len(value) < 100_000:
+    if type(value) is str and len(value) < 100_000:
         if not value.isascii():
             _check_text(value)
         return value
-    if value is None or kind is bool:
+    if value is None or type(value) is bool:
         return value
     frozen = _freeze_deep(value, variables)
     check_size(frozen)
@@ -109,7 +108,7 @@ def _freeze_atomic(value: object, variables: bool) -> Term:
 
 def _freeze_deep(value: object, variables: bool) -> Term:
     """`freeze` with a stack of its own: what comes from outside may be nested without end."""
-    done: list[Any] = []
+    done: list[Term] = []
     todo: list[tuple[Any, int]] = [(value, 1)]  # depth 0 marks "build what lies on `done`"
     count = 0
     while todo:
@@ -144,7 +143,7 @@ def _freeze_deep(value: object, variables: bool) -> Term:
     return done[0]
 
 
-def _named(items: Mapping[Any, object]) -> tuple[Compound, ...]:
+def _named(items: Mapping[Any, Any]) -> tuple[Compound, ...]:
     """The parts of a dict, in the order of their keys; the values are yet to be frozen."""
     for key in items:
         if not isinstance(key, str):
@@ -156,20 +155,34 @@ def _named(items: Mapping[Any, object]) -> tuple[Compound, ...]:
     return tuple([Compound(str(key), (items[key],)) for key in sorted(items)])
 
 
+class _Make(Protocol):
+    """Makes a compound of its arguments, and an atom of none."""
+
+    @overload
+    def __call__(self) -> str: ...
+    @overload
+    def __call__(self, first: object, /, *rest: object) -> Compound: ...
+
+
 class _Maker:
     """`t.alarm(t.kind("fire"))` makes the compound `alarm(kind(fire))`; `t["any name"](…)` too."""
 
     __slots__ = ()
 
-    def __getattr__(self, name: str) -> Callable[..., Term]:
+    def __getattr__(self, name: str) -> _Make:
         if name.startswith("__"):
             raise AttributeError(name)
         return self[name]
 
-    def __getitem__(self, name: str) -> Callable[..., Term]:
-        def make(*args: object) -> Term:
+    def __getitem__(self, name: str) -> _Make:
+        @overload
+        def make() -> str: ...
+        @overload
+        def make(first: object, /, *rest: object) -> Compound: ...
+        def make(*args: object) -> Compound | str:
             if not args:
-                return freeze(name)
+                freeze(name)
+                return name
             return Compound(name, tuple([freeze(arg, variables=True) for arg in args]))
 
         return make

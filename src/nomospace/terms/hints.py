@@ -9,11 +9,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from nomospace.terms.dicts import dict_items
 from nomospace.terms.features import LEVELS_MAX, LIST, Key, Path, key_of
 from nomospace.terms.formals import KINDS, Formal, bounded_classes, is_formal, read_formal
 from nomospace.terms.predicate import Among, Every, Literal, PredicateComparison, parse
-from nomospace.terms.values import ATOMIC, OBJECT, Term
+from nomospace.terms.values import ATOMIC, OBJECT, Compound, Term, dict_items, parts_of
 
 FEATURES_PER_FIELD_MAX: Final = 16
 """The most features that one field of a template gives."""
@@ -36,8 +35,8 @@ def _shape(pattern: Term, path: Path, level: int) -> list[Feature]:
     items = dict_items(pattern)
     if items is not None:
         return _dict_features(items, path, level)
-    is_list = pattern.__class__ is tuple
-    name, parts = (LIST, pattern) if is_list else (pattern.name, pattern.args)
+    name = pattern.name if type(pattern) is Compound else LIST
+    parts = parts_of(pattern)
     found: list[Feature] = [((*path, "/"), (name, len(parts)))]
     if level > LEVELS_MAX:
         return found
@@ -89,7 +88,7 @@ def formal_features(formal: Formal, path: Path, level: int = 0) -> list[Feature]
     for values, sign in _comparisons(formal):
         if sign == "=" and values[0].__class__ not in (int, float):  # 5 = 5.0: two keys
             found.append((path, key_of(values[0])))
-        if not classes and all(value.__class__ is str for value in values):
+        if not classes and all(type(value) is str for value in values):
             classes = (str,)
     if formal.bounds is not None and not classes:
         classes = bounded_classes(formal.bounds[0])

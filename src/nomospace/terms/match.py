@@ -5,13 +5,15 @@ Unification checks that no variable would hold itself, so terms stay finite.
 
 from __future__ import annotations
 
+from typing import TypeGuard
+
 from nomospace.terms.text import list_with_tail
-from nomospace.terms.values import PARTIAL, UNBOUND, Compound, Term, Var, same
+from nomospace.terms.values import PARTIAL, UNBOUND, Compound, Term, Var, parts_of, same
 
 
 def deref(value: Term) -> Term:
     """Follow a variable to its value, or to the unbound variable at its end."""
-    while value.__class__ is Var and value.ref is not UNBOUND:
+    while type(value) is Var and value.ref is not UNBOUND:
         value = value.ref
     return value
 
@@ -31,21 +33,22 @@ def unify(a: Term, b: Term, trail: list[Var]) -> bool:
         x, y = deref(x), deref(y)
         if x is y:
             continue
-        if x.__class__ is Var or y.__class__ is Var:
-            variable, value = (x, y) if x.__class__ is Var else (y, x)
-            if value.__class__ is not Var and occurs(variable, value):
+        if type(y) is Var and type(x) is not Var:
+            x, y = y, x
+        if type(x) is Var:
+            if type(y) is not Var and occurs(x, y):
                 return False
-            variable.ref = value
-            trail.append(variable)
+            x.ref = y
+            trail.append(x)
             continue
         if _partial(x) or _partial(y):
             if not _unify_lists(x, y, pending):
                 return False
-        elif x.__class__ is Compound and y.__class__ is Compound:
+        elif type(x) is Compound and type(y) is Compound:
             if x.name != y.name or len(x.args) != len(y.args):
                 return False
             pending.extend(zip(reversed(x.args), reversed(y.args), strict=True))
-        elif x.__class__ is tuple and y.__class__ is tuple:
+        elif type(x) is tuple and type(y) is tuple:
             if len(x) != len(y):
                 return False
             pending.extend(zip(reversed(x), reversed(y), strict=True))
@@ -54,8 +57,8 @@ def unify(a: Term, b: Term, trail: list[Var]) -> bool:
     return True
 
 
-def _partial(value: Term) -> bool:
-    return value.__class__ is Compound and value.name == PARTIAL
+def _partial(value: Term) -> TypeGuard[Compound]:
+    return type(value) is Compound and value.name == PARTIAL
 
 
 def _unify_lists(x: Term, y: Term, pending: list[tuple[Term, Term]]) -> bool:
@@ -77,7 +80,7 @@ def _parts(value: Term) -> tuple[tuple[Term, ...], Term]:
     items: tuple[Term, ...] = ()
     while True:
         value = deref(value)
-        if value.__class__ is tuple:
+        if type(value) is tuple:
             return items + value, ()
         if not _partial(value):
             return items, value
@@ -101,10 +104,10 @@ def occurs(variable: Var, value: Term) -> bool:
             return True
         if id(item) in seen:
             continue
-        if item.__class__ is Compound:
+        if type(item) is Compound:
             seen.add(id(item))
             pending.extend(item.args)
-        elif item.__class__ is tuple:
+        elif type(item) is tuple:
             seen.add(id(item))
             pending.extend(item)
     return False
@@ -113,7 +116,7 @@ def occurs(variable: Var, value: Term) -> bool:
 def resolve(value: Term) -> Term:
     """A term with every bound variable replaced by its value."""
     value = deref(value)
-    if value.__class__ is not Compound and value.__class__ is not tuple:
+    if type(value) is not Compound and type(value) is not tuple:
         return value
     done: list[Term] = []
     todo: list[tuple[Term, bool]] = [(value, False)]
@@ -121,19 +124,16 @@ def resolve(value: Term) -> Term:
         item, ready = todo.pop()
         if not ready:
             item = deref(item)
-            kind = item.__class__
-            if kind is Compound or kind is tuple:
+            if type(item) is Compound or type(item) is tuple:
                 todo.append((item, True))
-                parts = item.args if kind is Compound else item
-                todo.extend((part, False) for part in reversed(parts))
+                todo.extend((part, False) for part in reversed(parts_of(item)))
             else:
                 done.append(item)
             continue
-        parts = item.args if item.__class__ is Compound else item
-        first = len(done) - len(parts)
+        first = len(done) - len(parts_of(item))
         built = tuple(done[first:])
         del done[first:]
-        if item.__class__ is tuple:
+        if type(item) is not Compound:
             done.append(built)
         elif item.name == PARTIAL:
             done.append(_rebuild_partial(built))

@@ -4,7 +4,7 @@ An object is an ordinary term, `object(Class, Id, [p(V), …])`, so laws, wires 
 know nothing new about it. The properties stand in the order of their names, once each, which
 makes equal objects equal terms; the id is `None` when there is none.
 
-A dict is no object (`nomospace.terms.dicts`), but paths lead into both (`has_properties`).
+A dict is no object (`nomospace.terms.values`), but paths lead into both (`has_properties`).
 
 Only `Object` insists on that form. Whoever merely looks into a term, as a predicate does, uses
 `property_of`, which finds nothing in what is no object and never raises.
@@ -13,19 +13,21 @@ Only `Object` insists on that form. Whoever merely looks into a term, as a predi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from enum import Enum
+from typing import Any, Final, TypeGuard
 
 import msgspec
 
 from nomospace.errors import CallerError
-from nomospace.terms.dicts import is_dict, thaw
 from nomospace.terms.freezing import freeze
 from nomospace.terms.text import show
-from nomospace.terms.values import OBJECT, Compound, Term
+from nomospace.terms.values import OBJECT, Compound, ObjectTerm, PropertiesTerm, Term, is_dict, thaw
 
 
-class _Missing:
-    __slots__ = ()
+class Missing(Enum):
+    """`MISSING`, as a type."""
+
+    MISSING = 0
 
     def __repr__(self) -> str:
         return "MISSING"
@@ -33,8 +35,10 @@ class _Missing:
     def __bool__(self) -> bool:
         return False
 
+    __hash__ = object.__hash__
 
-MISSING: Final = _Missing()
+
+MISSING: Final = Missing.MISSING
 """Stands for what a term does not have. `None` cannot: it is a value."""
 
 
@@ -72,7 +76,7 @@ class Object(msgspec.Struct, frozen=True, eq=False):
         properties: dict[str, Term] = {}
         last = None
         for item in listed:
-            if item.__class__ is not Compound or len(item.args) != 1:
+            if type(item) is not Compound or len(item.args) != 1:
                 raise NotAnObject(value=_brief(term), why=f"{_brief(item)} is no property")
             if last is not None and not last < item.name:
                 raise NotAnObject(
@@ -83,16 +87,9 @@ class Object(msgspec.Struct, frozen=True, eq=False):
         return cls(class_name, identity, properties)
 
     @property
-    def term(self) -> Compound:
+    def term(self) -> ObjectTerm:
         """The object as a field of a tuple."""
-        listed = tuple(
-            [Compound(name, (self.properties[name],)) for name in sorted(self.properties)]
-        )
-        made = freeze(Compound(OBJECT, (self.class_name, self.id, listed)))
-        if not is_object(made) or not made.args[0]:
-            raise NotAnObject(value=_brief(made), why="its class is named by a string")
-        assert isinstance(made, Compound)
-        return made
+        return _object_term(self.class_name, self.id, self.properties)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Object) and self.term == other.term
@@ -104,7 +101,7 @@ class Object(msgspec.Struct, frozen=True, eq=False):
         return hash(self.term)
 
 
-def obj(class_name: str, id: object = None, /, **properties: object) -> Compound:
+def obj(class_name: str, id: object = None, /, **properties: object) -> ObjectTerm:
     """Make the field that stands for an object.
 
     >>> obj("Car", "c1", price=4500)
@@ -112,30 +109,48 @@ def obj(class_name: str, id: object = None, /, **properties: object) -> Compound
     >>> obj("Car") == obj("Car", None)
     True
     """
-    return Object(class_name, id, properties).term
+    return _object_term(class_name, id, properties)
 
 
-def is_object(term: Term) -> bool:
+def _object_term(class_name: str, id: Any, properties: Mapping[str, Any]) -> ObjectTerm:
+    listed = tuple([Compound(name, (properties[name],)) for name in sorted(properties)])
+    made = freeze(Compound(OBJECT, (class_name, id, listed)))
+    if not is_object(made) or not made.args[0]:
+        raise NotAnObject(value=_brief(made), why="its class is named by a string")
+    return made
+
+
+def is_object(term: object) -> TypeGuard[ObjectTerm]:
     """Whether a term has an object's functor, a class and a list: enough to look into it.
 
     >>> is_object(obj("Car")), is_object("Car")
     (True, False)
     """
     return (
-        term.__class__ is Compound
+        type(term) is Compound
         and term.name == OBJECT
         and len(term.args) == 3
-        and term.args[0].__class__ is str
-        and term.args[2].__class__ is tuple
+        and type(term.args[0]) is str
+        and type(term.args[2]) is tuple
     )
 
 
-def has_properties(term: Term) -> bool:
+def class_of(term: Term) -> str:
+    """The class of a term that is known to be an object.
+
+    >>> class_of(obj("Car"))
+    'Car'
+    """
+    assert is_object(term)
+    return term.args[0]
+
+
+def has_properties(term: object) -> TypeGuard[PropertiesTerm]:
     """Whether a term is an object or a dict, into which paths lead."""
     return is_object(term) or is_dict(term)
 
 
-def property_of(term: Term, name: str) -> Term:
+def property_of(term: Term, name: str) -> Term | Missing:
     """The property of an object, or a dict's value, or `MISSING`; whatever the term may be.
 
     >>> property_of(obj("Car", price=4500), "price"), property_of(17, "price")
@@ -144,7 +159,7 @@ def property_of(term: Term, name: str) -> Term:
     if not has_properties(term):
         return MISSING
     for item in term.args[2]:
-        if item.__class__ is Compound and item.name == name and len(item.args) == 1:
+        if type(item) is Compound and item.name == name and len(item.args) == 1:
             return item.args[0]
     return MISSING
 

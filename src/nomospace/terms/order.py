@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cmp_to_key
+from typing import Any
 
 from nomospace.terms.values import Compound, Term, Var, same
 
@@ -20,7 +21,7 @@ def compare(a: Term, b: Term) -> int:
     >>> compare(1.0, 1), compare("b", "a"), compare((1,), (1, 2))
     (-1, 1, -1)
     """
-    pending = [(a, b)]
+    pending: list[tuple[Term, Term]] = [(a, b)]
     seen: set[tuple[int, int]] = set()  # pairs of shared parts found equal, once there are many
     visits = 0
     while pending:
@@ -35,23 +36,28 @@ def compare(a: Term, b: Term) -> int:
         rank_x, rank_y = _RANK[x.__class__], _RANK[y.__class__]
         if rank_x != rank_y:
             return -1 if rank_x < rank_y else 1
-        if rank_x == 0:
-            return -1 if (x.name, id(x)) < (y.name, id(y)) else 1
-        if rank_x == 7:
+        if type(x) is Compound and type(y) is Compound:
             key_x, key_y = (len(x.args), x.name), (len(y.args), y.name)
             if key_x != key_y:
                 return -1 if key_x < key_y else 1
             pending.extend(zip(reversed(x.args), reversed(y.args), strict=True))
-        elif rank_x == 6:
+        elif type(x) is tuple and type(y) is tuple:
             if len(x) != len(y):  # a shorter list, once its items are equal, comes first
                 pending.append((len(x), len(y)))
             count = min(len(x), len(y))
             pending.extend((x[i], y[i]) for i in range(count - 1, -1, -1))
+        elif type(x) is Var and type(y) is Var:
+            return -1 if (x.name, id(x)) < (y.name, id(y)) else 1
         elif x != y:
-            return -1 if x < y else 1
+            return -1 if _less(x, y) else 1
         elif x.__class__ is not y.__class__:
-            return -1 if x.__class__ is float else 1
+            return -1 if type(x) is float else 1
     return 0
+
+
+def _less(x: Any, y: Any) -> bool:
+    """Of two atomic values of one rank."""
+    return bool(x < y)
 
 
 order_key = cmp_to_key(compare)

@@ -35,7 +35,7 @@ from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from nomospace.errors import CallerError
 from nomospace.terms.budget import COMPARED_FREE, Budget, TestTooDear, same_within
-from nomospace.terms.objects import MISSING
+from nomospace.terms.objects import MISSING, Missing
 from nomospace.terms.scanner import VALUES, Plain, Scanner
 from nomospace.terms.source import Diagnostic, Source, Span
 from nomospace.terms.values import OBJECT, Compound, Term
@@ -361,7 +361,9 @@ _TURNED: Final = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<
 _ORDERED: Final = (int, float, str, bytes)
 
 
-def holds(left: Term, sign: str, right: Term, budget: Budget | None = None) -> bool:
+def holds(
+    left: Term | Missing, sign: str, right: Term | Missing, budget: Budget | None = None
+) -> bool:
     """One comparison of two values, by the rules above.
 
     >>> holds(1, "=", 1.0), holds("7", "<", 8), holds("7", "!=", 8), holds(None, "=", None)
@@ -375,7 +377,7 @@ def holds(left: Term, sign: str, right: Term, budget: Budget | None = None) -> b
     if other is float:
         other = int
     if kind is other and kind in _ORDERED:
-        if budget is not None and kind is not int and len(left) > COMPARED_FREE:
+        if budget is not None and isinstance(left, str | bytes) and len(left) > COMPARED_FREE:
             budget.spend(len(left) // COMPARED_FREE)
         return _SIGNS[sign](left, right)
     if kind is not other or sign not in ("=", "!="):  # nothing else has an order
@@ -440,9 +442,9 @@ def _comparing(left: Path | Literal, sign: str, right: Path | Literal) -> Priced
         return lambda subject, budget: (
             (found := get(subject, budget)) is not None and found is not MISSING
         )
-    if value is None or value.__class__ is bool:
+    if value is None or type(value) is bool:
         return lambda subject, budget: holds(get(subject, budget), sign, value, budget)
-    kinds = (str,) if value.__class__ is str else (int, float)
+    kinds = (str,) if type(value) is str else (int, float)
     compare = _SIGNS[sign]
     return lambda subject, budget: (
         (found := get(subject, budget)).__class__ in kinds and compare(found, value)
@@ -452,8 +454,8 @@ def _comparing(left: Path | Literal, sign: str, right: Path | Literal) -> Priced
 def _among(left: Path | Literal, values: tuple[Plain, ...]) -> Priced:
     get = _getting(left)
     # Python's own equality of numbers is ours here, but for booleans, which stand apart.
-    plain = frozenset(value for value in values if value.__class__ is not bool)
-    truths = tuple(value for value in values if value.__class__ is bool)
+    plain = frozenset(value for value in values if type(value) is not bool)
+    truths = tuple(value for value in values if type(value) is bool)
 
     def check(subject: Term, budget: Budget) -> bool:
         found = get(subject, budget)
@@ -465,7 +467,7 @@ def _among(left: Path | Literal, values: tuple[Plain, ...]) -> Priced:
     return check
 
 
-def _getting(operand: Path | Literal) -> Callable[[Term, Budget], Term]:
+def _getting(operand: Path | Literal) -> Callable[[Term, Budget], Term | Missing]:
     if isinstance(operand, Literal):
         value = operand.value
         return lambda subject, budget: value
@@ -473,23 +475,24 @@ def _getting(operand: Path | Literal) -> Callable[[Term, Budget], Term]:
     if not names:
         return lambda subject, budget: subject
 
-    def walk(subject: Term, budget: Budget) -> Term:
+    def walk(subject: Term, budget: Budget) -> Term | Missing:
         # `property_of` at each step, without the calls
         for name in names:
-            if subject.__class__ is not Compound or subject.name != OBJECT:
+            if type(subject) is not Compound or subject.name != OBJECT:
                 return MISSING
             parts = subject.args
-            if len(parts) != 3 or parts[2].__class__ is not tuple:
+            if len(parts) != 3 or type(parts[2]) is not tuple:
                 return MISSING
-            if parts[0].__class__ is not str and not (parts[0] is None and parts[1] is None):
+            if type(parts[0]) is not str and not (parts[0] is None and parts[1] is None):
                 return MISSING
             if len(parts[2]) > _FEW:
-                subject = budget.named(parts[2]).get(name, MISSING)
-                if subject is MISSING:
+                held = budget.named(parts[2])
+                if name not in held:
                     return MISSING
+                subject = held[name]
                 continue
             for item in parts[2]:
-                if item.__class__ is Compound and item.name == name and len(item.args) == 1:
+                if type(item) is Compound and item.name == name and len(item.args) == 1:
                     subject = item.args[0]
                     break
             else:

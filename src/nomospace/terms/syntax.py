@@ -2,7 +2,7 @@
 
 The reader is an operator-precedence (Pratt) parser with a stack of its own instead of recursion,
 so that a thousand levels of brackets cost memory and never Python's stack. It gives nodes
-(`terms.nodes`). `terms.text` makes values of them, `law.parse` makes laws.
+(`terms.tokens`). `terms.text` makes values of them, `law.parse` makes laws.
 
 Operators have the priorities of standard Prolog, with `<-` (as `=`) and `@` (tightest) added:
 
@@ -18,9 +18,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from nomospace.terms.nodes import Const, ListSyntax, Node, Struct, Variable, depth_of
 from nomospace.terms.source import Diagnostic, Source, Span
-from nomospace.terms.tokens import ERRORS_MAX, SyntaxFault, Token, fault, tokenize
+from nomospace.terms.tokens import (
+    ERRORS_MAX,
+    Const,
+    ListSyntax,
+    Node,
+    Struct,
+    SyntaxFault,
+    Token,
+    Variable,
+    depth_of,
+    fault,
+    tokenize,
+)
 from nomospace.terms.values import FORMAL, OBJECT, PARTIAL, TERM_DEPTH_MAX, Atomic
 
 TEXT_BYTES_MAX: Final = 1_000_000
@@ -115,7 +126,7 @@ _LISTED = ("args", "[", "{")
 
 
 def _dict_node(items: list[Node], span: Span) -> Struct:
-    """A dict `{key: value, …}` as the term that it stands for (`nomospace.terms.dicts`)."""
+    """A dict `{key: value, …}` as the term that it stands for (`nomospace.terms.values`)."""
     listed = tuple(sorted(items, key=lambda item: item.name if isinstance(item, Struct) else ""))
     return Struct(
         OBJECT, (Const(None, span), Const(None, span), ListSyntax(listed, None, span)), span
@@ -232,7 +243,7 @@ class Reader:
         self._next += kind not in ("eof", "end")
         if kind in ("name", "quoted", "symbol") and self._opens_arguments(token, following):
             self._next += 1
-            name = token if kind != "quoted" else token._replace(text=token.value)
+            name = token.unquoted()
             frames.append(_Frame("args", following, name))
         elif kind == "bracket" and token.text == "(":
             frames.append(_Frame("(", token))
@@ -259,7 +270,7 @@ class Reader:
         ):
             self._next += 1
             span = Span(token.start, following.end)
-            self._take(frame, Const(-following.value or following.value, span))
+            self._take(frame, Const(following.negated, span))
         elif token.text in PREFIX and kind in ("name", "symbol") and self._starts_operand():
             self._push_prefix(frame, token)
         elif kind == "name":
@@ -387,7 +398,7 @@ class Reader:
                 "a key is a name or a text in quotes: {n: 1, 'two words': 2}",
                 self._opened(frames),
             )
-        key = token if token.kind == "name" else token._replace(text=token.value)
+        key = token.unquoted()
         if key.text in (FORMAL, PARTIAL):
             raise fault("syntax-key", f"{key.text!r} cannot be a key", token.span, "choose another")
         if key.text in frame.keys:
@@ -408,8 +419,7 @@ class Reader:
             if number.kind not in ("int", "float") or number.start != following.end:
                 raise fault("syntax-key", "expected ':', found ':-'", following.span)
             self._next += 1
-            value = -number.value or number.value
-            self._take(frame, Const(value, Span(following.start + 1, number.end)))
+            self._take(frame, Const(number.negated, Span(following.start + 1, number.end)))
 
     def _close(self, frames: list[_Frame], token: Token) -> None:
         frame = frames.pop()

@@ -28,7 +28,6 @@ import msgspec
 
 from nomospace.terms.assign import Assigner, Names, View, just_itself, names_class
 from nomospace.terms.budget import WATCH_UNITS_MAX, Budget
-from nomospace.terms.dicts import dict_items
 from nomospace.terms.encoding import encode
 from nomospace.terms.features import (
     PLAIN_INT,
@@ -55,7 +54,6 @@ from nomospace.terms.formals import (
     where as where,
 )
 from nomospace.terms.hints import formal_bounds, formal_features, shape_features
-from nomospace.terms.measure import check_size
 from nomospace.terms.objects import MISSING as MISSING, obj as obj
 from nomospace.terms.predicate import price_of
 from nomospace.terms.text import show
@@ -72,7 +70,17 @@ from nomospace.terms.tuples import (
     freeze_tuple as freeze_tuple,
     light_weight,
 )
-from nomospace.terms.values import ATOMIC, OBJECT, REPR_MAX, Compound, Term, Var, same as same_term
+from nomospace.terms.values import (
+    ATOMIC,
+    OBJECT,
+    REPR_MAX,
+    Compound,
+    Term,
+    Var,
+    check_size,
+    dict_items,
+    same as same_term,
+)
 
 PATTERN_DEPTH_MAX: Final = 32
 """How deep in a template a formal may stand; actuals may be as deep as any term."""
@@ -163,7 +171,7 @@ class Template(msgspec.Struct, frozen=True, eq=False, gc=False):
         >>> Template.of(("job", ANY, [str, None]))
         Template.of(term('[job,formal(any),[formal(str),null]]'))
         """
-        if patterns.__class__ is tuple or patterns.__class__ is list:
+        if type(patterns) is tuple or type(patterns) is list:
             width = len(patterns)
             if 0 < width <= WIDTH_MAX:
                 equal = []
@@ -197,13 +205,13 @@ class Template(msgspec.Struct, frozen=True, eq=False, gc=False):
         >>> Template.at_places(3, [0, "job", 2, 17], 0)
         Template.of(term('[job,formal(any),17]'))
         """
-        if width.__class__ is not int or not 0 < width <= WIDTH_MAX:
+        if type(width) is not int or not 0 < width <= WIDTH_MAX:
             raise ValueError(f"a template has 1 to {WIDTH_MAX} fields")
         equal: list[tuple[int, Term]] = []
         last = -1
         for at in range(first, len(places), 2):
             pos, value = places[at], places[at + 1]
-            if pos.__class__ is not int or not last < pos < width:
+            if type(pos) is not int or not last < pos < width:
                 raise ValueError("the places of a template go up, and are below its width")
             kind = value.__class__
             if kind is str:
@@ -360,7 +368,7 @@ def _read(frozen: Fields) -> Template:
     fields = list(frozen)
     price = len(fields)  # of a steady one
     for pos, field in enumerate(frozen):
-        if field.__class__ is Var:
+        if type(field) is Var:
             raise _no_variables(field)
         if field.__class__ in ATOMIC:
             equal.append((pos, field))
@@ -370,7 +378,7 @@ def _read(frozen: Fields) -> Template:
             plain = False
             price += _STEADY_MAX  # it is looked into
             _check_holes(field)
-            is_form = field.__class__ is Compound and field.name == OBJECT and len(field.args) == 3
+            is_form = type(field) is Compound and field.name == OBJECT and len(field.args) == 3
             if is_form and dict_items(field) is None:
                 meant = meant or names_class(field)
                 continue  # objects are indexed apart
@@ -413,7 +421,12 @@ def _read(frozen: Fields) -> Template:
 
 
 def _price(template: Template) -> int:
-    formals = [read_formal(one) for field in template.term for one, _ in formals_in(field)]
+    formals = [
+        read_formal(one)
+        for field in template.term
+        for one, _ in formals_in(field)
+        if type(one) is Compound
+    ]
     price = len(template.term) + len(formals)
     for formal in formals:
         if formal.predicate is not None:
@@ -429,7 +442,7 @@ def _price(template: Template) -> int:
 
 def _check_holes(value: Term) -> None:
     for formal, depth in formals_in(value):
-        if formal.__class__ is Var:
+        if isinstance(formal, Var):
             raise _no_variables(formal)
         read_formal(formal)
         if depth > PATTERN_DEPTH_MAX:

@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import Any, Final
+from typing import Any, Final, TypeAlias, TypeGuard, final
 
 from nomospace.errors import CallerError
-from nomospace.terms.dicts import dict_items
 from nomospace.terms.freezing import freeze
-from nomospace.terms.measure import check_size, weight
-from nomospace.terms.nodes import Const, ListSyntax, Node, Variable as VariableNode
 from nomospace.terms.source import Faulty, Source
 from nomospace.terms.syntax import INFIX, PREFIX, SPELT_VALUES, Reader
+from nomospace.terms.tokens import Const, ListSyntax, Node, Variable as VariableNode
 from nomospace.terms.values import (
     OBJECT,
     PARTIAL as PARTIAL,
@@ -27,6 +25,9 @@ from nomospace.terms.values import (
     Term,
     TooLarge,
     Var,
+    check_size,
+    dict_items,
+    weight,
 )
 
 _PLAIN = re.compile(r"[a-z][A-Za-z0-9_]*\Z")
@@ -84,7 +85,7 @@ def from_node(node: Node, variables: dict[str, Var]) -> Term:
     """
     if isinstance(node, Const):
         return node.value
-    done: list[Any] = []
+    done: list[Term] = []
     todo: list[tuple[Node, bool]] = [(node, False)]
     while todo:
         item, ready = todo.pop()
@@ -116,7 +117,7 @@ def from_node(node: Node, variables: dict[str, Var]) -> Term:
 
 def list_with_tail(items: tuple[Term, ...], tail: Term) -> Term:
     """`[items | tail]` as a term: a tuple, or a partial list when the tail is no list (yet)."""
-    if tail.__class__ is tuple:
+    if type(tail) is tuple:
         return items + tail
     if not items:
         return tail
@@ -148,7 +149,7 @@ def _escape(match: re.Match[str]) -> str:
     return _SHORT.get(character) or f"\\u{ord(character):04x}"
 
 
-def show(value: Term, *, spaced: bool = False, limit: int | None = None) -> str:
+def show(value: Any, *, spaced: bool = False, limit: int | None = None) -> str:
     """The canonical text of a term; `spaced` is for people's eyes.
 
     Unbound variables print as `_`. A text for people to read has a `limit`: what is longer ends in
@@ -168,7 +169,7 @@ def show(value: Term, *, spaced: bool = False, limit: int | None = None) -> str:
             return _show_light(value, _LEVELS, [_MANY])
         except _Many:
             pass
-    for part in value if value.__class__ is tuple else (value,):
+    for part in value if type(value) is tuple else (value,):
         if weight(part) > TERM_BYTES_MAX:
             raise TooLarge(what="its size in bytes", limit=TERM_BYTES_MAX)
     return _show_whole(value, spaced, sys.maxsize)
@@ -184,23 +185,22 @@ def _show_light(value: Term, levels: int, left: list[int]) -> str:
     Several times as quick as the other way; journals show each ruling thrice. `left` counts the
     compounds and lists that may still come.
     """
-    kind = value.__class__
-    if kind is str:
+    if type(value) is str:
         return quote(value)
-    if kind is not Compound and kind is not tuple:
+    if type(value) is not Compound and type(value) is not tuple:
         return _atomic(value)
     left[0] -= 1
     if left[0] < 0:
         raise _Many
-    if levels and kind is tuple:
+    if levels and type(value) is tuple:
         return f"[{','.join([_show_light(part, levels - 1, left) for part in value])}]"
-    if levels and value.name == OBJECT:
+    if levels and type(value) is Compound and value.name == OBJECT:
         items = dict_items(value)
         if items is not None:
             left[0] -= len(items)
             shown = [f"{quote(key)}:{_show_light(part, levels - 1, left)}" for key, part in items]
             return f"{{{','.join(shown)}}}"
-    if levels and value.name not in _SPECIAL:
+    if levels and type(value) is Compound and value.name not in _SPECIAL:
         parts = [_show_light(part, levels - 1, left) for part in value.args]
         return f"{_functor(value.name)}({','.join(parts)})"
     left[0] -= weight(value) >> 3
@@ -218,38 +218,35 @@ def _show_whole(value: Term, spaced: bool, limit: int) -> str:
     size = 0
     opened = 0
     comma = ", " if spaced else ","
-    todo: list[Any] = [(value, 999)]
+    todo: list[_Shown] = [(value, 999)]
     while todo:
-        item = todo.pop()
-        if item.__class__ is _Piece:
-            text = item.text if item.text[0] != "-" else _apart(out, item.text)
+        piece = todo.pop()
+        if type(piece) is _Piece:
+            text = piece.text if piece.text[0] != "-" else _apart(out, piece.text)
         else:
-            item, allowed = item
-            kind = item.__class__
-            if kind is Compound or kind is tuple:
+            item, allowed = piece
+            if type(item) is Compound or type(item) is tuple:
                 opened += 1
                 if opened > limit + TERM_DEPTH_MAX:  # operators open many before they print one
                     return "".join(out)[: limit - 1] + "…"
-                items = (
-                    dict_items(item, limit) if kind is Compound and item.name == OBJECT else None
-                )
+            if type(item) is Compound:
+                items = dict_items(item, limit) if item.name == OBJECT else None
                 if items is not None:
                     todo.extend(reversed(_dict_pieces(items, comma, spaced)))
                     continue
-                parts = (item.args if kind is Compound else item)[:limit]
-                if kind is Compound:
-                    pieces = _compound_pieces(item.name, parts, allowed, comma, spaced)
-                    todo.extend(reversed(pieces))
-                    continue
+                pieces = _compound_pieces(item.name, item.args[:limit], allowed, comma, spaced)
+                todo.extend(reversed(pieces))
+                continue
+            if type(item) is tuple:
                 todo.append(_Piece("]"))
-                for index in range(len(parts) - 1, -1, -1):
-                    todo.append((parts[index], 999))
+                for index in range(min(len(item), limit) - 1, -1, -1):
+                    todo.append((item[index], 999))
                     if index:
                         todo.append(_Piece(comma))
                 text = "["
-            elif kind is str:
+            elif type(item) is str:
                 text = quote(item if len(item) <= limit else item[: limit + 1])
-            elif kind is bytes:
+            elif type(item) is bytes:
                 text = _atomic(item[:limit])
             else:
                 text = _apart(out, _atomic(item))
@@ -271,6 +268,7 @@ def _apart(out: list[str], text: str) -> str:
     return " " + text if text[0] == "-" and out and out[-1] == "<" else text
 
 
+@final
 class _Piece:
     """Text that is already final, on the printer's stack."""
 
@@ -280,8 +278,11 @@ class _Piece:
         self.text = text
 
 
+_Shown: TypeAlias = _Piece | tuple[Term, int]
+
+
 def _atomic(value: object) -> str:
-    if value.__class__ is str:
+    if type(value) is str:
         return quote(value)
     if value is None:
         return "null"
@@ -289,11 +290,11 @@ def _atomic(value: object) -> str:
         return "true"
     if value is False:
         return "false"
-    if value.__class__ is bytes:
+    if type(value) is bytes:
         return f"b'{value.hex()}'"
-    if value.__class__ is float:
+    if type(value) is float:
         return _float(value)
-    if value.__class__ is int:
+    if type(value) is int:
         return str(value)
     if isinstance(value, Var):
         return "_"
@@ -312,9 +313,9 @@ def _float(value: float) -> str:
 
 def _compound_pieces(
     name: str, args: tuple[Term, ...], allowed: int, comma: str, spaced: bool
-) -> list[Any]:
+) -> list[_Shown]:
     if name == PARTIAL and len(args) > 1 and not _is_list(args[-1]):
-        pieces: list[Any] = [_Piece("[")]
+        pieces: list[_Shown] = [_Piece("[")]
         for index, part in enumerate(args[:-1]):
             if index:
                 pieces.append(_Piece(comma))
@@ -350,8 +351,8 @@ def _compound_pieces(
     return pieces
 
 
-def _dict_pieces(items: tuple[tuple[str, Term], ...], comma: str, spaced: bool) -> list[Any]:
-    pieces: list[Any] = [_Piece("{")]
+def _dict_pieces(items: tuple[tuple[str, Term], ...], comma: str, spaced: bool) -> list[_Shown]:
+    pieces: list[_Shown] = [_Piece("{")]
     for index, (key, value) in enumerate(items):
         pieces.append(_Piece(f"{comma if index else ''}{quote(key)}:{' ' if spaced else ''}"))
         pieces.append((value, 999))
@@ -373,26 +374,26 @@ def _infix_text(name: str, spaced: bool) -> str:
 
 
 def _is_list(value: Term) -> bool:
-    return value.__class__ is tuple
+    return type(value) is tuple
 
 
-def _is_number(value: Term) -> bool:
-    return value.__class__ in (int, float)
+def _is_number(value: Term) -> TypeGuard[float]:
+    return type(value) is int or type(value) is float
 
 
 def _is_operation(value: Term) -> bool:
     """Whether a term is printed with an operator."""
-    if value.__class__ is not Compound:
+    if type(value) is not Compound:
         return False
     if len(value.args) == 1:
         return value.name in ("+", "-", "\\+")
     return len(value.args) == 2 and value.name in INFIX and value.name != "|"
 
 
-def _operand(value: Term, allowed: int, *, first: bool) -> list[Any]:
-    if value in _WORDS and value.__class__ is str:
+def _operand(value: Term, allowed: int, *, first: bool) -> list[_Shown]:
+    if value in _WORDS and type(value) is str:
         return [_Piece(f"'{value}'")]  # beside an operator the bare word would be read as another
-    symbolic = value.__class__ is Compound and len(value.args) == 1 and _is_operation(value)
+    symbolic = type(value) is Compound and len(value.args) == 1 and _is_operation(value)
     if not first and (symbolic or (_is_number(value) and value < 0)):  # 1-(-1), a-(-b)
         return [_Piece("("), (value, 1200), _Piece(")")]
     return [(value, allowed)]

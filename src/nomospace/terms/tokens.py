@@ -1,16 +1,17 @@
 """Tokens: a text of the law language cut into names, numbers, quoted text, symbols and brackets.
 
 A character that begins no token is an error with its place; the cutting goes on behind it.
+What the reader (`terms.syntax`) makes of them are nodes, each with its span.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from nomospace.terms.source import Diagnostic, Span
-from nomospace.terms.values import INT_BITS_MAX
+from nomospace.terms.values import INT_BITS_MAX, Atomic
 
 ERRORS_MAX: Final = 100
 """After so many errors the reader gives up on a text."""
@@ -60,11 +61,21 @@ class Token(NamedTuple):
     text: str
     start: int
     end: int
-    value: Any = None
+    value: Atomic = None
 
     @property
     def span(self) -> Span:
         return Span(self.start, self.end)
+
+    @property
+    def negated(self) -> int | float:
+        """A number with a minus before it; nought has none."""
+        assert isinstance(self.value, int | float)
+        return -self.value or self.value
+
+    def unquoted(self) -> Token:
+        """A name without its quotes."""
+        return self._replace(text=self.value) if isinstance(self.value, str) else self
 
 
 class SyntaxFault(Exception):
@@ -163,7 +174,7 @@ def comments(text: str) -> list[Span]:
     return found
 
 
-def _token_value(kind: str, raw: str, start: int) -> Any:
+def _token_value(kind: str, raw: str, start: int) -> Atomic:
     if kind == "quoted":
         return _unquote(raw, Span(start, start + len(raw)))
     if kind == "int":
@@ -227,3 +238,57 @@ def _bad_character(text: str, position: int) -> tuple[Diagnostic, int]:
         ),
         end,
     )
+
+
+class Const:
+    """A number, a string, `true`, `false`, `null` or bytes."""
+
+    __slots__ = ("span", "value")
+
+    def __init__(self, value: Atomic, span: Span) -> None:
+        self.value = value
+        self.span = span
+
+
+class Variable:
+    """A name that begins with a capital or `_`; `_` alone is a new variable each time."""
+
+    __slots__ = ("name", "span")
+
+    def __init__(self, name: str, span: Span) -> None:
+        self.name = name
+        self.span = span
+
+
+class Struct:
+    """`name(arg, …)`, or an operator with its operands."""
+
+    __slots__ = ("args", "depth", "name", "span")
+
+    def __init__(self, name: str, args: tuple[Node, ...], span: Span, depth: int = 0) -> None:
+        self.name = name
+        self.args = args
+        self.span = span
+        self.depth = depth or 1 + max(map(depth_of, args))
+
+
+class ListSyntax:
+    """`[item, …]` or `[item, … | tail]`."""
+
+    __slots__ = ("depth", "items", "span", "tail")
+
+    def __init__(self, items: tuple[Node, ...], tail: Node | None, span: Span) -> None:
+        self.items = items
+        self.tail = tail
+        self.span = span
+        self.depth = 1 + max(map(depth_of, items), default=0)
+        if tail is not None:
+            self.depth = max(self.depth, depth_of(tail))
+
+
+Node: TypeAlias = Const | Variable | Struct | ListSyntax
+
+
+def depth_of(node: Node) -> int:
+    """How many levels a node has."""
+    return node.depth if isinstance(node, Struct | ListSyntax) else 1

@@ -12,11 +12,20 @@ from typing import Any, Final
 from nomospace.errors import CallerError, LimitReached
 from nomospace.terms.features import Fields
 from nomospace.terms.freezing import TYPE_FORMALS, freeze
-from nomospace.terms.measure import check_size
 from nomospace.terms.objects import has_properties
 from nomospace.terms.predicate import PREDICATE_CHARS_MAX
 from nomospace.terms.text import show
-from nomospace.terms.values import FORMAL, INT_BITS_MAX, OBJECT, PARTIAL, Compound, Term, TooLarge
+from nomospace.terms.values import (
+    FORMAL,
+    INT_BITS_MAX,
+    OBJECT,
+    PARTIAL,
+    Compound,
+    Term,
+    TooLarge,
+    check_size,
+    parts_of,
+)
 
 WIDTH_MAX: Final = 64
 """The most fields that a tuple or a template has."""
@@ -92,7 +101,7 @@ def freeze_tuple(fields: Sequence[object]) -> Fields:
     nomospace.terms.tuples.FormalInTuple: field 1 holds formal(any): formals stand in \
 templates only, and `formal` is their name alone; give a value, or rename the compound
     """
-    if (fields.__class__ is tuple or fields.__class__ is list) and 0 < len(fields) <= WIDTH_MAX:
+    if (type(fields) is tuple or type(fields) is list) and 0 < len(fields) <= WIDTH_MAX:
         for field in fields:  # what most tuples are made of; `freeze_fields` does the same
             kind = field.__class__
             if kind is str:
@@ -117,11 +126,10 @@ def check_tuple(fields: Fields) -> Fields:
     if not 0 < len(fields) <= WIDTH_MAX:
         raise BadWidth(what="tuple", width=len(fields))
     for field in fields:
-        kind = field.__class__
-        if kind is str:
+        if type(field) is str:
             if len(field) > SHORT:
                 break
-        elif kind is not int and kind is not bool and field is not None:
+        elif type(field) is not int and type(field) is not bool and field is not None:
             break
     else:
         return fields
@@ -132,7 +140,7 @@ def check_tuple(fields: Fields) -> Fields:
 
 def _without_formals(frozen: Fields) -> Fields:
     for pos, value in enumerate(frozen):
-        if value.__class__ is Compound or value.__class__ is tuple:
+        if type(value) is Compound or type(value) is tuple:
             _check_value(value, pos)
     return frozen
 
@@ -142,15 +150,14 @@ def _check_value(value: Term, pos: int) -> None:
     todo = [value]
     while todo:
         item = todo.pop()
-        if item.__class__ is Compound:
+        if type(item) is Compound:
             if item.name == FORMAL:
                 raise FormalInTuple(position=pos, formal=brief(item))
             if item.name == OBJECT and has_properties(item) and len(item.args[2]) > PROPERTIES_MAX:
                 what = "the number of an object's properties, or of a dict's keys,"
                 raise TooLarge(what=what, limit=PROPERTIES_MAX)
-            item = item.args
         inner = [
-            one for one in item if one.__class__ is Compound or (one.__class__ is tuple and one)
+            one for one in parts_of(item) if type(one) is Compound or (type(one) is tuple and one)
         ]
         todo += reversed(inner)
 
@@ -165,7 +172,7 @@ def freeze_fields(fields: object, what: str, *, types: bool = False) -> Fields:
     if not 0 < len(fields) <= WIDTH_MAX:
         raise BadWidth(what=what, width=len(fields))
     if types:
-        fields = [TYPE_FORMALS.get(f, f) if f.__class__ is type else f for f in fields]
+        fields = [TYPE_FORMALS.get(f, f) if type(f) is type else f for f in fields]
     weight = 0
     for field in fields:
         weight += light_weight(field, LIGHT_LEVELS)
@@ -199,7 +206,7 @@ def light_weight(value: Any, levels: int) -> int:
         return 10 + len(value)
     weight = 10
     if kind is Compound:
-        if value.name.__class__ is not str or value.name == PARTIAL or not value.args:
+        if type(value.name) is not str or value.name == PARTIAL or not value.args:
             return _HEAVY
         weight += light_weight(value.name, 0)
         value = value.args
@@ -230,11 +237,11 @@ def _check_price(patterns: Fields) -> None:
         if left < 0:
             raise TemplateTooDear(what="the number of parts of a template", limit=PATTERN_PARTS_MAX)
         for part in parts:
-            if part.__class__ is tuple:
+            if type(part) is tuple:
                 todo.append(part)
-            elif part.__class__ is Compound:
+            elif type(part) is Compound:
                 todo.append(part.args)
-                if part.name == FORMAL and part.args[-1].__class__ is str:
+                if part.name == FORMAL and type(part.args[-1]) is str:
                     chars -= len(part.args[-1])
         if chars < 0:
             raise TemplateTooDear(

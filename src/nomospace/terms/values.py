@@ -10,11 +10,15 @@ tells apart is apart, and what it takes for equal is looked at again by class.
 
 A term may hold a `Var`; then it is a pattern. Everything that an agent sends or stores is
 ground: `freeze` sees to it at the edge, and to the limits of size and depth.
+
+A dict is the term `object(null,null,[k(V), …])`, its keys in order and once each: an object without
+class and id, which laws, wires and stores carry like any other compound. `freezing.freeze` makes it
+of a Python dict and `thaw` gives it back; in text it is `{k:V,…}`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeGuard, final
 
 import msgspec
 
@@ -36,6 +40,7 @@ PARTIAL: Final = "[|]"
 """The functor of a list whose tail is not known: items, then the tail. Never in a ground term."""
 
 
+@final
 class Var:
     """A logic variable: a hole in a pattern. Two are the same only when they are one object.
 
@@ -46,7 +51,7 @@ class Var:
 
     def __init__(self, name: str = "_") -> None:
         self.name = name
-        self.ref: Any = UNBOUND
+        self.ref: Any = UNBOUND  # or a term; interpreters have values of their own, too
 
     def __repr__(self) -> str:
         return f"Var({self.name!r})"
@@ -71,7 +76,7 @@ class _Known:
 
 
 _keep_hash: Final = _Known.__dict__["_hash"].__set__  # past the frozen struct's own `__setattr__`
-keep_measure: Final = _Known.__dict__["_measure"].__set__
+_keep_measure: Final = _Known.__dict__["_measure"].__set__
 
 
 class Compound(
@@ -95,7 +100,7 @@ class Compound(
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        if other.__class__ is not Compound:
+        if type(other) is not Compound:
             return False
         assert isinstance(other, Compound)
         return self.name == other.name and _same_parts(self.args, other.args)
@@ -105,7 +110,7 @@ class Compound(
 
     def __hash__(self) -> int:
         for part in self.args:
-            if part.__class__ is Compound or part.__class__ is tuple:
+            if type(part) is Compound or type(part) is tuple:
                 break
         else:
             return hash((self.name, self.args))
@@ -122,13 +127,24 @@ class Compound(
 
 
 if TYPE_CHECKING:
-    Part: TypeAlias = Any
+    Part: TypeAlias = "Term"
+
+    class PropertiesTerm(Compound, frozen=True):
+        """A compound of an object's or a dict's form: class, id, properties."""
+
+        args: tuple[Term, Term, tuple[Term, ...]]
+
+    class ObjectTerm(PropertiesTerm, frozen=True):
+        """A compound of an object's form."""
+
+        args: tuple[str, Term, tuple[Term, ...]]
 else:
     # What native code reads an argument as: a term without bytes and huge integers, and without
     # lists in lists in lists. It can be told no more; what it refuses is read another way.
     _PLAIN = None | bool | int | float | str | Compound
     _LIST = _PLAIN | tuple[_PLAIN, ...]
     Part = _PLAIN | tuple[_LIST, ...]
+    PropertiesTerm = ObjectTerm = Compound
 
 FORMAL: Final = "formal"
 """The functor of a formal: a ground term that stands for a hole in a template."""
@@ -136,8 +152,29 @@ FORMAL: Final = "formal"
 Atomic: TypeAlias = bool | int | float | str | bytes | None
 ATOMIC: Final = (str, int, float, bool, bytes, type(None))
 """The classes of values that have no parts."""
-Term: TypeAlias = Any
-"""None, bool, int, float, str, bytes, a tuple of terms, or a Compound (a pattern: or a Var)."""
+if TYPE_CHECKING:
+    Term: TypeAlias = "Atomic | tuple[Term, ...] | Compound | Var"
+    """What terms and patterns are; only patterns have a `Var`."""
+else:
+    Term = Any  # to native code, which would look for the kinds of every part
+
+
+def parts_of(term: Term) -> tuple[Term, ...]:
+    """The arguments of a compound, or the items of a list: of a term that is known to be one.
+
+    >>> parts_of(Compound("room", (3,))), parts_of((1, 2))
+    ((3,), (1, 2))
+    """
+    if type(term) is Compound:
+        return term.args
+    assert type(term) is tuple, "it has no parts"
+    return term
+
+
+def as_compound(term: Term) -> Compound:
+    """A term that is known to be a compound."""
+    assert type(term) is Compound, term
+    return term
 
 
 def same(a: Term, b: Term) -> bool:
@@ -150,9 +187,9 @@ def same(a: Term, b: Term) -> bool:
         return True
     if a.__class__ is not b.__class__:
         return False
-    if a.__class__ is not tuple:
-        return bool(a == b)
-    return _same_parts(a, b)
+    if type(a) is tuple and type(b) is tuple:
+        return _same_parts(a, b)
+    return bool(a == b)
 
 
 def _same_parts(a: tuple[Term, ...], b: tuple[Term, ...]) -> bool:
@@ -174,11 +211,14 @@ def weigh(a: Term, b: Term) -> tuple[bool, int]:
 
     Work is counted in pairs of compounds or lists, and in sixteens of their items.
     """
-    if a.__class__ is Compound:
+    if type(a) is Compound and type(b) is Compound:
         if a.name != b.name:
             return False, 1
-        a, b = a.args, b.args
-    pending = [(a, b)]
+        pending = [(a.args, b.args)]
+    else:
+        assert type(a) is tuple
+        assert type(b) is tuple
+        pending = [(a, b)]
     seen: set[tuple[int, int]] = set()
     work = 0
     while pending:
@@ -196,7 +236,7 @@ def weigh(a: Term, b: Term) -> tuple[bool, int]:
             kind = left.__class__
             if kind is not right.__class__:
                 return False, work
-            if kind is Compound:
+            if type(left) is Compound and type(right) is Compound:
                 if left.name != right.name:
                     return False, work
                 parts, others = left.args, right.args
@@ -209,7 +249,7 @@ def weigh(a: Term, b: Term) -> tuple[bool, int]:
                             return False, work
                         continue
                 pending.append((parts, others))
-            elif kind is tuple:
+            elif type(left) is tuple and type(right) is tuple:
                 pending.append((left, right))
             elif left != right:
                 return False, work
@@ -230,9 +270,9 @@ class _Hashed:
 
 def _hash_of(term: Compound) -> int:
     for part in term.args:
-        if part.__class__ is tuple:
+        if type(part) is tuple:
             for item in part:
-                if item.__class__ is tuple:  # lists know nothing of themselves, and may be shared
+                if type(item) is tuple:  # lists know nothing of themselves, and may be shared
                     return _hash_deep(term)
     try:
         return hash((term.name, term.args))
@@ -243,29 +283,30 @@ def _hash_of(term: Compound) -> int:
 def _hash_deep(term: Compound) -> int:
     """The very hash that `hash((name, args))` is, without recursion, shared parts once."""
     known: dict[int, int] = {}
-    todo: list[Any] = [term]
+    todo: list[Compound | tuple[Term, ...]] = [term]
     while todo:
         item = todo[-1]
         if id(item) in known:
             todo.pop()
             continue
-        is_compound = item.__class__ is Compound
-        parts = item.args if is_compound else item
+        parts = item.args if isinstance(item, Compound) else item
         waiting = len(todo)
         hashes: list[_Hashed] = []
         for part in parts:
-            if part.__class__ is not Compound and part.__class__ is not tuple:
-                hashes.append(_Hashed(hash(part)))
-            elif id(part) in known:
+            if id(part) in known:
                 hashes.append(_Hashed(known[id(part)]))
-            else:
+            elif type(part) is Compound or type(part) is tuple:
                 todo.append(part)
+            else:
+                hashes.append(_Hashed(hash(part)))
         if len(todo) == waiting:
             todo.pop()
             whole = tuple(hashes)
-            known[id(item)] = made = hash((item.name, whole) if is_compound else whole)
-            if is_compound:
+            if isinstance(item, Compound):
+                known[id(item)] = made = hash((item.name, whole))
                 _keep_hash(item, made)
+            else:
+                known[id(item)] = hash(whole)
     return known[id(term)]
 
 
@@ -285,3 +326,230 @@ class TooLarge(CallerError):
     words = "the term is too large: {what} is over the limit of {limit:,}; split it"
     what: str
     limit: int
+
+
+def is_ground(term: Term) -> bool:
+    """Whether a term holds no variable.
+
+    >>> from nomospace.terms import t
+    >>> is_ground((1, t.f("a"))), is_ground((Var("X"),))
+    (True, False)
+    """
+    kind = term.__class__
+    if kind is Compound or kind is tuple:
+        return not measure(term) & _HOLED
+    return kind is not Var
+
+
+def check_size(term: Term) -> None:
+    """Raise `TooLarge` when a term goes past the limits; bounded work whatever its sharing."""
+    over = oversize(term)
+    if over is not None:
+        raise TooLarge(what=over[0], limit=over[1])
+
+
+def oversize(term: Term) -> tuple[str, int] | None:
+    """Say which limit a term breaks, or `None`."""
+    kind = term.__class__
+    if kind is not Compound and kind is not tuple:
+        over = weight(term) > TERM_BYTES_MAX
+        return ("its size in bytes", TERM_BYTES_MAX) if over else None
+    found = measure(term)
+    if found >> _WEIGHT > TERM_BYTES_MAX:
+        return "its size in bytes", TERM_BYTES_MAX
+    if found & _DEPTHS > TERM_DEPTH_MAX << 1:
+        return "its depth", TERM_DEPTH_MAX
+    return None
+
+
+def weight(term: Term) -> int:
+    """How many canonical bytes a term has; they are not written to find it out.
+
+    Shared parts count each time they stand in it; past `WEIGHT_MAX` they are counted no further.
+    A variable counts one.
+
+    >>> from nomospace.terms import t
+    >>> weight(t.room(3)), weight(("job", 17))
+    (12, 6)
+    """
+    kind = term.__class__
+    if kind is Compound or kind is tuple:
+        return measure(term) >> _WEIGHT
+    return _weight_of_atomic(term)
+
+
+WEIGHT_MAX: Final = 1 << 40
+"""Where counting the weight of a term stops: a term of shared parts may weigh more than can be."""
+_HOLED: Final = 1
+_DEPTHS: Final = 0xFFE
+_WEIGHT: Final = 12
+_ROOM: Final = 40
+"""How deep a term is measured by plain recursion."""
+_WITH_PARTS: Final = (Compound, tuple)
+_FEW: Final = 4
+"""A compound of more parts remembers its measure even when they are atomic."""
+
+
+def measure(term: Term) -> int:
+    """Weight, depth and groundness of a compound or a list in one number: what checks go by.
+
+    `weight << 12 | depth << 1 | holed`, with the depth cut at 2,047. A compound remembers it, so
+    that no check walks it twice; a list is a plain tuple, and whoever holds it remembers. Parts
+    that are shared are measured once: the work is bounded by the term's memory.
+    """
+    return _measured(term, _ROOM, {})
+
+
+def _measured(term: Term, room: int, lists: dict[int, int]) -> int:
+    """`lists` has the measures of lists in lists, by id.
+
+    To remember costs as much as to measure a small compound of atomic parts, so those do not.
+    """
+    looked = False
+    if type(term) is Compound:
+        parts = term.args
+        name = term.name
+        size = 7 + len(name) if len(name) < 32 and name.isascii() else 6 + _weight_of_atomic(name)
+        if len(parts) > _FEW:
+            looked = True
+            known: int | None = getattr(term, "_measure", None)
+            if known is not None:
+                return known
+            if len(parts) > 15:
+                size += 2 if len(parts) < 1 << 16 else 4
+    else:
+        assert type(term) is tuple
+        parts = term
+        size = 1 if len(parts) < 16 else 3 if len(parts) < 1 << 16 else 5
+    holed = depth = 0
+    for part in parts:
+        if type(part) is str:
+            size += 1 + len(part) if len(part) < 32 and part.isascii() else _weight_of_atomic(part)
+        elif type(part) is Compound or type(part) is tuple:
+            if not looked and type(term) is Compound:
+                looked = True
+                known = getattr(term, "_measure", None)
+                if known is not None:
+                    return int(known)
+            found: int | None = None if type(part) is Compound else lists.get(id(part))
+            if found is None:
+                if not room:
+                    return _measured_deep(term, lists)
+                found = _measured(part, room - 1, lists)
+                if type(part) is tuple:
+                    lists[id(part)] = found
+            size += found >> _WEIGHT
+            holed |= found & _HOLED
+            if found & _DEPTHS > depth:
+                depth = found & _DEPTHS
+        elif type(part) is int and -32 <= part < 128:
+            size += 1
+        elif type(part) is Var:
+            holed = _HOLED
+            size += 1
+        else:
+            size += _weight_of_atomic(part)
+    depth = depth + 2 if depth else 4 if parts else 2
+    if size > WEIGHT_MAX or depth > _DEPTHS:
+        size, depth = min(size, WEIGHT_MAX), min(depth, _DEPTHS)
+    whole: int = size << _WEIGHT | depth | holed
+    if looked:
+        _keep_measure(term, whole)
+    return whole
+
+
+def _measured_deep(term: Term, lists: dict[int, int]) -> int:
+    """`_measured` with a stack of its own: parts first, so that each finds its own parts known."""
+    known: dict[int, int] = {}
+    todo = [term]
+    while todo:
+        item = todo[-1]
+        if id(item) in known:
+            todo.pop()
+            continue
+        waiting = len(todo)
+        todo += [p for p in parts_of(item) if p.__class__ in _WITH_PARTS and id(p) not in known]
+        if len(todo) == waiting:
+            todo.pop()
+            known[id(item)] = found = _measured(item, 1, lists)
+            if type(item) is tuple:
+                lists[id(item)] = found
+    return known[id(term)]
+
+
+def _weight_of_atomic(value: Term) -> int:
+    if type(value) is str:
+        size = len(value) if value.isascii() else len(value.encode())
+        if size < 32:
+            return 1 + size
+        return size + (2 if size < 1 << 8 else 3 if size < 1 << 16 else 5)
+    if type(value) is bytes:
+        size = len(value)
+        return size + (2 if size < 1 << 8 else 3 if size < 1 << 16 else 5)
+    if type(value) is not int:
+        return 9 if type(value) is float else 1
+    if -32 <= value < 128:
+        return 1
+    bits = value.bit_length() if value >= 0 else (~value).bit_length() + 1
+    if bits <= 64:
+        return 2 if bits <= 8 else 3 if bits <= 16 else 5 if bits <= 32 else 9
+    size = len(str(value))
+    return size + (3 if size < 1 << 8 else 4)
+
+
+def is_dict(term: object) -> TypeGuard[PropertiesTerm]:
+    """Whether a term has a dict's form: enough to look into it.
+
+    >>> from nomospace.terms import freeze, obj
+    >>> is_dict(freeze({"a": 1})), is_dict(obj("Car"))
+    (True, False)
+    """
+    return (
+        type(term) is Compound
+        and term.name == OBJECT
+        and len(term.args) == 3
+        and term.args[0] is None
+        and term.args[1] is None
+        and type(term.args[2]) is tuple
+    )
+
+
+def dict_items(term: Term, most: int | None = None) -> tuple[tuple[str, Term], ...] | None:
+    """The keys of a dict with their values, in order; `None` for a term that is no dict.
+
+    With `most`, no more than so many are looked at.
+
+    >>> from nomospace.terms import freeze
+    >>> dict_items(freeze({"b": 1, "a": 2})), dict_items(freeze([1]))
+    ((('a', 2), ('b', 1)), None)
+    """
+    if not is_dict(term):
+        return None
+    items: list[tuple[str, Term]] = []
+    for item in term.args[2][:most]:
+        if type(item) is not Compound or len(item.args) != 1:
+            return None
+        if items and not items[-1][0] < item.name:
+            return None
+        items.append((item.name, item.args[0]))
+    return tuple(items)
+
+
+def thaw(value: Term) -> Any:
+    """A term as programs see it: dicts are Python's, in lists and in each other.
+
+    What stands in a compound or an object stays a term: `Object.of` reads those.
+
+    >>> from nomospace.terms import freeze
+    >>> thaw(freeze(["job", {"n": 1, "of": [{"a": None}]}]))
+    ('job', {'n': 1, 'of': ({'a': None},)})
+    """
+    if type(value) is tuple:
+        for part in value:
+            if type(part) is tuple or (type(part) is Compound and part.name == OBJECT):
+                return tuple([thaw(part) for part in value])
+        return value
+    if type(value) is not Compound or value.name != OBJECT:
+        return value
+    items = dict_items(value)
+    return value if items is None else {key: thaw(part) for key, part in items}

@@ -30,16 +30,13 @@ from difflib import get_close_matches
 from typing import Final
 
 from nomospace.terms.formals import ANY, KINDS, BadFormal, a, between, is_formal, same, where
-from nomospace.terms.freezing import TYPE_FORMALS
 from nomospace.terms.match import resolve
-from nomospace.terms.measure import check_size
-from nomospace.terms.nodes import ListSyntax, Node, Struct, Variable
 from nomospace.terms.predicate import FaultyPredicate
 from nomospace.terms.source import Diagnostic, Faulty, Source, Span
 from nomospace.terms.syntax import Reader
 from nomospace.terms.text import from_node, show
-from nomospace.terms.tokens import SyntaxFault, fault, tokenize
-from nomospace.terms.values import FORMAL, Compound, Term, Var
+from nomospace.terms.tokens import ListSyntax, Node, Struct, SyntaxFault, Variable, fault, tokenize
+from nomospace.terms.values import FORMAL, OBJECT, Compound, Term, Var, check_size
 
 _QUOTED: Final = r"""'(?:[^'\\\n]|\\.|'')*'|"(?:[^"\\\n]|\\.|"")*\""""
 _NUMBER: Final = r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
@@ -102,6 +99,7 @@ def show_pattern(pattern: Term, *, limit: int | None = None) -> str:
         name = str(kind.args[0])
         typed = name.isascii() and name.isidentifier() and name[:1].isupper()
         return f"_:{name}" if typed and not more else show(pattern, limit=limit)
+    assert isinstance(kind, str)
     if wanted is None:
         return "_" if kind == "any" else f"_:{kind}"
     if isinstance(wanted, str):
@@ -110,6 +108,7 @@ def show_pattern(pattern: Term, *, limit: int | None = None) -> str:
             if kind == "any" and _plain(wanted)
             else show(pattern, limit=limit)
         )
+    assert isinstance(wanted, Compound)
     if wanted.name == "same":
         name = str(wanted.args[0])
         if not _VARIABLE.fullmatch(name):
@@ -249,7 +248,7 @@ def _formal(part: Variable) -> Compound:
             kind = Compound(FORMAL, (wanted,))
             return kind if name == "_" else Compound(FORMAL, (wanted, Compound("same", (name,))))
         elif wanted == "dict":
-            made = TYPE_FORMALS[dict]
+            made = Compound(OBJECT, (None, None, ()))
         else:
             raise _no_kind(wanted, span)
     except BadFormal as error:
@@ -274,7 +273,7 @@ def _constant(text: str, span: Span) -> Term:
         why = faults[0].message if faults else f"{text} is neither a number nor one quoted text"
         raise fault("pattern-constant", why, span)
     value = tokens[0].value
-    return -value if text[0] == "-" else value
+    return -value if text[0] == "-" and isinstance(value, int | float) else value
 
 
 def _no_kind(wanted: str, span: Span) -> SyntaxFault:

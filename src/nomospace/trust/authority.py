@@ -20,6 +20,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from nomospace.errors import CallerError
 from nomospace.terms import Term, freeze, show
+from nomospace.terms.values import parts_of
 from nomospace.trust.certificates import (
     ATTRIBUTES_BYTES_MAX,
     ATTRIBUTES_OPEN_MAX,
@@ -174,7 +175,7 @@ class Authority:
             why += f"{ATTRIBUTES_OPEN_MAX} brackets together, and has {over}"
             raise CannotIssue(what=repr(agent), why=why)
         # Critical: who does not know the extension, as TLS does not, refuses the certificate.
-        more = [attributes_extension(terms)]
+        more = [attributes_extension(parts_of(terms))]
         return self._issue("role", agent, key, [ROLE_OID], serial, now, days, more=more)
 
     def revoke(self, revoked: Mapping[int, int], *, number: int, now: int) -> bytes:

@@ -291,7 +291,7 @@ BYE_FRAME: Final = pack((BYE,))
 """The client ends its session."""
 
 
-def _packed(frame: tuple[object, ...], term: int) -> bytes:
+def _packed(frame: tuple[Any, ...], term: int) -> bytes:
     """A frame with a term at a position, which may hold what native code cannot write."""
     try:
         data = pack(frame)

@@ -50,6 +50,14 @@ def pack_term(term: Term) -> bytes:
     return encode(term)
 
 
+def unpack_fields(data: bytes) -> tuple[Term, ...]:
+    """The fields of a tuple; raises `Unfit` for bytes that are no list."""
+    fields = unpack_term(data)
+    if not isinstance(fields, tuple):
+        raise Unfit("it is no list")
+    return fields
+
+
 def unpack_term(data: bytes) -> Term:
     """The term that bytes stand for; raises `Unfit` for bytes that stand for none."""
     return thaw(unpack(data))
@@ -94,12 +102,12 @@ def _thaw_light(value: Any, levels: int, room: list[int]) -> Term:
     Three times as quick as the other way, which has to count and to keep a stack.
     """
     kind = value.__class__
-    if kind is str:
+    if type(value) is str:
         if len(value) <= _SHORT:
             return value
-    elif kind is int or value is None or kind is bool:
+    elif type(value) is int or value is None or type(value) is bool:
         return value
-    elif kind is float:
+    elif type(value) is float:
         if value and isfinite(value):
             return value
     elif levels and (kind is list or kind is dict):
@@ -126,7 +134,8 @@ def thaw_operation(value: object) -> Term:
     try:
         return _thaw_light(value, _LEVELS, [_PARTS])
     except (_Heavy, Unfit):  # a list with an open tail is no term otherwise
-        return _thaw_deep(value, _OPERATION)
+        term: Term = _thaw_deep(value, _OPERATION)
+        return term
 
 
 class _Allowed(NamedTuple):
@@ -157,7 +166,8 @@ def _thaw_large(value: object, allowed: _Allowed) -> Term:
             return _thaw_wide(value, _ROOM, [allowed.size])
         except _Deeper:
             pass
-    return _thaw_deep(value, allowed)
+    term: Term = _thaw_deep(value, allowed)
+    return term
 
 
 def _thaw_wide(value: Any, room: int, left: list[int]) -> Term:
@@ -195,7 +205,7 @@ def _thaw_wide(value: Any, room: int, left: list[int]) -> Term:
 
 def _thaw_deep(value: object, allowed: _Allowed) -> Term:
     depth_max, size_max, holes, maps = allowed
-    done: list[Term] = []
+    done: list[Any] = []
     todo: list[tuple[Any, int]] = [(value, 1)]  # depth 0 marks "build what lies on `done`"
     size = 0
     while todo:
@@ -238,7 +248,8 @@ def _thaw_deep(value: object, allowed: _Allowed) -> Term:
             done.append(item if kind is not float else item or 0.0)
         if size > size_max:
             raise Unfit(f"a term larger than {size_max:,} bytes")
-    return done[0]
+    term: Term = done[0]
+    return term
 
 
 def _compound(value: dict[Any, Any], holes: bool) -> tuple[str, list[Any]]:

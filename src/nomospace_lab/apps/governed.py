@@ -133,7 +133,7 @@ def field(shown: Term, name: str) -> Term:
     >>> field((t.msg("hi"), t.to("bob@x")), "to")
     'bob@x'
     """
-    for part in shown if shown.__class__ is tuple else ():
-        if part.__class__ is Compound and part.name == name:
+    for part in shown if type(shown) is tuple else ():
+        if type(part) is Compound and part.name == name:
             return part.args[0]
     return None

@@ -65,7 +65,7 @@ class JournalWriter:
         self, space: str, writer: str, count: int, op: str, fields: Sequence[Term], *, at: int
     ) -> None:
         """Tell what befell a tuple, which is the `count`-th of its writer."""
-        body = pack_term(fields)
+        body = pack_term(tuple(fields))
         record = TupleRecord(self._host, at, space, writer, count, op, writer, body)
         self._put("tuples", tuple_row(record), len(body))
 

@@ -396,9 +396,9 @@ class Sites(Simulation):
         # What a step did is seen once the step is on disk: with its last `Persist`.
         last = -1
         for place, effect in enumerate(effects):
-            if effect.__class__ is Persist:
+            if type(effect) is Persist:
                 last = place
-            elif effect.__class__ is Packed:
+            elif type(effect) is Packed:
                 return self._pack(site, effects)
         if last < 0:
             self._show(site)
@@ -414,7 +414,7 @@ class Sites(Simulation):
         """An agent leaves: no crash splits this."""
         for effect in effects:
             self._do(site, effect)
-            if effect.__class__ is Persist:
+            if type(effect) is Persist:
                 self._show(site)
 
     def _do(self, site: Site, effect: Effect) -> None:
@@ -425,11 +425,11 @@ class Sites(Simulation):
             apply = site.disk.apply
             for change in effect.changes:  # type: ignore[union-attr]
                 apply(decode_change(encode_change(change)) if self.encode else change)
-                if change.__class__ is MemberRuled:
+                if type(change) is MemberRuled:
                     self._ruled(site, change.ruling)
-                elif change.__class__ is AgentWent and change.agent not in self._leaving:
+                elif type(change) is AgentWent and change.agent not in self._leaving:
                     self._moved(change.agent, None)
-                elif change.__class__ is AgentCame:
+                elif type(change) is AgentCame:
                     who = change.agent  # one who is here already has only counted on
                     if who not in site.coming and self.where[who] != site.name:
                         self._moved(who, site.name)

@@ -166,7 +166,7 @@ def verdict_of(ruling: Ruling) -> str:
         return "forwarded"
     if ruling.event.kind == "sent":
         return "held" if ruling.held else "refused"
-    if any(op.__class__ is Compound and op.name == "deliver" for op in ruling.operations):
+    if any(type(op) is Compound and op.name == "deliver" for op in ruling.operations):
         return "delivered"
     regulated = ruling.event.kind not in _SIMPLY_HAPPEN
     return "ignored" if ruling.rule is None and regulated else "noted"

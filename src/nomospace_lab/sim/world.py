@@ -295,7 +295,7 @@ class World(Simulation):
             record = effects[start]
             assert isinstance(record, RecordRuling), "a ruling stands before its orders"
             end = start + 1
-            while end < len(effects) and effects[end].__class__ is not RecordRuling:
+            while end < len(effects) and type(effects[end]) is not RecordRuling:
                 end += 1
             if self._step(host):
                 return

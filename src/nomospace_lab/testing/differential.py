@@ -32,6 +32,7 @@ from nomospace.law.parse import parse
 from nomospace.law.prices import INTERPRETED
 from nomospace.law.tree import EVENTS
 from nomospace.terms import Compound, Faulty, Source, Term, Var, oversize, show
+from nomospace.terms.values import parts_of
 from nomospace_lab.testing.generate import HOME, EventCase, make_cases, make_law
 from nomospace_lab.testing.shrink import shrink
 from nomospace_lab.testing.winning import EXPECTED, Winning
@@ -121,26 +122,23 @@ def alike(a: Term, b: Term) -> bool:
     forth: dict[int, int] = {}
     back: dict[int, int] = {}
     seen: set[tuple[int, int]] = set()
-    pending = [(a, b)]
+    pending: list[tuple[Term, Term]] = [(a, b)]
     while pending:
         x, y = pending.pop()
-        kind = x.__class__
-        if kind is not y.__class__:
+        if x.__class__ is not y.__class__:
             return False
-        if kind is Var:
+        if type(x) is Var:
             if forth.setdefault(id(x), id(y)) != id(y) or back.setdefault(id(y), id(x)) != id(x):
                 return False
-        elif kind is Compound or kind is tuple:
+        elif type(x) is Compound or type(x) is tuple:
             if (id(x), id(y)) in seen:
                 continue
             seen.add((id(x), id(y)))
-            if kind is Compound:
-                if x.name != y.name:
-                    return False
-                x, y = x.args, y.args
-            if len(x) != len(y):
+            if type(x) is Compound and type(y) is Compound and x.name != y.name:
                 return False
-            pending.extend(zip(x, y, strict=True))
+            if len(parts_of(x)) != len(parts_of(y)):
+                return False
+            pending.extend(zip(parts_of(x), parts_of(y), strict=True))
         elif x != y:
             return False
     return True

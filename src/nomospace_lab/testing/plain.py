@@ -32,6 +32,7 @@ from nomospace.law.budget import Stop
 from nomospace.law.prelude import OPERATIONS_MAX, UNITS_MAX
 from nomospace.law.tree import UNITS
 from nomospace.terms import Compound, Term, match, oversize, same
+from nomospace.terms.values import as_compound
 from nomospace_lab.testing.differential import alike
 from nomospace_lab.testing.generate import HOME, EventCase
 
@@ -169,8 +170,9 @@ class PlainMembership:
                 elif name == "<-":
                     self.state[at] = args[1]
                 else:
-                    number = arith2("+" if name == "incr" else "-", term.args[0], args[1], [0])
-                    self.state[at] = Compound(term.name, (number,))
+                    old = as_compound(term)
+                    number = arith2("+" if name == "incr" else "-", old.args[0], args[1], [0])
+                    self.state[at] = Compound(old.name, (number,))
                 return True
         return False
 

@@ -33,7 +33,7 @@ from nomospace.law.tree import (
     Unify,
 )
 from nomospace.terms import Term
-from nomospace.terms.nodes import Const, ListSyntax, Node, Struct, Variable
+from nomospace.terms.tokens import Const, ListSyntax, Node, Struct, Variable
 from nomospace_lab.testing.generate import LAW_NAME, EventCase
 
 TRIES_MAX: Final = 2_000

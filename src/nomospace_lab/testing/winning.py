@@ -37,7 +37,7 @@ from nomospace.law.tree import (
     nodes_of,
     subgoals,
 )
-from nomospace.terms.nodes import Node, Struct, Variable
+from nomospace.terms.tokens import Node, Struct, Variable
 
 _PLAIN: Final[dict[type, str]] = {
     TrueGoal: "true",

@@ -13,7 +13,7 @@ from nomospace.api.typed import (
     words_of,
 )
 from nomospace.errors import NomospaceError
-from nomospace.terms import t
+from nomospace.terms import Term, t
 from nomospace.terms.source import Faulty
 
 
@@ -81,5 +81,5 @@ FIELDS = st.one_of(PLAIN, st.lists(PLAIN, max_size=3).map(tuple))
 
 @settings(deadline=None)
 @given(st.lists(FIELDS, min_size=1, max_size=4))
-def test_what_is_shown_can_be_typed_again(fields: list[object]) -> None:
+def test_what_is_shown_can_be_typed_again(fields: list[Term]) -> None:
     assert typed_fields(words_of(fields)) == tuple(fields)

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from nomospace.terms.values import parts_of
 from nomospace_lab.apps.jigsaw import properties
 from nomospace_lab.apps.jigsaw.player import Player
 from nomospace_lab.apps.jigsaw.properties import LOOKED
@@ -46,8 +47,8 @@ def is_assembly(h: Happening) -> bool:
     return (
         h.kind == ASKED
         and isinstance(h.what.request, Out)
-        and len(h.what.request.fields[1]) > 1
-        and h.what.request.fields[1][0] != h.what.request.fields[1][-1]
+        and len(parts_of(h.what.request.fields[1])) > 1
+        and parts_of(h.what.request.fields[1])[0] != parts_of(h.what.request.fields[1])[-1]
     )
 
 

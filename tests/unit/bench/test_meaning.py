@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from nomospace.terms.values import parts_of
 from nomospace_lab.bench.peers.meanings import OXIGRAPH, RDFLIB
 from nomospace_lab.bench.report import BenchRow
 from nomospace_lab.bench.run import BenchRun, UnknownPeer
@@ -38,6 +39,6 @@ def test_ours_and_sql_by_hand_find_the_same() -> None:
     answers = meaning.matcher(400, strangers=40).all().items
     rows = meaning.by_hand(400)()
     assert [one.tuples for one in answers] == [row[:2] for row in rows]
-    assert [tuple(field.args[1] for field in one.fields) for one in answers] == [
+    assert [tuple(parts_of(field)[1] for field in one.fields) for one in answers] == [
         row[2:] for row in rows
     ]

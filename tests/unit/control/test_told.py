@@ -4,7 +4,7 @@ import pytest
 
 from nomospace.control import Membership, RecordRuling, Told, adopt, sent, tell
 from nomospace.law import load
-from nomospace.terms import show, t
+from nomospace.terms import Term, show, t
 
 TEXT = """\
 law(quota).
@@ -20,7 +20,7 @@ def member(disclose: str) -> Membership:
     return adopt(load(text), "ann@ward", (), now=0)[0]
 
 
-def send(ann: Membership, message: object) -> Told:
+def send(ann: Membership, message: Term) -> Told:
     [record, *_] = [
         effect
         for effect in ann.handle(sent("ann@ward", message, "bob@ward"), now=0)

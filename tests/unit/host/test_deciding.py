@@ -84,7 +84,7 @@ def community() -> Hosts:
     return net
 
 
-def tell(net: Hosts, agent: str, message: Term, to: Term = BOB) -> int:
+def tell(net: Hosts, agent: str, message: Term, to: str | tuple[str, ...] = BOB) -> int:
     return net.call(agent, Tell(LAW.hash, message, to))
 
 

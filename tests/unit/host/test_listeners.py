@@ -106,7 +106,8 @@ def test_a_reaction_that_runs_away_is_stopped_and_the_others_are_not(
 
     def endless(firing: Firing) -> None:
         firing.take_nowait(Template.of(("spin", ANY)))
-        firing.out(("spin", firing.tuple.fields[1] + 1))
+        number: Any = firing.tuple.fields[1]
+        firing.out(("spin", number + 1))
 
     runaway = net.strong(ANN, "spin", ANY, at="a", listener=endless)
     net.strong(EVE, "job", ANY, at="a", listener=lambda f: met.append(f.tuple.fields[1]))

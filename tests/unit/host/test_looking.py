@@ -284,7 +284,7 @@ class TestBetweenHosts:
 class TestReactions:
     """What was there before a reaction is met in slices, each tuple once."""
 
-    def fired(self, net: Hosts) -> list[int]:
+    def fired(self, net: Hosts) -> list[Any]:
         return [one.found.fields[1] for one in net.fired]
 
     def test_what_was_there_is_met_slice_by_slice(self, net: Hosts) -> None:

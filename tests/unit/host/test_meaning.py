@@ -21,6 +21,7 @@ from nomospace.meaning.ontology import Ontology, OntologyClass
 from nomospace.meaning.question import BadQuestion
 from nomospace.terms import ANY, a, obj, show
 from nomospace.terms.templates import Template
+from nomospace.terms.values import parts_of
 from tests.paper.hosts import Hosts
 
 ANN, BOB, EVE = "ann@a", "bob@b", "eve@a"
@@ -157,7 +158,7 @@ def test_a_reaction_fires_by_meaning(net: Hosts) -> None:
     net.out(ANN, obj("Finance", "f1"))
     net.out(ANN, "old", obj("Automobile", "m1"))
     net.run(0.1)
-    assert [one.found.fields[-1].args[1] for one in net.fired] == ["s1", "m1"]
+    assert [parts_of(one.found.fields[-1])[1] for one in net.fired] == ["s1", "m1"]
 
 
 def test_a_lease_by_meaning(net: Hosts) -> None:
@@ -184,7 +185,7 @@ def test_several_tuples_are_taken_together_or_not_at_all(net: Hosts) -> None:
     papers(net, "s1")
     assert net.seek(ANN, "take_nowait", *BOTH) is None  # unless it is asked for
     found: Found = net.ask(ANN, asked("take_nowait", *BOTH))
-    assert [one.args[1] for one in found.fields] == ["s1", "i-s1", "f-s1"]
+    assert [parts_of(one)[1] for one in found.fields] == ["s1", "i-s1", "f-s1"]
     assert found.why == "SportsCar is a Car; ann@a/1 and ann@a/2 share SportsCar s1"
     assert [(one.writer, one.count) for one in found.members] == [(ANN, 1), (ANN, 2)]
     assert found.rows[1][0] == "loan"
@@ -289,7 +290,7 @@ def test_a_law_sees_what_is_asked_and_what_is_found() -> None:
     waiting = net.call(ANN, asked("take", *BOTH, key="Car"))
     papers(net, "s1")
     found = net.value(waiting)
-    assert [one.args[1] for one in found.fields] == ["s1", "i-s1", "f-s1"]
+    assert [parts_of(one)[1] for one in found.fields] == ["s1", "i-s1", "f-s1"]
     assert len(found.members) == 2
     messages = [show(one.event.args[1]) for _, one in net.ruled if len(one.event.args) == 3]
     asks = "in([formal(class('Car')),formal(class('Insurance')),formal(class('Finance'))]"

@@ -22,6 +22,7 @@ from nomospace.host.outstanding import ANSWERED, BEGUN, Outstanding, Outstanding
 from nomospace.law import CompiledLaw, load
 from nomospace.terms import Term, t
 from nomospace.terms.templates import ANY, Template
+from nomospace.terms.values import as_compound
 from tests.paper.hosts import Hosts
 
 OPEN = load("law(open).\nR1. sent(_, _, _) :- do(forward).\nR2. arrived(_, _, _) :- do(deliver).\n")
@@ -153,7 +154,7 @@ def test_a_firing_of_no_such_form_is_mail() -> None:
     net = community(law, "ann@a")
     net.do("ann@a", React("jobs", JOB))
     net.out("ann@a", "job", 1)
-    assert [mail.message.name for mail in net.mail] == ["reacted"]
+    assert [as_compound(mail.message).name for mail in net.mail] == ["reacted"]
     assert net.fired == []
 
 
@@ -188,7 +189,7 @@ R3. arrived(_, M, _) :- do(deliver).
     net.out("ann@a", "job", 1)
     op = net.call("ann@a", Seek("jobs", TAKE_NOWAIT, JOB))
     assert op not in net.answers
-    assert [mail.message.name for mail in net.mail] == ["found"]
+    assert [as_compound(mail.message).name for mail in net.mail] == ["found"]
     assert net.held("ann@a", "job", ANY) == [("job", 1)]
 
 

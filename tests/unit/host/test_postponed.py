@@ -40,7 +40,7 @@ def net() -> Hosts:
     return net
 
 
-def tell(net: Hosts, agent: str, message: Term, to: Term) -> int:
+def tell(net: Hosts, agent: str, message: Term, to: str | tuple[str, ...]) -> int:
     return net.call(agent, Tell(LAW.hash, message, to))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from nomospace.calls.problems import PrivateSpace
@@ -94,7 +96,7 @@ def test_who_leaves_meanwhile_has_all_of_them(net: Hosts, shared: bool) -> None:
         net.ask(ANN, Share(("jobs",)))
     net.call(ANN, Share(("jobs",), shared=shared))
     net.tell("a", Depart(ANN))
-    rows = [row.fields[1] for its in net.bundles[ANN].spaces for row in its.rows]
+    rows: list[Any] = [row.fields[1] for its in net.bundles[ANN].spaces for row in its.rows]
     assert sorted(rows) == list(range(MANY))
     net.run(1)
     assert shown(net) == []

@@ -4,6 +4,7 @@ from nomospace.calls.requests import Adopt, Move, Tell
 from nomospace.host.calls import Arrive, Primary
 from nomospace.law import load
 from nomospace.terms import t
+from nomospace.terms.values import parts_of
 from tests.paper.hosts import Hosts
 
 LAW = load("law(open). sent(_,_,_) :- do(forward). arrived(_,_,_) :- do(deliver).", "open.law")
@@ -30,5 +31,5 @@ def test_the_standby_takes_over_under_load_and_the_old_primary_becomes_the_stand
     assert "bob@lab" in net.hosts["a"].agents
     net.start("p")
     net.settle()
-    got = [letter.message.args[0] for letter in net.mail if letter.agent == "bob@lab"]
+    got = [parts_of(letter.message)[0] for letter in net.mail if letter.agent == "bob@lab"]
     assert got == list(range(10))

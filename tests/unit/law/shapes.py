@@ -4,7 +4,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from nomospace.law.tree import LawTree
-from nomospace.terms.nodes import Const, ListSyntax, Struct, Variable
+from nomospace.terms.tokens import Const, ListSyntax, Struct, Variable
 
 
 def shape(item: Any) -> Any:

@@ -42,7 +42,7 @@ def test_a_list_of_unknown_length_is_needed_whole() -> None:
     assert record.ruling.stopped == "notGround"
 
 
-def _f(value: Term) -> Term:
+def _f(value: str) -> Term:
     return term(f"f({value})")
 
 

@@ -13,6 +13,7 @@ from nomospace.law.bag import Bag
 from nomospace.law.interpret import Interpreter
 from nomospace.law.python import parse_python
 from nomospace.terms import Compound, Source, term
+from nomospace.terms.values import as_compound, parts_of
 
 
 @dataclass
@@ -113,7 +114,7 @@ def in_a_law(body: str, a: int, b: int, numbers: list[int]) -> list[int]:
     message = Compound("m", (a, b, tuple(numbers)))
     outcome = Interpreter(law, "").rule("sent", "me", ("me", message, "you"), Bag(), Bag(), 0, [0])
     assert outcome is not None, "nothing in these bodies can fail"
-    return [operation.args[0].args[0] for operation in outcome[1]]
+    return [int(str(parts_of(as_compound(op).args[0])[0])) for op in outcome[1]]
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -135,7 +136,8 @@ def ruling(text: str, message: str, state: str = "[]") -> list[str] | None:
     law, faults = parse_python(Source(text))
     assert not faults
     args = ("me", term(message), "you")
-    outcome = Interpreter(law, "").rule("sent", "me", args, Bag(term(state)), Bag(), 0, [0])
+    bag = Bag(parts_of(term(state)))
+    outcome = Interpreter(law, "").rule("sent", "me", args, bag, Bag(), 0, [0])
     return None if outcome is None else [str(op) for op in outcome[1]]
 
 

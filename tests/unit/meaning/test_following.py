@@ -15,6 +15,7 @@ from nomospace.meaning.planner import connecting
 from nomospace.meaning.question import parse_template
 from nomospace.meaning.reading import read_ontology
 from nomospace.terms import Term, obj
+from nomospace.terms.objects import class_of
 from tests.models.match_cases import case
 
 CAR, TAX, LOAN = obj("Car", "A"), obj("Tax", "x"), obj("Loan", "y")
@@ -91,13 +92,13 @@ def test_plans_are_made_for_what_is_there(monkeypatch: pytest.MonkeyPatch) -> No
     bridges = [obj(name, "1") for name in "BCDEFG"]
     for at, one in enumerate(bridges):
         for other in bridges[:at]:
-            asked.add(f"{one.args[0]}{other.args[0]}", (one, other, CAR))
+            asked.add(f"{class_of(one)}{class_of(other)}", (one, other, CAR))
     asked.add("t0", (obj("Car", "Z"), LOAN))
     asked.add("t1", (CAR, TAX))
     assert "too many ways" in asked.brought(["t1"]).cut
     for at, one in enumerate(bridges):
         for other in bridges[:at]:
-            asked.drop(f"{one.args[0]}{other.args[0]}")
+            asked.drop(f"{class_of(one)}{class_of(other)}")
     asked.add("t2", (CAR, LOAN))
     found = asked.brought(["t2"])
     assert not found.cut

@@ -12,7 +12,7 @@ from nomospace.meaning import FUNCTIONS, Functions, read_ontology
 from nomospace.meaning.functions import ARITY_MAX, BadFunction
 from nomospace.terms import MISSING, Term, same
 
-CASES: list[tuple[str, list[Term], Term]] = [
+CASES: list[tuple[str, list[Term], Any]] = [
     ("plus", [1, 2], 3),
     ("plus", [1, 2.5, 3], 6.5),
     ("minus", [9, 2], 7),
@@ -64,8 +64,8 @@ NO_VALUE: list[tuple[str, list[Term]]] = [
 
 
 @pytest.mark.parametrize(("name", "inputs", "value"), CASES)
-def test_a_value(name: str, inputs: list[Term], value: Term) -> None:
-    found = FUNCTIONS.apply(name, inputs)
+def test_a_value(name: str, inputs: list[Term], value: Any) -> None:
+    found: Any = FUNCTIONS.apply(name, inputs)
     assert found is value if value is MISSING else same(found, value)
 
 

@@ -19,6 +19,7 @@ from nomospace.pipeline.replay import HISTORIES, replay_process
 from nomospace.pipeline.report import ReplayReport, render
 from nomospace.pipeline.segments import BadSegments, list_journal, read_batches
 from nomospace.terms import Compound
+from nomospace.terms.values import as_compound, parts_of
 from nomospace.wire.changes import decode_ruling
 from tests.unit.pipeline.made import AP, Journals, damage, stricter
 
@@ -73,13 +74,13 @@ def test_a_law_in_python_is_found_by_its_hash(journals: Journals) -> None:
 def duties(listed: list[Ruling]) -> list[tuple[str, int, Any]]:
     """Who was laid a duty to handle an alarm, when, and which alarm."""
     return [
-        (ruling.home, ruling.at, operation.args[0].args[0])
+        (ruling.home, ruling.at, parts_of(operation.args[0])[0])
         for ruling in listed
         if ruling.rule == "R6"
         for operation in ruling.operations
-        if operation.__class__ is Compound
+        if type(operation) is Compound
         and operation.name == "imposeObligation"
-        and operation.args[0].name == "handlingExpire"
+        and as_compound(operation.args[0]).name == "handlingExpire"
     ]
 
 
@@ -101,7 +102,7 @@ def test_three_figures_by_hand(journals: Journals) -> None:
     acknowledged: dict[tuple[str, Any], int] = {}
     for ruling in listed:
         if ruling.rule == "R12":
-            acknowledged.setdefault((ruling.home, ruling.event.args[1].args[0]), ruling.at)
+            acknowledged.setdefault((ruling.home, parts_of(ruling.event.args[1])[0]), ruling.at)
     in_time = late = unanswered = 0
     for home, at, alarm in laid:
         answer = acknowledged.get((home, alarm))
@@ -130,7 +131,8 @@ def published_by_hand(listed: list[Ruling]) -> int:
     until: dict[tuple[str, Any], int] = {}
     count = 0
     for ruling in listed:
-        kind, args = ruling.event.kind, ruling.event.args
+        kind = ruling.event.kind
+        args: tuple[Any, ...] = ruling.event.args
         if ruling.rule == "R1" and (role := args[0][2].args[0][0].args[0]).__class__ is Compound:
             expert[ruling.home, role.args[0]] = None
         elif ruling.rule == "R11":

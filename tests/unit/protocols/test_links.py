@@ -17,6 +17,7 @@ from nomospace.protocols.links import (
 from nomospace.protocols.messages import Advert, Adverts, HelloFrame, KnownVersions, Relay
 from nomospace.protocols.pace import BEATS_MIN, FEW, HEARTBEAT, HEARTBEAT_MIN, LOSS, LOSS_MAX, Pace
 from nomospace.protocols.policy import Announced, NotAPosition, Policy, Position
+from nomospace.terms import Term
 
 ME = {"ann": 1}
 
@@ -35,7 +36,7 @@ def hello(
     beat: int = 1,
     heard: dict[str, int] | None = None,
     digest: int | None = None,
-    info: object = None,
+    info: Term = None,
     loss: int = LOSS,
     now: int = 0,
 ) -> list[Effect]:

@@ -8,7 +8,7 @@ import pytest
 
 from nomospace.control import Membership, arrived, sent
 from nomospace.law import load
-from nomospace.terms import t
+from nomospace.terms import Term, t
 from nomospace_lab.sim import START_US, Checker, Crash, Happening, Verdict, World, WorldAgent
 from nomospace_lab.sim.checkers.messages import (
     arrivals_were_sent,
@@ -38,7 +38,7 @@ LAW = load(
 OTHER = load("law(other). sent(X, M, Y) :- do(forward). arrived(X, M, Y) :- do(deliver).")
 
 
-def say(agent: WorldAgent, message: object, to: str) -> None:
+def say(agent: WorldAgent, message: Term, to: str) -> None:
     agent.me.send(message, to)
 
 

@@ -1,6 +1,6 @@
 from nomospace.control import Membership, RecordRuling, Ruling, sent
 from nomospace.law import load
-from nomospace.terms import t
+from nomospace.terms import Term, t
 from nomospace_lab.sim.disk import COMPACT_FROM, RECEIVED_MAX, Disk
 
 LAW = load(
@@ -17,7 +17,7 @@ LAW = load(
 )
 
 
-def _stored(*messages: object, now: int = 0) -> tuple[Membership, Disk, list[Ruling]]:
+def _stored(*messages: Term, now: int = 0) -> tuple[Membership, Disk, list[Ruling]]:
     """A member that has been told messages, and the disk that was written meanwhile."""
     member, disk = Membership(LAW, "ann@x"), Disk()
     disk.adopt(member)

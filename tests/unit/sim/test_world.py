@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from nomospace.law import load
@@ -48,7 +50,7 @@ def say(agent: WorldAgent, message: Term, to: str) -> None:
     agent.me.send(message, to)
 
 
-def heard(world: World, id: str) -> list[Term]:
+def heard(world: World, id: str) -> list[Any]:
     """All that was ever delivered, through all lives of the host."""
     return [h.what.message for h in world.history.of(DELIVERED) if h.who == id]
 

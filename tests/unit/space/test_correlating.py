@@ -13,6 +13,7 @@ from nomospace.space.search import CorrelationTooDear, SetSearch, Unfinished
 from nomospace.terms import Term, a, obj
 from nomospace.terms.budget import Slice
 from nomospace.terms.templates import Template, same as same_as
+from nomospace.terms.values import parts_of
 from nomospace_lab.apps.correlation.papers import CARS, WANTED, papers_of
 
 TEMPLATE = Template.of(WANTED)
@@ -59,7 +60,8 @@ def test_of_very_many_sets_that_come_piece_by_piece_each_is_taken_once(
             for told in kept.put(*fields):
                 assert isinstance(told, Gathered | Woken)
                 served = told.records if isinstance(told, Gathered) else (told.record,)
-                ids = {field.args[1] for one in served for field in one.fields if field != "whole"}
+                held = [field for one in served for field in one.fields if field != "whole"]
+                ids = {str(parts_of(field)[1]) for field in held}
                 (car_id,) = ids
                 assert len(served) == len(papers[car_id])
                 taken.append(car_id)

@@ -37,7 +37,7 @@ JOB = Template.of(("job", ANY))
 counts = iter(range(1, 1_000_000))
 
 
-def job(what: object, cur: str = "ann", dest: str = "", **hidden: Any) -> Record:
+def job(what: Any, cur: str = "ann", dest: str = "", **hidden: Any) -> Record:
     return Record(("job", what), "ann", next(counts), cur, dest or cur, **hidden)
 
 
@@ -182,10 +182,11 @@ def test_a_listener_joins_the_step_and_waiters_come_after(space: Space) -> None:
     story: list[object] = []
 
     def listen(_reaction: Reaction, record: Record) -> None:
-        story.append(record.fields[1])
-        if record.fields[1] < 3:
-            assert space.put(job(record.fields[1] + 1), now=0) == []
-            assert space.find(Template.of(("job", record.fields[1] + 1))) is not None
+        number: Any = record.fields[1]
+        story.append(number)
+        if number < 3:
+            assert space.put(job(number + 1), now=0) == []
+            assert space.find(Template.of(("job", number + 1))) is not None
         else:
             space.remove(record)
 

@@ -29,6 +29,7 @@ from nomospace.store.keeping_sqlite import KeptFolder
 from nomospace.store.kept import SpaceKeptTables, kept_place, open_kept
 from nomospace.store.kept_changes import Changes
 from nomospace.terms import obj
+from nomospace.terms.values import parts_of
 from tests.servers import shared_postgres
 from tests.unit.store.engines import SQL, Engine, fresh
 
@@ -101,7 +102,7 @@ class Ward:
 
 
 def answers(kept: SpaceKeptTables) -> list[str]:
-    return [one.fields[0].args[1] for one in kept.tables.answers(WANTED).items]
+    return [str(parts_of(one.fields[0])[1]) for one in kept.tables.answers(WANTED).items]
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from nomospace.terms import ANY, a, between, obj, t
+from nomospace.terms import ANY, Term, a, between, obj, t
 from nomospace.terms.budget import Budget, TestTooDear
 from nomospace.terms.templates import Template, same as same_as
 
@@ -70,16 +70,17 @@ def test_an_exact_match_has_no_further_field_and_no_other_class() -> None:
 def test_the_short_way_to_an_exact_match_says_what_the_long_one_does(patterns: list[Any]) -> None:
     assigner = Template.of(patterns).assigner(wide, own)
     assert assigner.exact != assigner._exact, "these are told by one walk over the tuple"
-    values = (CAR, BUS, VAN, obj("Auto", "a1"), "x", "y")
+    values: tuple[Term, ...] = (CAR, BUS, VAN, obj("Auto", "a1"), "x", "y")
     for width in range(1, 4):
         for fields in product(values, repeat=width):
             assert assigner.exact(fields, Budget()) is assigner._exact(fields, Budget())
 
 
 def test_predicates_see_objects_as_they_are_shown() -> None:
-    shown = Template.of([a("Car", "preis = 4")]).assigner(
-        wide, own, lambda found: obj(found.args[0], found.args[1], preis=found.args[2][0].args[0])
-    )
+    def show(found: Any) -> Term:
+        return obj(found.args[0], found.args[1], preis=found.args[2][0].args[0])
+
+    shown = Template.of([a("Car", "preis = 4")]).assigner(wide, own, show)
     assert shown.fits((CAR,), Budget())
 
 

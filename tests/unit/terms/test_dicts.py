@@ -10,10 +10,10 @@ from hypothesis import given, strategies as st
 
 from nomospace.api.forms import fields_of, json_of
 from nomospace.terms import ANY, Compound, Template, a, freeze, obj, show, t, term
-from nomospace.terms.dicts import dict_items, is_dict, thaw
 from nomospace.terms.formals import same, where
 from nomospace.terms.source import Faulty
 from nomospace.terms.templates import feature, freeze_tuple
+from nomospace.terms.values import dict_items, is_dict, thaw
 from nomospace.terms.written import read_patterns
 
 KEYS = st.text(max_size=5).filter(lambda key: key not in ("formal", "[|]"))

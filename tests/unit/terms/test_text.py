@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings, strategies as st
 
@@ -203,7 +205,7 @@ def test_a_doubled_term_is_printed_as_far_as_asked_and_never_whole(name: str | N
 
 
 def test_of_a_wide_term_no_more_is_looked_at_than_printed() -> None:
-    wide = (*["a"] * 20, *[object()] * 100_000)  # the printer refuses what is no term
+    wide: Any = (*["a"] * 20, *[object()] * 100_000)  # the printer refuses what is no term
     assert show(wide, limit=20) == "[a,a,a,a,a,a,a,a,a,…"
     assert show(Compound("f", wide), limit=10) == "f(a,a,a,a…"
     with pytest.raises(TypeError):

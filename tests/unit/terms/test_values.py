@@ -32,7 +32,7 @@ from nomospace.terms import (
     t,
     weight,
 )
-from nomospace.terms.measure import measure
+from nomospace.terms.values import measure
 from tests.unit.terms.strategies import TERMS, deep
 
 ONES: tuple[Term, ...] = (1, 1.0, True)
@@ -81,7 +81,7 @@ def test_freeze_makes_plain_values_of_subclasses() -> None:
     class Name(str):
         __slots__ = ()
 
-    frozen = freeze([Colour.RED, Name("x"), bytearray(b"ab"), [-0.0]])
+    frozen: Any = freeze([Colour.RED, Name("x"), bytearray(b"ab"), [-0.0]])
     assert frozen == (3, "x", b"ab", (0.0,))
     assert [type(item) for item in frozen] == [int, str, bytes, tuple]
     assert str(frozen[3][0]) == "0.0"
@@ -125,7 +125,7 @@ def test_freeze_names_the_limit_that_is_broken(value: Any, words: str) -> None:
 
 
 def test_the_limits_themselves_are_allowed() -> None:
-    assert freeze(2**INT_BITS_MAX - 1) > 0
+    assert freeze(2**INT_BITS_MAX - 1) == 2**INT_BITS_MAX - 1
     for name in ("f", None):
         value = freeze(deep(TERM_DEPTH_MAX, name=name))
         assert same(value, deep(TERM_DEPTH_MAX, name=name))

@@ -12,7 +12,7 @@ from nomospace.client import Told
 from nomospace.client.laws import Law
 from nomospace.client.tuples import Tuple
 from nomospace.terms import Term, show
-from nomospace.terms.dicts import is_dict
+from nomospace.terms.values import is_dict
 
 STORY_CHARS_MAX: Final = 8_000
 """The longest story of a ruling that is told, besides what it was about."""

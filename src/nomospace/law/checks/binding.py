@@ -54,7 +54,7 @@ from nomospace.law.tree import (
     variables_in,
 )
 from nomospace.terms import Span
-from nomospace.terms.nodes import Node, Variable
+from nomospace.terms.tokens import Node, Variable
 
 PATHS_MAX: Final = 16
 """More paths than this through one clause are joined into one."""

@@ -22,7 +22,7 @@ from nomospace.law.tree import (
     subgoals,
     variables_in,
 )
-from nomospace.terms.nodes import Variable
+from nomospace.terms.tokens import Variable
 
 
 def check(report: CheckReport) -> None:

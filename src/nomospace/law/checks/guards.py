@@ -13,7 +13,7 @@ from typing import Final
 from nomospace.law.checks.known import GROUND, MAYBE, KnownValues, PathCondition, key_of
 from nomospace.law.tree import Compare, Same, Sense, Unify
 from nomospace.terms import same
-from nomospace.terms.nodes import Const, ListSyntax, Node, Struct, Variable
+from nomospace.terms.tokens import Const, ListSyntax, Node, Struct, Variable
 
 GUARDS_MAX: Final = 32
 """How many conditions of a path are kept and compared; later ones are taken as they come."""

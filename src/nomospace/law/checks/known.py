@@ -16,7 +16,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from nomospace.law.tree import Compare, Same, Sense, Unify, variables_in
 from nomospace.terms import same
-from nomospace.terms.nodes import Const, ListSyntax, Node, Struct, Variable
+from nomospace.terms.tokens import Const, ListSyntax, Node, Struct, Variable
 
 STEPS_MAX: Final = 2_000
 """The longest unification that is followed; past it everything involved is maybe."""

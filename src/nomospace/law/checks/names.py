@@ -9,7 +9,7 @@ from nomospace.law.checks.operations import needs
 from nomospace.law.checks.report import CheckReport, Key, arguments, functor, listed, nearest
 from nomospace.law.prelude import BUILTINS, FUNCTIONS
 from nomospace.law.tree import EVENTS, OPERATIONS, Compare, Do, Is, PredicateCall, Sense
-from nomospace.terms.nodes import Const, ListSyntax, Node, Struct, Variable
+from nomospace.terms.tokens import Const, ListSyntax, Node, Struct, Variable
 
 _FORMS: Final = {
     "findall": "findall(Template, Goal, List)",

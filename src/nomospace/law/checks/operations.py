@@ -33,7 +33,7 @@ from nomospace.law.tree import (
     nodes_of,
 )
 from nomospace.terms import same
-from nomospace.terms.nodes import Const, ListSyntax, Node, Struct, Variable
+from nomospace.terms.tokens import Const, ListSyntax, Node, Struct, Variable
 
 
 class Needs(NamedTuple):

@@ -38,7 +38,7 @@ from nomospace.law.tree import (
     goals_in,
 )
 from nomospace.terms import Span
-from nomospace.terms.nodes import Const, ListSyntax, Node, Struct, Variable
+from nomospace.terms.tokens import Const, ListSyntax, Node, Struct, Variable
 
 Feature = tuple[str, tuple[int, ...], object]
 """An event, the way to a part of its head, and what stands there."""

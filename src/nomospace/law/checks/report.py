@@ -10,7 +10,7 @@ from typing import Final
 from nomospace.law.checks.codes import CODES
 from nomospace.law.tree import Clause, Goal, LawTree, PredicateCall, Rule, goals_in
 from nomospace.terms import Diagnostic, Span
-from nomospace.terms.nodes import Const, Node, Struct, Variable
+from nomospace.terms.tokens import Const, Node, Struct, Variable
 
 FINDINGS_MAX: Final = 1_000
 """A law with more faults than this is told the first errors, then the first warnings."""

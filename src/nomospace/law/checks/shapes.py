@@ -11,7 +11,7 @@ from typing import Final
 
 from nomospace.law.checks.report import Key, functor
 from nomospace.terms import same
-from nomospace.terms.nodes import Const, ListSyntax, Node, Struct, Variable
+from nomospace.terms.tokens import Const, ListSyntax, Node, Struct, Variable
 
 COMPARED_MAX: Final = 64
 """With more patterns of one functor than this, the functor alone decides."""

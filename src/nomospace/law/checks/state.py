@@ -9,7 +9,8 @@ from nomospace.law.checks.report import CheckReport, Key, functor
 from nomospace.law.checks.shapes import TermShapes
 from nomospace.law.tree import RESERVED, Do, Goal, Rule, Sense, Unify
 from nomospace.terms import Compound, Span, Term
-from nomospace.terms.nodes import Const, ListSyntax, Node, Struct, Variable
+from nomospace.terms.tokens import Const, ListSyntax, Node, Struct, Variable
+from nomospace.terms.values import Var
 
 
 def check(report: CheckReport) -> None:
@@ -96,11 +97,13 @@ def _shell(term: Term, span: Span) -> Node:
         return Struct(term.name, tuple(_part(part, span) for part in term.args), span)
     if isinstance(term, tuple):
         return ListSyntax((), Variable("_", span), span)
-    return Const(term, span)
+    return _part(term, span)
 
 
 def _part(term: Term, span: Span) -> Node:
-    return Variable("_", span) if isinstance(term, Compound | tuple) else Const(term, span)
+    if isinstance(term, Compound | tuple | Var):
+        return Variable("_", span)
+    return Const(term, span)
 
 
 def _shown(key: Key) -> str:

@@ -21,8 +21,7 @@ from nomospace.law.tree import (
     nodes_of,
 )
 from nomospace.terms import Span
-from nomospace.terms.nodes import Const, ListSyntax, Node, Struct, Variable
-from nomospace.terms.tokens import tokenize
+from nomospace.terms.tokens import Const, ListSyntax, Node, Struct, Variable, tokenize
 
 KEY_PREFIX: Final = "ed25519:"
 """How a real key begins."""

@@ -50,7 +50,7 @@ from nomospace.law.tree import (
     goals_in,
 )
 from nomospace.terms import Compound
-from nomospace.terms.nodes import Node
+from nomospace.terms.tokens import Node
 
 if TYPE_CHECKING:
     from nomospace.law.emit.build import LawBuilder

@@ -36,7 +36,7 @@ from nomospace.law.tree import (
     nodes_of,
     variables_in,
 )
-from nomospace.terms.nodes import Const, ListSyntax, Node, Struct
+from nomospace.terms.tokens import Const, ListSyntax, Node, Struct
 
 Ruler: TypeAlias = Callable[..., Any]
 Variant: TypeAlias = tuple[str, int, tuple[bool, ...]]
@@ -59,7 +59,7 @@ class LawCode:
 
     pieces: list[CodeType]
     constants: dict[str, Any]
-    tables: list[tuple[str, dict[Any, str]]]
+    tables: list[tuple[str, dict[object, str]]]
     merged: list[Merged]
     shared: list[tuple[int, ...]]
     events: list[str]

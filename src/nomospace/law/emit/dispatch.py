@@ -14,11 +14,11 @@ rules would have code that grows with the square of its text.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from nomospace.law.emit.writer import Constants
 from nomospace.law.tree import LawTree, Rule
-from nomospace.terms.nodes import Const, ListSyntax, Node, Struct, Variable
+from nomospace.terms.tokens import Const, ListSyntax, Node, Struct, Variable
 
 INLINE_MAX: Final = 4
 """Up to so many functors, with one rule each, the rules' code stands in the dispatch itself."""
@@ -41,7 +41,7 @@ Rules: TypeAlias = list[tuple[int, Rule]]
 Merged: TypeAlias = tuple[str, tuple[int, ...], int]
 """A list of rules that is no code: its name, a branch's own rules, and the number of the list with
 those that all branches have."""
-Entry: TypeAlias = tuple[int, Callable[..., Any]]
+Entry: TypeAlias = tuple[int, Callable[..., object]]
 """A rule's number, and its function."""
 
 
@@ -56,7 +56,7 @@ class DispatchCode:
             self.by_event.setdefault(rule.event, []).append((index, rule))
         self.events = list(self.by_event)
         self.lines: list[str] = []
-        self.tables: list[tuple[str, dict[Any, str]]] = []
+        self.tables: list[tuple[str, dict[object, str]]] = []
         self.merged: list[Merged] = []
         self.shared: list[tuple[int, ...]] = []
         """What several branches have in common, once."""
@@ -71,7 +71,7 @@ class DispatchCode:
             self._event(event, rules)
         return self.lines
 
-    def _table(self, table: dict[Any, str]) -> str:
+    def _table(self, table: dict[object, str]) -> str:
         name = f"t{len(self.tables)}"
         self.tables.append((name, table))
         return name
@@ -82,7 +82,7 @@ class DispatchCode:
             call = f"{self._chain(rules, [])}({PARAMETERS})"
             self.lines.append(f"def on_{event}({PARAMETERS}): return {call}")
             return
-        atoms: dict[Any, Rules] = {}
+        atoms: dict[str, Rules] = {}
         functors: dict[str, Rules] = {}
         others: Rules = []
         for entry in rules:
@@ -157,7 +157,7 @@ class DispatchCode:
         path = _best_path(rules, main) if len(rules) + len(common) > CHAIN_MAX else None
         if path is None:
             return self._chain(rules, common)
-        branches: dict[tuple[type, Any], Rules] = {}
+        branches: dict[tuple[type, object], Rules] = {}
         without: Rules = []
         for entry in rules:
             constant = _constant_at(entry[1].args[main], path)
@@ -201,10 +201,10 @@ def in_order(own: Rules, others: Rules) -> Rules:
     return sorted([*own, *others], key=lambda entry: entry[0]) if others else own
 
 
-def try_both(own: list[Entry], others: list[Entry]) -> Callable[..., Any]:
+def try_both(own: list[Entry], others: list[Entry]) -> Callable[..., object]:
     """A ruler that tries the rules of two lists in the order of the text."""
 
-    def merged(*event: object) -> Any:
+    def merged(*event: object) -> object:
         left, right = iter(own), iter(others)
         a, b = next(left, None), next(right, None)
         while a is not None or b is not None:
@@ -235,17 +235,17 @@ def _indent(lines: list[str], levels: int) -> list[str]:
     return ["    " * levels + line for line in lines]
 
 
-def _outline(node: Node) -> tuple[str, Any]:
+def _outline(node: Node) -> tuple[str, str]:
     if isinstance(node, Const) and isinstance(node.value, str):
         return "atom", node.value
     if isinstance(node, Struct):
         return "compound", node.name
     if isinstance(node, Variable | ListSyntax | Const):
-        return "any", None
+        return "any", ""
     raise AssertionError(node)
 
 
-def _constant_at(node: Node, path: Path) -> tuple[type, Any] | None:
+def _constant_at(node: Node, path: Path) -> tuple[type, object] | None:
     """The atom or integer at a path, with its class, when the text has one there.
 
     Any other constant goes with the variables: the rule itself will look at it.
@@ -261,7 +261,7 @@ def _constant_at(node: Node, path: Path) -> tuple[type, Any] | None:
 
 def _best_path(rules: Rules, main: int) -> Path | None:
     """The place at which most rules have an atom, and the most different ones."""
-    counts: dict[Path, set[Any]] = {}
+    counts: dict[Path, set[object]] = {}
     for _, rule in rules:
         node = rule.args[main]
         if not isinstance(node, Struct):
@@ -275,6 +275,6 @@ def _best_path(rules: Rules, main: int) -> Path | None:
     return chosen if chosen is not None and len(counts[chosen]) > 1 else None
 
 
-def _count(counts: dict[Path, set[Any]], path: Path, node: Node) -> None:
+def _count(counts: dict[Path, set[object]], path: Path, node: Node) -> None:
     if isinstance(node, Const) and node.value.__class__ in (str, int):
         counts.setdefault(path, set()).add(node.value)

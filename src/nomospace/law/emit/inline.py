@@ -10,7 +10,7 @@ from dataclasses import fields, replace
 from typing import Any, Final
 
 from nomospace.law.tree import Clause, Goal, LawTree, PredicateCall, goals_in
-from nomospace.terms.nodes import ListSyntax, Node, Struct, Variable
+from nomospace.terms.tokens import ListSyntax, Node, Struct, Variable
 
 CLAUSES_MAX: Final = 4
 GOALS_MAX: Final = 12

@@ -123,17 +123,17 @@ class OperationCode:
 
     def _constant(self, symbol: Ref, scope: Scope) -> tuple[str, bool]:
         value = self.terms.constants.namespace[symbol.expr]
-        if value in ("forward", "deliver") and value.__class__ is str and self.message is not None:
+        if value in ("forward", "deliver") and type(value) is str and self.message is not None:
             return self._bare_message(value), False
-        if value.__class__ is str and value == "quit":
+        if type(value) is str and value == "quit":
             return symbol.expr, True
-        if value.__class__ is Compound and len(value.args) == 1:
+        if type(value) is Compound and len(value.args) == 1:
             if value.name == "+" and not _reserved(value.args[0]):
                 return symbol.expr, True
             if value.name in ("repealObligation", "signal"):
                 return symbol.expr, True
         if (
-            value.__class__ is Compound
+            type(value) is Compound
             and value.name == "imposeObligation"
             and len(value.args) in (2, 3)
             and value.args[1].__class__ in (int, float)
@@ -238,7 +238,7 @@ class OperationCode:
         counter, amount = shape.args
         if isinstance(counter, Ref) and counter.constant:
             value = self.terms.constants.namespace[counter.expr]
-            if value.__class__ is not Compound or len(value.args) != 1 or _reserved(value):
+            if type(value) is not Compound or len(value.args) != 1 or _reserved(value):
                 return None
         elif not (
             isinstance(counter, Shape)

@@ -14,7 +14,7 @@ from nomospace.law.emit.terms import TermCode, UnreachableCode
 from nomospace.law.emit.writer import BLOCKS_MAX, Writer
 from nomospace.law.prelude import UNITS_MAX
 from nomospace.law.tree import ClockGoal, Compare, Do, Goal, Is, Same, ThisLaw, Unify
-from nomospace.terms.nodes import Const, ListSyntax, Node, Struct, Variable
+from nomospace.terms.tokens import Const, ListSyntax, Node, Struct, Variable
 
 if TYPE_CHECKING:
     from nomospace.law.emit.build import LawBuilder

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from nomospace.law.arithmetic import arith1, arith2, calculate, seconds
 from nomospace.law.budget import COPIED_A_UNIT, Stop, Units, ending, same_for, spend, used_up
-from nomospace.law.holes import LIST, PARTIAL, OpenTerm, unifier
+from nomospace.law.holes import LIST, PARTIAL, OpenTerm, Value, unifier
 from nomospace.law.prelude import NESTED_MAX, OPERATIONS_MAX, UNITS_MAX
 from nomospace.law.runtime import (
     SOLUTIONS,
@@ -44,7 +44,7 @@ def cost(units: Units, *tails: Term) -> None:
     """Charge for making lists out of these tails."""
     total = 0
     for tail in tails:
-        if tail.__class__ is not tuple:
+        if type(tail) is not tuple:
             raise Stop("typeError")  # a list ends in a list
         total += len(tail) // COPIED_A_UNIT
     if total:
@@ -53,19 +53,19 @@ def cost(units: Units, *tails: Term) -> None:
 
 def join(items: tuple[Term, ...], tail: Term) -> tuple[Term, ...]:
     """`[items | tail]`, which is paid for."""
-    if tail.__class__ is not tuple:
+    if type(tail) is not tuple:
         raise Retreat
     return items + tail
 
 
 def join_late(items: tuple[Term, ...], tail: Term) -> tuple[Term, ...]:
     """`[items | tail]`, where the tail was not known when the list was written."""
-    if tail.__class__ is not tuple or len(tail) > LATE_MAX:
+    if type(tail) is not tuple or len(tail) > LATE_MAX:
         raise Retreat
     return items + tail
 
 
-def matching(pattern: object, price: int, units: Units) -> Callable[[Term], bool]:
+def matching(pattern: Value, price: int, units: Units) -> Callable[[Term], bool]:
     """Whether an item fits a pattern with holes."""
     return unifier(pattern, price, [], units)
 
@@ -75,7 +75,10 @@ def equal_to(value: Term, units: Units) -> Callable[[Term], bool]:
     return lambda item: same_for(units, item, value)
 
 
-def push(linked: Any, operation: Term) -> Any:
+Linked: TypeAlias = "tuple[Linked, Term, int] | None"
+
+
+def push(linked: Linked, operation: Term) -> Linked:
     """Add an operation to a linked list `(before, operation, count)`."""
     count = 1 if linked is None else linked[2] + 1
     if count > OPERATIONS_MAX:
@@ -83,7 +86,7 @@ def push(linked: Any, operation: Term) -> Any:
     return linked, operation, count
 
 
-def flatten(linked: Any) -> list[Term]:
+def flatten(linked: Linked) -> list[Term]:
     """The operations of a linked list, in order."""
     found = []
     while linked is not None:

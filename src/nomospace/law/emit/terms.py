@@ -15,7 +15,7 @@ from nomospace.law.emit.writer import Constants, Writer
 from nomospace.law.holes import OPEN_PARTS_FREE, PAIRS_FREE
 from nomospace.law.prices import node_weight
 from nomospace.terms import Compound, same
-from nomospace.terms.nodes import Const, ListSyntax, Node, Struct, Variable
+from nomospace.terms.tokens import Const, ListSyntax, Node, Struct, Variable
 
 NODE_DEPTH_MAX: Final = 40
 """Deeper terms in a law's text are left to the interpreter."""
@@ -235,7 +235,7 @@ class TermCode:
                     return None if same(value, other) else "True"
             elif value is None or value is True or value is False:
                 return f"{y} is not {value}"
-            elif value.__class__ is str and not self.is_long(a):
+            elif type(value) is str and not self.is_long(a):
                 return f"{y} != {x}"
             elif value.__class__ in (int, float):
                 name = value.__class__.__name__

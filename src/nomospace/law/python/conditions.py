@@ -30,7 +30,7 @@ from nomospace.law.tree import (
     Unify,
 )
 from nomospace.terms import Span
-from nomospace.terms.nodes import Node
+from nomospace.terms.tokens import Node
 
 _ORDER: Final[dict[type[ast.cmpop], str]] = {ast.Lt: "<", ast.LtE: "=<", ast.Gt: ">", ast.GtE: ">="}
 _NO_CONDITION: Final = {

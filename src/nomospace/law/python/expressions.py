@@ -20,8 +20,8 @@ from nomospace.law.prelude import BUILTINS, FUNCTIONS
 from nomospace.law.python.reading import Names, Reading
 from nomospace.law.tree import Goal, Is
 from nomospace.terms import INT_BITS_MAX, Span
-from nomospace.terms.nodes import Const, ListSyntax, Node, Struct, Variable
 from nomospace.terms.syntax import SPELT_VALUES
+from nomospace.terms.tokens import Const, ListSyntax, Node, Struct, Variable
 
 RESULTS: Final = {
     key for key in BUILTINS if key not in (("member", 2), ("between", 3), ("sub_atom", 5))

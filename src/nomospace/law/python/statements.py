@@ -35,7 +35,7 @@ from nomospace.law.tree import (
     Unify,
 )
 from nomospace.terms import Span
-from nomospace.terms.nodes import Const, ListSyntax, Node, Struct, Variable
+from nomospace.terms.tokens import Const, ListSyntax, Node, Struct, Variable
 
 ALIASES: Final = {
     "add": "+",

@@ -23,8 +23,8 @@ from nomospace.law.tree import (
     subgoals,
 )
 from nomospace.terms import Diagnostic, Source, Span, Term, Var
-from nomospace.terms.nodes import ListSyntax, Node, Struct, Variable
 from nomospace.terms.text import from_node
+from nomospace.terms.tokens import ListSyntax, Node, Struct, Variable
 
 HOME: Final = -1
 HEADS: Final[dict[str, tuple[str, tuple[int | str, ...]]]] = {
@@ -242,6 +242,8 @@ class _Translation:
                 node,
                 "begin names with a small letter, or write text in quotes",
             )
+            return
+        if not isinstance(value, tuple):
             return
         for item in value if len(reading.faults) == known else ():
             if item == "tupleSpace" or getattr(item, "name", None) in ("clock", "obligation"):

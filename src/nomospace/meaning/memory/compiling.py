@@ -329,7 +329,7 @@ class Compiler:
         number = need.number
         self.names[f"G{number}"] = values.get
         self.names[f"W{number}"] = wanted
-        self.names[f"K{number}"] = (str,) if wanted.__class__ is str else (int, float)
+        self.names[f"K{number}"] = (str,) if type(wanted) is str else (int, float)
         sign = "==" if tree.sign == "=" else tree.sign
         self._add(f"x{number} = G{number}({key})")
         self._add(

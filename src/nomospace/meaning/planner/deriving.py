@@ -110,9 +110,7 @@ class Deriver:
     def accepted(self, class_name: str) -> tuple[str, ...]:
         """The classes that are there and that a class accepts, by canonical name."""
         names = self.ontology.accepting(class_name)
-        return tuple(
-            sorted([str(one) for one in self.there if one.__class__ is str and one in names])
-        )
+        return tuple(sorted([str(one) for one in self.there if type(one) is str and one in names]))
 
     def computed(self, number: int | None, class_name: str) -> Iterator[Derived]:
         """The ways to compute an object of a class."""

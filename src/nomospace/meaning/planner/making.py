@@ -178,7 +178,7 @@ def _singles(
             if (kind == EXACT)
             is (
                 len(shape) == len(needs)
-                and sorted(str(one) for one in shape if one.__class__ is str) == own
+                and sorted(str(one) for one in shape if type(one) is str) == own
             )
         ]
         if chosen:
@@ -194,7 +194,7 @@ def _networks(
         trees = connector.trees(size)
     else:
         names = ontology.accepting(question.key)
-        there = {str(kind) for shape in fitting.shapes for kind in shape if kind.__class__ is str}
+        there = {str(kind) for shape in fitting.shapes for kind in shape if type(kind) is str}
         keys = sorted([name for name in there if name in names])
         trees = (tree for name in keys for tree in connector.keyed(name, size))
     for tree in trees:

@@ -84,13 +84,13 @@ def coded(value: Term) -> Coded:
     Coded(kind='n', num=1.152921504606847e+18, ext='900191152921504606846977', text=None)
     """
     kind = KINDS[value.__class__]
-    if kind == "n":
+    if type(value) is int or type(value) is float:
         return Coded(kind, *number(value))
-    if kind == "s":
+    if type(value) is str:
         return Coded(kind, text=escaped(value))
-    if kind == "b":
+    if type(value) is bool:
         return Coded(kind, text=str(int(value)))
-    if kind == "y":
+    if type(value) is bytes:
         return Coded(kind, text=value.hex())
     return Coded(kind, text="" if kind == "z" else identity(value))
 
@@ -101,7 +101,7 @@ def number(value: float) -> tuple[float, str | None]:
     >>> number(0.5), number(-3)
     ((0.5, None), (-3.0, None))
     """
-    if value.__class__ is float:
+    if type(value) is float:
         return value, None
     try:
         near = float(value)
@@ -146,10 +146,10 @@ def identity(value: Term) -> str:
     >>> identity("A"), identity(1), identity(1.0), identity(("a", 2))
     ('sA', 't1', 't1.0', 't[a,2]')
     """
-    if value.__class__ is str:
+    if type(value) is str:
         if len(value) <= _SHORT:
             return "s" + escaped(value)
-    elif value.__class__ is not Compound:
+    elif type(value) is not Compound:
         text = show(value)
         if len(text) <= _SHORT:
             return "t" + escaped(text)

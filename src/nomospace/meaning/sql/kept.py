@@ -154,8 +154,8 @@ class KeptTables(FactTables):
     >>> from nomospace.meaning.question import parse_template
     >>> from nomospace.store.matching_sqlite import SqliteDatabase
     >>> from nomospace.terms import obj
-    >>> from nomospace.wire.values import unpack_term
-    >>> tables = KeptTables(PLAIN, SqliteDatabase(), unpack_term)
+    >>> from nomospace.wire.values import unpack_fields
+    >>> tables = KeptTables(PLAIN, SqliteDatabase(), unpack_fields)
     >>> tables.load(TableCounts(), standing=())
     >>> tax = Fact("t1", (obj("Car", "A"), obj("Tax", "x")))
     >>> loan = Fact("t2", (obj("Car", "A"), obj("Loan", "y")))
@@ -170,7 +170,7 @@ class KeptTables(FactTables):
     """
 
     def __init__(
-        self, ontology: Ontology, database: Database, read: Callable[[bytes], Term]
+        self, ontology: Ontology, database: Database, read: Callable[[bytes], tuple[Term, ...]]
     ) -> None:
         self.tally = TableCounts()
         """What is in the tables."""

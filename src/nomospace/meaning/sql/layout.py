@@ -35,6 +35,7 @@ from nomospace.meaning.sql.coding import PLAIN_KINDS, Coded, coded, digest, esca
 from nomospace.meaning.sql.values import Value, ValuePlace
 from nomospace.terms import Term, encode, is_object
 from nomospace.terms.objects import has_properties
+from nomospace.terms.values import Compound, ObjectTerm, PropertiesTerm
 
 VERSION: Final = 1
 """Goes up when the same tuple would stand in tables in another way: tables of another version that
@@ -265,7 +266,7 @@ class Layout:
                 batch.put(PLAIN_FIELDS, (known, pos, kind, identity(field)))
         batch.count(tuple(shape))
 
-    def _add_object(self, tuple_id: str, pos: int, field: Term, batch: RowBatch) -> str:
+    def _add_object(self, tuple_id: str, pos: int, field: ObjectTerm, batch: RowBatch) -> str:
         table = self.table(field.args[0])
         columns: dict[str, float | str | None] = {
             column.name: None for column in table.columns.values()
@@ -282,7 +283,7 @@ class Layout:
         batch.put(table.name, (tuple_id, pos, *known, *columns.values()))
         return table.class_name
 
-    def same(self, field: Term) -> str:
+    def same(self, field: ObjectTerm) -> str:
         """What an object has in common with those that are the same object, and no others.
 
         >>> from nomospace.terms import obj
@@ -299,15 +300,15 @@ class Layout:
         return f"{name}\t={properties(field)}"
 
 
-def _leaves(field: Term) -> Iterator[tuple[tuple[str, ...], Coded]]:
+def _leaves(field: PropertiesTerm) -> Iterator[tuple[tuple[str, ...], Coded]]:
     """Every path of an object that a predicate can name, with its value; nested objects too."""
-    todo: list[tuple[tuple[str, ...], Term]] = [((), field)]
+    todo: list[tuple[tuple[str, ...], PropertiesTerm]] = [((), field)]
     while todo:
         above, term = todo.pop()
         seen: set[str] = set()
         for item in term.args[2]:
             # As `property_of`: the first of a name counts, and only with one argument.
-            if getattr(item, "args", None) is None or len(item.args) != 1 or item.name in seen:
+            if type(item) is not Compound or len(item.args) != 1 or item.name in seen:
                 continue
             seen.add(item.name)
             if "." in item.name:
@@ -325,7 +326,7 @@ def checked_path(path: tuple[str, ...]) -> tuple[str, ...]:
     return path
 
 
-def properties(field: Term) -> str:
+def properties(field: PropertiesTerm) -> str:
     """What objects with equal properties share, and no others."""
     return digest(encode(field.args[2]))
 

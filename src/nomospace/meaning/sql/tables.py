@@ -96,7 +96,7 @@ class StoredRow:
     """
 
     def __init__(
-        self, known: str, fields: Callable[[], Term], order: int, ontology: Ontology
+        self, known: str, fields: Callable[[], tuple[Term, ...]], order: int, ontology: Ontology
     ) -> None:
         self.id = known
         self.order = order
@@ -125,8 +125,8 @@ class FactTables:
     >>> from nomospace.meaning.question import parse_template
     >>> from nomospace.store.matching_sqlite import SqliteDatabase
     >>> from nomospace.terms import obj
-    >>> from nomospace.wire.values import unpack_term
-    >>> tables = FactTables(PLAIN, SqliteDatabase(), unpack_term)
+    >>> from nomospace.wire.values import unpack_fields
+    >>> tables = FactTables(PLAIN, SqliteDatabase(), unpack_fields)
     >>> tables.add([
     ...     Fact("t1", (obj("Car", "A"), obj("Tax", "x"))),
     ...     Fact("t2", (obj("Car", "A"), obj("Loan", "y"))),
@@ -141,7 +141,7 @@ class FactTables:
     """
 
     def __init__(
-        self, ontology: Ontology, database: Database, read: Callable[[bytes], Term]
+        self, ontology: Ontology, database: Database, read: Callable[[bytes], tuple[Term, ...]]
     ) -> None:
         self.ontology = ontology
         self._read = read

@@ -17,7 +17,7 @@ from nomospace.meaning.memory import Following
 from nomospace.meaning.ontology import Ontology
 from nomospace.meaning.question import Question
 from nomospace.pipeline.stream.state import Id, Memory, State, StateStep, bodies, present, told
-from nomospace.wire.values import unpack_term
+from nomospace.wire.values import unpack_fields
 
 
 class FollowedQuestion:
@@ -57,7 +57,7 @@ class FollowedQuestion:
         self.forget()
         rows = self._memory.table(state.chunks)
         for one, body in present(rows, ever=self._ever).items():
-            self._following.add(name_of(one), unpack_term(body))
+            self._following.add(name_of(one), unpack_fields(body))
         if not self._ever:
             self._ended = {row.one: None for row in told(rows) if row.ends}
 
@@ -65,7 +65,7 @@ class FollowedQuestion:
         for row, body in zip(told(step.rows), bodies(step.rows), strict=True):
             if not row.ends:
                 if row.one not in self._ended:
-                    self._following.add(name_of(row.one), unpack_term(body))
+                    self._following.add(name_of(row.one), unpack_fields(body))
             elif not self._ever:
                 self._ended[row.one] = None
                 self._following.drop(name_of(row.one))

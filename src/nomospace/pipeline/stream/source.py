@@ -319,10 +319,11 @@ def _fits(kind: DataType) -> bool:
     return isinstance(kind, _PLAIN) or (isinstance(kind, ArrayType) and _fits(kind.elementType))
 
 
-def _term(value: object) -> Term:
+def _term(value: Any) -> Term:
     if isinstance(value, list):
         return tuple([_term(one) for one in value])
-    return bytes(value) if isinstance(value, bytearray) else value
+    plain: Term = bytes(value) if isinstance(value, bytearray) else value
+    return plain
 
 
 @dataclass

@@ -35,7 +35,7 @@ from nomospace.law.program import load_source, read_source
 from nomospace.pipeline.stream.place import HostPlace
 from nomospace.terms import Term, show
 from nomospace.terms.templates import ANY
-from nomospace.wire.values import pack_term, unpack_term
+from nomospace.wire.values import pack_term, unpack_fields
 
 ROWS_MAX: Final = 100_000
 """The most rows of one batch: hosts remember the keys of ten times as many."""
@@ -192,11 +192,11 @@ def keyed(stream: str, batch: int, rows: Iterable[bytes]) -> list[Keyed]:
     found: list[Keyed] = []
     for row in rows:
         nth = seen[row] = seen.get(row, 0) + 1
-        found.append(Keyed(key_of(stream, batch, row, nth), unpack_term(row)))
+        found.append(Keyed(key_of(stream, batch, row, nth), unpack_fields(row)))
     return found
 
 
-def key_of(stream: str, *parts: object) -> str:
+def key_of(stream: str, *parts: Term) -> str:
     """A key for something of a stream, by what it is.
 
     >>> key_of("loans", "a", 1) == key_of("loans", "a", 1) != key_of("loans", "a", 2)

@@ -158,15 +158,15 @@ class Assistant(Program[Errand]):
         await self._go(self.state.home)
 
     async def _take_in(self, message: Term) -> None:
-        if message.__class__ is not Compound:
+        if type(message) is not Compound:
             return
         if message.name == "note":
             self.state.notes += 1
         elif message.name == "summon":
-            await self._go(message.args[0])
+            await self._go(str(message.args[0]))
         elif message.name == "delegate":
-            self.state.task = message.args[1]
-            await self._go(message.args[0])
+            self.state.task = str(message.args[1])
+            await self._go(str(message.args[0]))
 
     async def _go(self, site: str) -> None:
         # A site that does not answer: it stays where it is, which whoever sent it sees.
@@ -219,8 +219,8 @@ class Assistants:
         """Hear what assistants report."""
         async for letter in self._desks[person].inbox():
             message = letter.message
-            if message.__class__ is Compound and message.name == "done":
-                self.told.append(f"{person}'s assistant is back: {message.args[1]}")
+            if type(message) is Compound and message.name == "done":
+                self.told.append(f"{person}'s assistant is back: {message.args[1]!s}")
 
     async def _work(self) -> None:
         """The experts take what is brought, look at it, and leave the result."""

@@ -14,6 +14,7 @@ from nomospace import laws
 from nomospace.law import CompiledLaw, load
 from nomospace.terms import Compound, Term, show, t
 from nomospace.terms.templates import ANY, Template
+from nomospace.terms.values import as_compound, parts_of
 from nomospace_lab.apps.governed import (
     CALM_S,
     CHANGES_MIN,
@@ -198,7 +199,7 @@ def nothing_is_forged(world: Sites) -> Verdict:
         if (requester or provider) != h.who:
             return no(name, f"{h.who} wrote it", asked[h.what.op], h)
         if provider is not None and provider not in PROVIDERS:
-            return no(name, f"{provider} is no provider", asked[h.what.op], h)
+            return no(name, f"{provider!s} is no provider", asked[h.what.op], h)
     return yes(name, cases)
 
 
@@ -213,7 +214,7 @@ def requests_are_for_providers(world: Sites) -> Verdict:
         cases += 1
         removed = sight.how in (TAKE, TAKE_NOWAIT, TAKE_ALL)
         if removed and owner != sight.agent:
-            return no(name, f"{sight.agent} removed a request of {owner}", sight.h)
+            return no(name, f"{sight.agent} removed a request of {owner!s}", sight.h)
         if not removed and sight.agent not in PROVIDERS:
             return no(name, f"{sight.agent} is no provider and read a request", sight.h)
     return yes(name, cases)
@@ -246,13 +247,13 @@ def lost_roles_show_nothing(world: Sites) -> Verdict:
 
 def _shows(message: Term) -> bool:
     """Whether an answer shows somebody a request to read."""
-    if message.__class__ is not Compound or message.name not in ("found", "reacted"):
+    if type(message) is not Compound or message.name not in ("found", "reacted"):
         return False
-    asked, shown = message.args
+    asked, shown = as_compound(message.args[0]), message.args[1]
     if message.name == "found" and asked.name in ("in", "inp", "ing"):
         return False
-    rows = shown if message.name == "found" and asked.name == "rdg" else (shown,)
-    return any(field(row, "requester") is not None for row in rows)
+    rows = parts_of(shown) if message.name == "found" and asked.name == "rdg" else (shown,)
+    return any(field(parts_of(row), "requester") is not None for row in rows)
 
 
 def bids_are_for_their_client(world: Sites) -> Verdict:
@@ -264,7 +265,7 @@ def bids_are_for_their_client(world: Sites) -> Verdict:
         if client is not None:
             cases += 1
             if client != sight.agent:
-                return no(name, f"{sight.agent} got a bid for {client}", sight.h)
+                return no(name, f"{sight.agent} got a bid for {client!s}", sight.h)
     return yes(name, cases)
 
 

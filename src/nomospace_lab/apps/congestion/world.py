@@ -152,7 +152,7 @@ def the_pace_is_kept(world: Sites) -> Verdict:
 
 
 def _sets_delay(message: Term) -> bool:
-    return message.__class__ is Compound and message.name == "changeDelay"
+    return type(message) is Compound and message.name == "changeDelay"
 
 
 def delays_are_the_spaces(world: Sites) -> Verdict:

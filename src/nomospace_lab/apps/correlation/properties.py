@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from nomospace.terms import Term
+from nomospace.terms import Compound, Term
 from nomospace_lab.sim.checkers import Verdict, no, unknown, yes
 from nomospace_lab.sim.clock import SECOND_US
 from nomospace_lab.sim.history import CRASHED, Happening, tell_as
@@ -48,7 +48,7 @@ tell_as(SAW, _tell_saw)
 
 def car_of(fields: tuple[Term, ...]) -> str:
     """The car whose papers a tuple is of; every object in it has the car's id."""
-    return str(next(field for field in fields if not isinstance(field, str)).args[1])
+    return str(next(field.args[1] for field in fields if isinstance(field, Compound)))
 
 
 class TakenAnswer(NamedTuple):

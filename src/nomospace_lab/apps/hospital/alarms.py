@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple
 
 from nomospace.terms import Compound, Term, t
+from nomospace.terms.values import as_compound
 
 META: Final = "metaAlarm"
 
@@ -22,9 +23,8 @@ class Alarm(NamedTuple):
     @property
     def about(self) -> Compound | None:
         """The unacknowledged alarm that a metaAlarm is about."""
-        if self.text.__class__ is Compound and self.text.name == "unack":
-            inner: Compound = self.text.args[0]
-            return inner
+        if type(self.text) is Compound and self.text.name == "unack":
+            return as_compound(self.text.args[0])
         return None
 
 
@@ -40,11 +40,11 @@ def read_alarm(term: Term) -> Alarm | None:
     >>> read_alarm(t.alarm(t.kind("fire"), t.text("x"))) is None
     True
     """
-    if term.__class__ is not Compound or term.name != "alarm" or len(term.args) != 5:
+    if type(term) is not Compound or term.name != "alarm" or len(term.args) != 5:
         return None
     values: list[Any] = []
     for part, name in zip(term.args, _FIELDS, strict=True):
-        if part.__class__ is not Compound or part.name != name or len(part.args) != 1:
+        if type(part) is not Compound or part.name != name or len(part.args) != 1:
             return None
         values.append(part.args[0])
     kind, time, informer, status, text = values
@@ -53,7 +53,7 @@ def read_alarm(term: Term) -> Alarm | None:
 
 def carried(message: Term, name: str) -> Alarm | None:
     """The alarm in `notify(A)`, `publish(A)` or `ack(A)`, whichever `name` says."""
-    if message.__class__ is Compound and message.name == name and len(message.args) == 1:
+    if type(message) is Compound and message.name == name and len(message.args) == 1:
         return read_alarm(message.args[0])
     return None
 

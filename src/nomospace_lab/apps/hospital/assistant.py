@@ -79,13 +79,13 @@ class WardAssistant(Program[Assisting]):
             await self._take_in(member, letter.sender, letter.message)
 
     async def _take_in(self, member: Membership, sender: str, message: Term) -> None:
-        if message.__class__ is not Compound:
+        if type(message) is not Compound:
             return
         if message.name == NOTE:
             self.state.notes += 1
             await member.send(t.got(message.args[0]), to=sender)
         elif message.name == GO:
             try:
-                await self.move(message.args[0])
+                await self.move(str(message.args[0]))
             except Unavailable:  # the ward does not answer: it stays, and who sent it sees that
                 return

@@ -83,7 +83,7 @@ class Monitor:
 
     def heard(self, alarm: Alarm) -> None:
         """Something that was published has come back."""
-        sent = self._sent.pop(alarm.text, None)
+        sent = self._sent.pop(alarm.text, None) if isinstance(alarm.text, int) else None
         if sent is not None:
             self._trips.append(asyncio.get_running_loop().time() - sent)
 

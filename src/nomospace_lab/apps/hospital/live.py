@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from nomospace.control import Membership, Ruling
 from nomospace.terms import Compound, Term, show, t
+from nomospace.terms.values import as_compound, parts_of
 from nomospace_lab.apps.hospital.alarms import META, Alarm, carried, read_alarm
 from nomospace_lab.apps.hospital.hospital import Hospital
 from nomospace_lab.apps.hospital.people import (
@@ -253,7 +254,7 @@ class LiveHospital(Hospital):
         verdict = REFUSED if ruling.refused else HELD if ruling.held else FORWARDED
         if who in self.people:
             self.counts[verdict] += 1
-        name = message.name if message.__class__ is Compound else message
+        name = _name_of(message)
         if who not in self.people or (name in ("notify", "subscribe") and verdict == FORWARDED):
             self.folded += 1
             return
@@ -267,7 +268,7 @@ class LiveHospital(Hospital):
 
     def _follow(self, ruling: Ruling, entry: Entry) -> None:
         """Remember an alarm on its way, to tell whom it reaches."""
-        for op in ruling.operations:
+        for op in map(as_compound, ruling.operations):
             alarm = carried(op.args[1], "publish") if op.name == "forward" else None
             if alarm is not None:
                 expert = alarm.status == "expert"
@@ -287,14 +288,14 @@ class LiveHospital(Hospital):
         if entry is not None:
             (entry.kept_from if ruling.rule is None else entry.heard).append(who)
         for change, _, term, _ in ruling.delta:
-            if change == "due" and term.name == "handlingExpire":
+            if change == "due" and _name_of(term) == "handlingExpire":
                 self.counts[OBLIGATION] += 1
                 what = f"owes an answer to {_about(alarm)}"
                 why = "an inspector answers laymen within ten minutes"
                 self._say(OBLIGATION, who, what, "R6", why)
 
     def _watch_due(self, who: str, ruling: Ruling) -> None:
-        term = ruling.event.args[0]
+        term = as_compound(ruling.event.args[0])
         if term.name != "handlingExpire":
             self.folded += 1
             return
@@ -305,7 +306,7 @@ class LiveHospital(Hospital):
         self._follow_meta(ruling, entry)
 
     def _follow_meta(self, ruling: Ruling, entry: Entry) -> None:
-        for op in ruling.operations:
+        for op in map(as_compound, ruling.operations):
             alarm = carried(op.args[1], "publish")
             if alarm is not None:
                 self._alarms[alarm.term] = entry
@@ -313,7 +314,7 @@ class LiveHospital(Hospital):
     def _why_refused(self, who: str, message: Term) -> str:
         """The reason in words. The state is as the refusal found it: it changes nothing."""
         member = self.where[who].members[who]
-        name = message.name if message.__class__ is Compound else message
+        name = _name_of(message)
         if name == "publish":
             return _why_silent(member, message)
         if name == "subscribe":
@@ -333,7 +334,7 @@ class LiveHospital(Hospital):
             for due, term in host.members[id].pending() if host.up else ():
                 what = _obligation(term)
                 if what:
-                    is_release = term.name == "releaseBlock"
+                    is_release = _name_of(term) == "releaseBlock"
                     found.append(PendingDuty(is_release, due - host.skew_us, id, what))
         return sorted(found)
 
@@ -380,14 +381,18 @@ def _not_by(name: str) -> str:
 
 
 def _why_silent(member: Membership, message: Term) -> str:
-    body = message.args[0]
-    if body.__class__ is not Compound or len(body.args) != 2:
+    body = parts_of(message)[0]
+    if type(body) is not Compound or len(body.args) != 2:
         return "informer, standing and time are the law's to fill in"
-    kind = body.args[0].args[0]
+    kind = parts_of(body.args[0])[0]
     state = tuple(member.state)
     if "blocked" in state or t.blocked(kind) in state:
         return "the facility manager has blocked this layman"
     return "the same alarm less than five minutes ago"
+
+
+def _name_of(term: Term) -> str:
+    return term.name if type(term) is Compound else str(term)
 
 
 def _name(id: str) -> str:
@@ -407,17 +412,18 @@ def _names(ids: Iterable[str]) -> str:
 
 
 def _text(text: Term) -> str:
-    if text.__class__ is Compound and text.name == "confirmed":
+    if type(text) is Compound and text.name == "confirmed":
         return f"confirmed: {_text(text.args[0])}"
-    return text if text.__class__ is str else show(text)
+    return text if type(text) is str else show(text)
 
 
 def _deed(message: Term) -> str:
     """What sending a message means, after `may not`."""
-    name = message.name if message.__class__ is Compound else message
+    name = _name_of(message)
     if name == "publish":
-        parts = {part.name: part.args[0] for part in message.args[0].args}
-        return f"raise {parts['kind']}: “{_text(parts['text'])}”"
+        listed = map(as_compound, parts_of(parts_of(message)[0]))
+        parts = {part.name: part.args[0] for part in listed}
+        return f"raise {parts['kind']!s}: “{_text(parts['text'])}”"
     if name == "ack":
         alarm = carried(message, "ack")
         return f"acknowledge {_about(alarm)}" if alarm is not None else "acknowledge"
@@ -439,15 +445,16 @@ def _about(alarm: Alarm) -> str:
     return f"{_name(alarm.informer)}'s {kind}"
 
 
-def _alarms_of(kind: str) -> str:
-    return "metaAlarms" if kind == META else f"{kind} alarms"
+def _alarms_of(kind: Term) -> str:
+    return "metaAlarms" if kind == META else f"{kind!s} alarms"
 
 
 def _message(message: Term) -> str:
     """A message in short: what it is, and of which kind of alarm."""
-    name = message.name if message.__class__ is Compound else message
+    name = _name_of(message)
     if name == "subscribe":
-        kinds = [one.args[0] for one in message.args[0].args[0] if one.name == "kind"]
+        asked = map(as_compound, parts_of(parts_of(parts_of(message)[0])[0]))
+        kinds = [one.args[0] for one in asked if one.name == "kind"]
         return f"a subscription to {' and '.join(map(_alarms_of, kinds))}"
     if name == "notify":
         alarm = carried(message, "notify")
@@ -455,12 +462,13 @@ def _message(message: Term) -> str:
     return show(message)
 
 
-def _obligation(term: Term) -> str:
+def _obligation(obligation: Term) -> str:
+    term = as_compound(obligation)
     if term.name == "handlingExpire":
         alarm = read_alarm(term.args[0])
         return f"must acknowledge {_about(alarm)}" if alarm is not None else ""
     if term.name == "releaseBlock":
-        return f"may repeat “{_text(term.args[1].args[0])}”"
+        return f"may repeat “{_text(parts_of(term.args[1])[0])}”"
     return ""
 
 
@@ -478,10 +486,10 @@ def _roles(state: Iterable[Term]) -> str:
             words.append("mediator")
         elif term == "facilityManager":
             words.append("facility manager")
-        elif term.__class__ is Compound and term.name == "expert":
-            words.append(f"{term.args[0]} expert")
-        elif term.__class__ is Compound and term.name == "inspector":
+        elif type(term) is Compound and term.name == "expert":
+            words.append(f"{term.args[0]!s} expert")
+        elif type(term) is Compound and term.name == "inspector":
             words.append("inspector")
-        elif term.__class__ is Compound and term.name == "blocked" and len(term.args) == 1:
+        elif type(term) is Compound and term.name == "blocked" and len(term.args) == 1:
             words.append(f"layman, no {_alarms_of(term.args[0])}")
     return ", ".join(words) or "layman"

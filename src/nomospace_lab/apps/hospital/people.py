@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from nomospace.terms import Compound, Term, t
+from nomospace.terms.values import parts_of
 from nomospace_lab.apps.hospital.alarms import META, carried, fits, publish, subscribe
 from nomospace_lab.sim.world import Program, ProgramContext, WorldAgent, WorldCertificate
 
@@ -91,8 +92,8 @@ class Mediator(HospitalMember):
     def receive(self, sender: str, message: Term) -> None:
         """Keep a subscription, or pass an alarm on."""
         subscriptions: dict[str, list[tuple[Term, ...]]] = self.me.memory.setdefault("clients", {})
-        if message.__class__ is Compound and message.name == "subscribe":
-            criteria = message.args[0].args[0]
+        if type(message) is Compound and message.name == "subscribe":
+            criteria = parts_of(parts_of(message.args[0])[0])
             kept = subscriptions.setdefault(sender, [])
             if criteria not in kept:
                 kept.append(criteria)

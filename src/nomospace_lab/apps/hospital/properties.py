@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from nomospace.control import Ruling
 from nomospace.terms import Compound, Term, show
+from nomospace.terms.values import parts_of
 from nomospace_lab.apps.hospital.alarms import META, Alarm, carried, depth
 from nomospace_lab.apps.hospital.hospital import Hospital
 from nomospace_lab.sim.checkers import Checker, Verdict, no, unknown, yes
@@ -61,7 +62,7 @@ def only_mediators_mediate(world: World) -> Verdict:
     cases = 0
     for h in hospital.history.of(DELIVERED):
         message = h.what.message
-        if message.__class__ is Compound and message.name in ("publish", "subscribe"):
+        if type(message) is Compound and message.name in ("publish", "subscribe"):
             cases += 1
             person = hospital.people.get(h.who)
             if person is None or not person.mediates:
@@ -108,7 +109,7 @@ def the_blocked_are_silent(world: World) -> Verdict:
     """(4) Whom the manager has blocked publishes nothing of that kind as a layman."""
     name = "blocked laymen publish nothing"
     hospital = _hospital(world)
-    blocks: dict[tuple[str, str | None], Happening] = {}
+    blocks: dict[tuple[str, Term], Happening] = {}
     cases = 0
     for h in hospital.history.of(RULED):
         event = h.what.event
@@ -116,7 +117,7 @@ def the_blocked_are_silent(world: World) -> Verdict:
             message = event.args[1]
             if message == "blockLay":
                 blocks.setdefault((h.who, None), h)
-            elif message.__class__ is Compound and message.name == "blockLay":
+            elif type(message) is Compound and message.name == "blockLay":
                 blocks.setdefault((h.who, message.args[0]), h)
         for alarm in _publications(h.what):
             block = blocks.get((h.who, None)) or blocks.get((h.who, alarm.kind))
@@ -260,7 +261,7 @@ def _is_experts(hospital: Hospital, alarm: Alarm) -> bool:
 def _publications(ruling: Ruling) -> Iterator[Alarm]:
     """The alarms that a ruling sends to mediators; one for several mediators counts once."""
     for op in ruling.operations:
-        if op.__class__ is Compound and op.name in ("forward", "multicast"):
+        if type(op) is Compound and op.name in ("forward", "multicast"):
             alarm = carried(op.args[1], "publish")
             if alarm is not None:
                 yield alarm
@@ -279,9 +280,9 @@ def _appointment(hospital: Hospital, h: Happening) -> tuple[str, str] | None:
     if event.kind != "arrived" or event.args[0] != hospital.manager:
         return None
     message = event.args[1]
-    if message.__class__ is not Compound or message.name != "inspectorOnDuty":
+    if type(message) is not Compound or message.name != "inspectorOnDuty":
         return None
-    kind, mediator = message.args[0].args[0], message.args[1].args[0]
+    kind, mediator = [str(parts_of(one)[0]) for one in message.args[:2]]
     return (kind, mediator) if _expert_on(hospital, h.who, kind) else None
 
 
@@ -300,7 +301,7 @@ def _duties(hospital: Hospital) -> dict[_Key, _Duty]:
         alarm = carried(h.what.event.args[1], "notify")
         if alarm is None or (h.who, alarm.kind) not in on_duty or _is_experts(hospital, alarm):
             continue
-        if any(op.__class__ is Compound and op.name == "deliver" for op in h.what.operations):
+        if any(type(op) is Compound and op.name == "deliver" for op in h.what.operations):
             found.setdefault((h.who, alarm.term), _Duty(h, alarm))
     return found
 

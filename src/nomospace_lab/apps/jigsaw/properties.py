@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from nomospace_lab.apps.jigsaw.player import SPACE
-from nomospace_lab.apps.jigsaw.puzzle import Piece, TrayPiece
+from nomospace_lab.apps.jigsaw.puzzle import Piece, TrayPiece, piece_of
 from nomospace_lab.sim.checkers import Verdict, no, unknown, yes
 from nomospace_lab.sim.checkers.facts import CallHistory, facts_of
 from nomospace_lab.sim.history import Happening, tell_as
@@ -82,7 +82,7 @@ def moves(world: Table) -> Iterator[PieceMove | Misplaced]:
             if not isinstance(request, Out | OutMany):
                 continue
             for row in (request.fields,) if isinstance(request, Out) else request.rows:
-                piece = Piece(*row)
+                piece = piece_of(row)
                 picks: dict[int, Pick] = {}
                 for cell in piece.cells:
                     if cell in table:
@@ -98,7 +98,7 @@ def moves(world: Table) -> Iterator[PieceMove | Misplaced]:
                     picks[pick.piece.id] = pick
                 yield PieceMove(h, h.who, piece, tuple(picks.values()))
         elif isinstance(h.what.value, Found) and len(h.what.value.fields) == 3:
-            piece = Piece(*h.what.value.fields)
+            piece = piece_of(h.what.value.fields)
             pick = Pick(piece, h.what.value.source, h)
             for cell in piece.cells:
                 if cell not in table:
@@ -201,7 +201,7 @@ def assembled_once(world: Table) -> Verdict:
     counts = [op for op in facts.ops.values() if op.call.round > 0 and _looks_at_table(op)]
     if not counts:
         return unknown(name, "nobody counted the tuples")
-    found = [(Piece(*one.fields), op) for op in counts for one in op.found]
+    found = [(piece_of(one.fields), op) for op in counts for one in op.found]
     if len(found) != 1:
         proof = [h for _, op in found[:2] for h in op.proof]
         return no(name, f"{len(found)} pieces and assemblies are left", *proof)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 SIDE_MAX: Final = 64
 """The longest side of a puzzle, in pieces."""
@@ -26,6 +26,11 @@ class Piece(NamedTuple):
     id: int
     cells: tuple[int, ...]
     turn: int = 0
+
+
+def piece_of(fields: tuple[Any, ...]) -> Piece:
+    """The piece that a tuple is."""
+    return Piece(*fields)
 
 
 PIECE: Final = (int, tuple, int)

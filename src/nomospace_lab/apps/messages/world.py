@@ -269,7 +269,7 @@ def letters_reach_their_reader(world: Sites) -> Verdict:
         if to is not None:
             cases += 1
             if to != sight.agent:
-                return no(name, f"{sight.agent} got a letter to {to}", sight.h)
+                return no(name, f"{sight.agent} got a letter to {to!s}", sight.h)
     return yes(name, cases)
 
 

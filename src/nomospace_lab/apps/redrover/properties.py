@@ -122,7 +122,7 @@ def positions_are_seen(world: Rovers) -> Verdict:
         if h.kind == ASKED:
             request = h.what.request
             if isinstance(request, Out) and request.fields[0] == AT:
-                _note(written[h.who], h.at, int(request.fields[4]))
+                _note(written[h.who], h.at, int(str(request.fields[4])))
         elif h.what[0] == POSITION:
             player, step = h.what[1]
             _note(seen.setdefault((h.who, player), ([], [])), h.at, step)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from nomospace.terms import Term
-from nomospace.terms.nodes import Node
+from nomospace.terms.tokens import Node
 from nomospace_lab.apps.traffic.drive import MOVES, Traffic
 from nomospace_lab.testing.generate.shapes import ANY, aim
 

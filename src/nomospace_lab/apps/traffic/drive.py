@@ -166,7 +166,7 @@ class Traffic:
                 told, self._told = self._told, []
                 for one in told:
                     yield one
-                    made += one.what.__class__ is Ruling
+                    made += type(one.what) is Ruling
                     if made >= rulings:
                         return
             if not agenda:

@@ -15,6 +15,7 @@ from typing import Final
 
 from nomospace.control import certified
 from nomospace.terms import Compound, Term, t
+from nomospace.terms.values import parts_of
 from nomospace_lab.apps.hospital.alarms import META, carried, publish, subscribe
 from nomospace_lab.apps.hospital.people import KINDS
 from nomospace_lab.apps.traffic.drive import MOVES, Traffic
@@ -99,7 +100,7 @@ class TrafficExpert(Someone):
 
     def receive(self, sender: str, message: Term) -> None:
         """Acknowledge a layman's alarm: after a minute or so, sometimes too late, or never."""
-        if message.__class__ is Compound and message.name == "inspectorOnDuty":
+        if type(message) is Compound and message.name == "inspectorOnDuty":
             self.manager = sender
             return
         alarm = carried(message, "notify")
@@ -120,11 +121,11 @@ class TrafficMediator(Someone):
 
     def receive(self, sender: str, message: Term) -> None:
         """Keep a subscription, or notify some of those who subscribed."""
-        if message.__class__ is not Compound:
+        if type(message) is not Compound:
             return
         if message.name == "subscribe":
-            for criterion in message.args[0].args[0]:
-                if criterion.__class__ is Compound and criterion.name == "kind":
+            for criterion in parts_of(parts_of(message.args[0])[0]):
+                if type(criterion) is Compound and criterion.name == "kind":
                     self.subscribers.setdefault(criterion.args[0], {})[sender] = None
             return
         alarm = carried(message, "publish")
@@ -159,16 +160,15 @@ class TrafficRogue(Someone):
         forged = t.alarm(
             t.kind(kind), t.time(0), t.informer(self.home), t.status("expert"), t.text("flood")
         )
-        message, to = rng.choice(
-            [
-                (t.notify(forged), self.world.anyone()),
-                (t.publish(forged), self.mediator()),
-                (t.blockLay(kind), self.world.anyone()),
-                ("blockLay", self.world.anyone()),
-                (t.ack(forged), self.world.anyone()),
-                (subscribe(t.kind(META)), self.mediator()),
-            ]
-        )
+        tried: list[tuple[Term, str]] = [
+            (t.notify(forged), self.world.anyone()),
+            (t.publish(forged), self.mediator()),
+            (t.blockLay(kind), self.world.anyone()),
+            ("blockLay", self.world.anyone()),
+            (t.ack(forged), self.world.anyone()),
+            (subscribe(t.kind(META)), self.mediator()),
+        ]
+        message, to = rng.choice(tried)
         self.send(message, to)
 
 

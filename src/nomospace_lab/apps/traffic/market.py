@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from nomospace.terms import Term
 from nomospace.terms.objects import Object
+from nomospace.terms.values import ObjectTerm
 from nomospace_lab.apps.traffic.making import BEGINNING_US
 
 SPACE: Final = "cars"
@@ -59,7 +60,7 @@ def make_market(tuples: int, *, seed: int, host: str, site: int = 0) -> Iterator
     """
     rng = Random(f"market {seed}/{site}")
     counts = [0] * DEALERS
-    insured: deque[tuple[int, int, Term]] = deque()
+    insured: deque[tuple[int, int, ObjectTerm]] = deque()
     bought: deque[Traded] = deque()
     now, written, number = BEGINNING_US, 0, 0
 

@@ -64,7 +64,7 @@ class Analysts:
         self.rng = rng
         self._facts = 0
 
-    def look(self, analyst: str, how: str, company: object, cls: object) -> None:
+    def look(self, analyst: str, how: str, company: object, cls: Term) -> None:
         """Ask for what is known of a company, once or from now on."""
         template = Template.of((t.company(company), Compound("class", (cls,)), t.fact(ANY)))
         if how == REACT:
@@ -90,7 +90,7 @@ def nobody_sees_two_sides(world: Sites) -> Verdict:
         company, cls = field(sight.fields, "company"), field(sight.fields, "class")
         first, before = side.setdefault((sight.agent, cls), (company, sight.h))
         if first != company:
-            return no(name, f"{sight.agent} saw {first} and {company}", before, sight.h)
+            return no(name, f"{sight.agent} saw {first!s} and {company!s}", before, sight.h)
     return yes(name, cases)
 
 
@@ -115,11 +115,11 @@ def the_first_access_chooses(world: Sites) -> Verdict:
     cases = 0
     for h, _, cls, company in _accesses(world):
         cases += 1
-        if company.__class__ is not str or cls.__class__ is not str:
+        if type(company) is not str or type(cls) is not str:
             return no(name, "company and class must be named", h)
         first, before = side.setdefault((h.who, cls), (company, h))
         if first != company:
-            return no(name, f"{h.who} chose {first} and got at {company}", before, h)
+            return no(name, f"{h.who} chose {first!s} and got at {company}", before, h)
     return yes(name, cases)
 
 
@@ -134,7 +134,7 @@ def writers_know_nothing_else(world: Sites) -> Verdict:
             cases += 1
             for (other_class, other), before in mine.items():
                 if (other_class, other) != (cls, company):
-                    return no(name, f"{h.who} knows {other} and wrote of {company}", before, h)
+                    return no(name, f"{h.who} knows {other!s} and wrote of {company!s}", before, h)
         mine.setdefault((cls, company), h)
     return yes(name, cases)
 

@@ -171,8 +171,11 @@ def _carried_out(run: BenchRun) -> BenchRow:
 
 
 def _quota(member: Membership) -> int:
+    from nomospace.terms.values import parts_of
+
     (term,) = member.state
-    quota: int = term.args[0]
+    quota = parts_of(term)[0]
+    assert isinstance(quota, int)
     return quota
 
 
@@ -369,6 +372,7 @@ start = now()
 for module in job["modules"]:
     importlib.import_module(module)
 from nomospace.law import load
+from nomospace.terms.values import parts_of
 imported = now()
 load(job["text"], "ap.law")
 loaded = now()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nomospace.errors import Bug
 from nomospace.meaning import Ontology, OntologyClass
@@ -49,7 +49,7 @@ class _Filled:
         self.space: Space = Space("sales", ontology)
         self.count = 0
 
-    def record(self, *fields: object) -> Record:
+    def record(self, *fields: Any) -> Record:
         """The next tuple of one agent."""
         from nomospace.space import Record
 

@@ -73,7 +73,7 @@ def live(routes: Routes, deeds: Iterator[Any], messages: int) -> None:
 
     send, sent = routes.send, 0
     for deed in deeds:
-        if deed.__class__ is Talk:
+        if type(deed) is Talk:
             send(deed.sender, deed.to)
             sent += 1
             if sent >= messages:

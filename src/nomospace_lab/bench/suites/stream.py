@@ -17,6 +17,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
 from nomospace.errors import Bug
+from nomospace.wire.values import unpack_fields
 from nomospace_lab.bench import BenchRow, BenchRun, bench
 from nomospace_lab.bench.report import information, times_floor
 
@@ -116,10 +117,9 @@ def _searched(memory: Memory, step: StateStep, ontology: Ontology, question: Que
     from nomospace.meaning.memory import Matcher
     from nomospace.pipeline.stream.held import name_of
     from nomospace.pipeline.stream.state import present
-    from nomospace.wire.values import unpack_term
 
     there = present(memory.table(step.after.chunks), ever=False)
-    facts = [Fact(name_of(one), unpack_term(body)) for one, body in there.items()]
+    facts = [Fact(name_of(one), unpack_fields(body)) for one, body in there.items()]
     found = Matcher(question, Facts.of(facts, ontology)).all()
     new = dict.fromkeys(map(name_of, step.new))
     return sum(any(known in new for known in one.tuples) for one in found.items)

@@ -12,6 +12,7 @@ from bisect import bisect_right
 from typing import Final
 
 from nomospace.calls.requests import Out, Seek
+from nomospace.terms.values import Term
 from nomospace_lab.sim.checkers import Checker, Verdict, no, yes
 from nomospace_lab.sim.checkers.mail import NoteTimes
 from nomospace_lab.sim.federation import Sites
@@ -86,8 +87,8 @@ def gifts_of_the_living(world: Sites) -> Verdict:
     """A tuple is nowhere twice, and with whom it is for, unless an end of it has forgotten."""
     name = "tuples between hosts that have not forgotten since are neither lost nor doubled"
     births, cases = ForgetTimes(world), 0
-    wrote: dict[int, Happening] = {}
-    seen: dict[int, list[tuple[str, Happening]]] = {}
+    wrote: dict[Term, Happening] = {}
+    seen: dict[Term, list[tuple[str, Happening]]] = {}
     asked: dict[int, Happening] = {}
     for h in world.history.of(ASKED, ANSWERED, UNTOLD):
         if h.kind == ASKED:
@@ -103,13 +104,13 @@ def gifts_of_the_living(world: Sites) -> Verdict:
     for number, question in wrote.items():
         found = seen.get(number, [])
         if len(found) > 1:
-            return no(name, f"gift {number} is doubled", question, *[h for _, h in found])
+            return no(name, f"gift {number!s} is doubled", question, *[h for _, h in found])
         to = question.what.request.to
         if births.last(question.who, question) and births.last(to, question):
             cases += 1
             if [who for who, _ in found] != [to]:
                 held = ", ".join(who for who, _ in found) or "nobody"
-                return no(name, f"gift {number} for {to} is with {held}", question)
+                return no(name, f"gift {number!s} for {to} is with {held}", question)
     return yes(name, cases)
 
 

@@ -15,6 +15,7 @@ from nomospace.calls.answers import Found
 from nomospace.calls.requests import TAKE, Move, Out, Seek
 from nomospace.control import Ruling
 from nomospace.terms import Compound, Term
+from nomospace.terms.values import as_compound, parts_of
 from nomospace_lab.sim.checkers import Checker, Verdict, no, yes
 from nomospace_lab.sim.federation import Sites
 from nomospace_lab.sim.history import CRASHED, CUT, RESTARTED, RULED, Happening
@@ -37,20 +38,20 @@ class NoteTimes:
         for h in world.history.of(RULED):
             ruling: Ruling = h.what
             kind, args = ruling.event.kind, ruling.event.args
-            if kind == "exception" and args[0].name == "forward":
-                if (number := _number(args[0].args[1])) is not None:
+            if kind == "exception" and as_compound(args[0]).name == "forward":
+                if (number := _number(parts_of(args[0])[1])) is not None:
                     self.failed.setdefault(number, []).append(h)
             elif kind in ("sent", "arrived") and (number := _number(args[1])) is not None:
                 if kind == "arrived":
                     self.arrived.setdefault(number, []).append(h)
                 elif ruling.forwards:
                     self.sent[number] = h
-                    self.to[number] = args[2]
+                    self.to[number] = str(args[2])
 
 
 def _number(message: Term) -> int | None:
-    if message.__class__ is Compound and message.name == NOTE:
-        return int(message.args[0])
+    if type(message) is Compound and message.name == NOTE:
+        return int(str(message.args[0]))
     return None
 
 

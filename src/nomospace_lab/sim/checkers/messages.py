@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from nomospace.control import Ruling
 from nomospace.terms import Compound, Term, same, show
+from nomospace.terms.values import parts_of
 from nomospace_lab.sim.checkers import Verdict, no, yes
 from nomospace_lab.sim.history import BARRED, DELIVERED, RULED, SENT, Happening, Packet
 from nomospace_lab.sim.world import World
@@ -51,13 +52,13 @@ def orders_are_carried_out(world: World) -> Verdict:
 
 def _orders(ruling: Ruling) -> list[tuple[str, Term, Term, str]]:
     """The messages that a ruling orders, one for each receiver."""
-    found = []
+    found: list[tuple[str, Term, Term, str]] = []
     for op in ruling.operations:
-        if op.__class__ is Compound and op.name in ("forward", "multicast"):
+        if type(op) is Compound and op.name in ("forward", "multicast"):
             sender, message, to = op.args
-            receivers = (to,) if to.__class__ is str else to
-            found.extend([(SENT, sender, message, one) for one in receivers])
-        elif op.__class__ is Compound and op.name == "deliver":
+            receivers = (to,) if type(to) is str else parts_of(to)
+            found.extend([(SENT, sender, message, str(one)) for one in receivers])
+        elif type(op) is Compound and op.name == "deliver":
             found.append((DELIVERED, op.args[0], op.args[1], ruling.home))
     return found
 

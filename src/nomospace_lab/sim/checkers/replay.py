@@ -8,13 +8,14 @@ code otherwise: the oracle would take most of a world's time. Which ones depends
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from nomospace.control import Ruling
 from nomospace.law import CompiledLaw
 from nomospace.law.bag import Bag
 from nomospace.law.budget import Stop
 from nomospace.terms import Compound, Term, match, same, show
+from nomospace.terms.values import as_compound
 from nomospace_lab.sim.checkers import Verdict, no, yes
 from nomospace_lab.sim.history import Happening
 from nomospace_lab.sim.world import World
@@ -100,12 +101,14 @@ class Model:
 
     def _carry_out(self, op: Term, now: int) -> bool:
         """Carry an operation out; whether it found something to change."""
-        if op.__class__ is not Compound or op.name in _ELSEWHERE:
+        if type(op) is not Compound or op.name in _ELSEWHERE:
             return True
         self.bags = None
-        name, args = op.name, op.args
-        if name == "+" and args[0].__class__ is Compound and args[0].name == "obligation":
-            self.pending.append((round(args[0].args[1] * 1_000_000), args[0].args[0]))
+        name = op.name
+        args: tuple[Any, ...] = op.args
+        if name == "+" and getattr(args[0], "name", "") == "obligation":
+            what, due = args[0].args
+            self.pending.append((round(due * 1_000_000), what))
         elif name == "+":
             self.state.append(args[0])
         elif name == "imposeObligation":
@@ -125,9 +128,10 @@ class Model:
             elif name == "<-":
                 self.state[place] = args[1]
             else:
-                number = self.state[place].args[0]
+                old = as_compound(self.state[place])
+                number: Any = old.args[0]
                 number = number + args[1] if name == "incr" else number - args[1]
-                self.state[place] = Compound(self.state[place].name, (number,))
+                self.state[place] = Compound(old.name, (number,))
         return True
 
 

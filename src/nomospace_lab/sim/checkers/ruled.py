@@ -28,6 +28,7 @@ from nomospace.host.effects import Mail
 from nomospace.host.linda import HOWS, show as message_of
 from nomospace.host.system import SYSTEM
 from nomospace.terms import Compound, Term, same, show
+from nomospace.terms.values import as_compound, parts_of
 from nomospace_lab.sim.checkers import Verdict, no, yes
 from nomospace_lab.sim.checkers.replay import ORACLE_EVERY, Model
 from nomospace_lab.sim.federation import Sites
@@ -105,33 +106,33 @@ def _answered(h: Happening, place: int, request: Seek) -> Iterator[Sight]:
 def _mailed(h: Happening, place: int, mail: Mail) -> Iterator[Sight]:
     """An answer that no call waits for any more is mail."""
     message = mail.message
-    if message.__class__ is not Compound or len(message.args) != 2 or "@" in mail.sender:
+    if type(message) is not Compound or len(message.args) != 2 or "@" in mail.sender:
         return
     operation, shown = message.args
     if message.name == "reacted":
-        found = Found(shown, "", 0, "")
+        found = Found(parts_of(shown), "", 0, "")
         yield Sight(h, place, mail.sender, None, "react", found, message)
     elif message.name == "found":
-        how = HOWS[operation.name]
-        for fields in shown if how in BULK else (shown,):
-            found = Found(fields, "", 0, "")
+        how = HOWS[as_compound(operation).name]
+        for fields in parts_of(shown) if how in BULK else (shown,):
+            found = Found(parts_of(fields), "", 0, "")
             yield Sight(h, place, mail.sender, operation, how, found, message)
 
 
 def forwards(ruling: Ruling) -> Iterator[tuple[Term, str]]:
     """The messages that a ruling lets go, and to whom."""
     for op in ruling.operations:
-        if op.__class__ is Compound and op.name in ("forward", "multicast"):
+        if type(op) is Compound and op.name in ("forward", "multicast"):
             _, message, to = op.args
-            for one in (to,) if to.__class__ is str else to:
-                yield message, one
+            for one in (to,) if type(to) is str else parts_of(to):
+                yield message, str(one)
 
 
 def delivers(ruling: Ruling) -> Iterator[tuple[Term, str]]:
     """The messages that a ruling hands to its home, and from whom."""
     for op in ruling.operations:
-        if op.__class__ is Compound and op.name == "deliver":
-            yield op.args[1], op.args[0]
+        if type(op) is Compound and op.name == "deliver":
+            yield op.args[1], str(op.args[0])
 
 
 class _Rulings:
@@ -168,7 +169,7 @@ class _Rulings:
             key = (h.who, ruling.law, "forward", to, show(message))
             passed.setdefault(key, []).append((place, h))
             if AT in h.who and _lends(message):
-                self._lent[h.who, show(message.args[1])] = None
+                self._lent[h.who, show(parts_of(message)[1])] = None
         if ruling.event.kind == "arrived":
             for message, sender in delivers(ruling):
                 key = (h.who, ruling.law, "deliver", sender, show(message))
@@ -188,10 +189,10 @@ class _Rulings:
 
 def _lends(message: Term) -> bool:
     """Whether an answer gives a tuple out under a lease."""
-    if message.__class__ is not Compound or message.name != "found":
+    if type(message) is not Compound or message.name != "found":
         return False
-    options = message.args[0].args[1:]
-    return any(one.name == "lease" for given in options for one in given)
+    options = parts_of(message.args[0])[1:]
+    return any(as_compound(one).name == "lease" for given in options for one in parts_of(given))
 
 
 def four_rulings(world: Sites) -> Verdict:

@@ -94,7 +94,7 @@ def _founds(body: bytes) -> tuple[Found, ...]:
 
 
 def _story(world: ClientWorld, fields: Fields) -> list[Happening]:
-    return [one for one in world.history if f", {fields[-1]})" in str(one.what)]
+    return [one for one in world.history if f", {fields[-1]!s})" in str(one.what)]
 
 
 def answers_fit(world: ClientWorld) -> Verdict:

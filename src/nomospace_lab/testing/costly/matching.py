@@ -301,7 +301,7 @@ class Laid(NamedTuple):
     """A space with tuples in it, and what it is asked for."""
 
     space: Space
-    term: Term
+    term: tuple[Term, ...]
     every: bool
 
 
@@ -320,11 +320,11 @@ def parts_of(term: Term) -> int:
     while todo:
         item = todo.pop()
         parts += PATTERN_UNITS
-        if item.__class__ is Compound:
+        if type(item) is Compound:
             todo += item.args
-        elif item.__class__ is tuple:
+        elif type(item) is tuple:
             todo += item
-        elif item.__class__ is str:
+        elif type(item) is str:
             parts += CHARACTER_UNITS * len(item) if len(item) > 16 else 0
     return parts
 

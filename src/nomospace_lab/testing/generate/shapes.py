@@ -14,7 +14,7 @@ from random import Random
 from typing import Final
 
 from nomospace.terms import Compound, Term
-from nomospace.terms.nodes import Const, ListSyntax, Node, Struct, Variable
+from nomospace.terms.tokens import Const, ListSyntax, Node, Struct, Variable
 
 HOME: Final = "ann@x"
 AGENTS: Final = (HOME, "bob@x", "eve@y", "market")

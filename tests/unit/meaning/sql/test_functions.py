@@ -17,16 +17,17 @@ from nomospace.meaning.sql.layout import NUMBER, TEXT, SqlTable
 from nomospace.meaning.sql.values import Params, ValuePlace
 from nomospace.store.matching import Database
 from nomospace.terms import MISSING, Term
+from nomospace.terms.objects import Missing
 from tests.unit.meaning.sql.databases import DATABASES, database
 
-VALUES: tuple[Term, ...] = (
+VALUES: tuple[Term | Missing, ...] = (
     None, True, 0, 1, -1, 2, 7, 2.5, -2.5, 0.1, 0.2, 1e10, 3.0, -0.5, 0.5, 1.005, 123456.789,
     2**40, "", "a", "b", "ä", "\0", b"a", (1,), MISSING,
 )  # fmt: skip
 PARTS = ("kind", "num", "ext", "text")
 
 
-def ask(made: Database, name: str, inputs: list[tuple[Term, ...]]) -> list[Coded | None]:
+def ask(made: Database, name: str, inputs: list[tuple[Term | Missing, ...]]) -> list[Coded | None]:
     """What a function gives for each choice of inputs, in the order of the inputs."""
     width = len(inputs[0])
     columns = [("at", NUMBER)]
@@ -51,7 +52,7 @@ def _given(number: int) -> Flat:
     return flattened((ValuePlace(kind, num, ext, text),))
 
 
-def row(at: int, values: tuple[Term, ...]) -> tuple[Any, ...]:
+def row(at: int, values: tuple[Term | Missing, ...]) -> tuple[Any, ...]:
     found: list[Any] = [float(at)]
     for value in values:
         found += (None,) * 4 if value is MISSING else coded(value)
@@ -81,7 +82,7 @@ def test_functions_give_what_they_give_in_python(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", DATABASES)
 def test_functions_of_more_or_fewer_inputs(kind: str) -> None:
-    few: tuple[Term, ...] = (1, 2.5, -3, "a", "b", MISSING)
+    few: tuple[Term | Missing, ...] = (1, 2.5, -3, "a", "b", MISSING)
     with database(kind) as made:
         for name, width in (
             ("plus", 3),

@@ -70,7 +70,7 @@ ONTOLOGY = Ontology(
 
 
 def some_objects(chance: random.Random) -> list[Compound]:
-    found = []
+    found: list[Compound] = []
     for at in range(400):
         properties: dict[str, Term] = {}
         for name in ("num", "word", "flag", "raw", "many", "open"):
