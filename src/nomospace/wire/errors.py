@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields
-from typing import Any, Final, TypeAlias, get_type_hints
+from typing import Final, TypeAlias, get_type_hints
 
 import msgspec
 
