@@ -6,7 +6,6 @@ tuples or reactions in a struct of their own, so that every answer has a tag (se
 
 from __future__ import annotations
 
-# GONE#
 import msgspec
 
 from nomospace.calls.answers import Found

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-# GONE#
 from nomospace.control import Ruling, Snapshot
 from nomospace.law import CompiledLaw
 from nomospace.store.journal import CheckpointRecord, EventRecord, LawRecord, TupleRecord

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from enum import Enum
 
-# GONE#
 from nomospace.protocols.routing.frames import Post
 from nomospace.protocols.routing.seats import Seat
 

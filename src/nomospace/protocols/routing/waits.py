@@ -6,7 +6,6 @@ come back, the next pause is twice as long. A line that stays empty for a pause 
 
 from __future__ import annotations
 
-# GONE#
 from nomospace.protocols.routing.frames import Post
 from nomospace.protocols.routing.limits import RoutingLimits
 
