@@ -191,7 +191,7 @@ def failing(after: int) -> Iterator[None]:
             raise Failed
         return unpack_fields(body)
 
-    with patch.object(held, "unpack_term", unpack):
+    with patch.object(held, "unpack_fields", unpack):
         yield
 
 

@@ -115,7 +115,7 @@ class Host:
     is asked waits.
 
     >>> host = Host("ward", life=1, now=0)
-    >>> host.handle(Arrive("ann@ward"), now=0)[0].changes[0]
+    >>> host.handle(facts.Arrive("ann@ward"), now=0)[0].changes[0]
     AgentCame(agent='ann@ward', count=0)
     >>> host.view.members
     ('ward',)

@@ -438,8 +438,10 @@ class Governed(HostPart):
         if firings:
             reacting.fire(*firings.popleft())
             return True
+        if type(fields) is not tuple:  # no listener could read it: it is mail
+            return False
         for one in reacting.find(member.home, space, pattern):  # a tuple that the law has made
-            reacting.fire(one, Found(parts_of(fields), "", 0, space))
+            reacting.fire(one, Found(fields, "", 0, space))
             return True
         return False
 
@@ -454,9 +456,8 @@ class Governed(HostPart):
         _, orders = self._host.governing.rule_apart(member, event)
         seen: Found | None = None
         for order in orders:
-            shown = order.message if isinstance(order, Deliver) else None
-            if seen is None and shown.__class__ is Compound and shown.name == "reacted":
-                fields = parts_of(shown.args[1])
+            fields = _reacted(order.message) if isinstance(order, Deliver) else None
+            if seen is None and fields is not None:
                 seen = found if same(fields, found.fields) else Found(fields, "", 0, space)
             else:
                 self._host.governing.post(member, order)
@@ -502,6 +503,14 @@ _ANSWERS: Final = {"found": 2, "none": 1, "reacted": 2}
 
 def _firing_key(agent: str, space: str, pattern: Term, fields: Term) -> tuple[str, str, bytes]:
     return agent, space, encode((pattern, fields))
+
+
+def _reacted(message: Term) -> tuple[Term, ...] | None:
+    """The tuple that a firing shows, if a message has the form of one; a law may make any."""
+    if type(message) is not Compound or message.name != "reacted" or len(message.args) != 2:
+        return None
+    fields = message.args[1]
+    return fields if type(fields) is tuple else None
 
 
 def _in_bulk(one: Outstanding) -> bool:

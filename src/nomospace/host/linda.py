@@ -46,7 +46,8 @@ def show(request: requests.Out | requests.Seek | requests.React) -> Compound:
 
     >>> from nomospace.terms import show as text
     >>> from nomospace.terms.templates import ANY
-    >>> text(show(Seek("jobs", TAKE, Template.of(["job", ANY]), lease_us=30_000_000)))
+    >>> template = Template.of(["job", ANY])
+    >>> text(show(requests.Seek("jobs", requests.TAKE, template, lease_us=30_000_000)))
     'in([job,formal(any)],[lease(30)])'
     """
     options: list[Term] = []

@@ -37,7 +37,8 @@ class Batch(msgspec.Struct, eq=False):
     """The rows of one commit.
 
     >>> batch = Batch(Counters(), CommitPart())
-    >>> batch.add(Step((AgentCame("ann@x", 0), AgentCame("bob@x", 0), AgentWent("ann@x"))))
+    >>> came = changes.AgentCame("ann@x", 0), changes.AgentCame("bob@x", 0)
+    >>> batch.add(Step((*came, changes.AgentWent("ann@x"))))
     >>> [(name, len(rows)) for name, rows in batch.runs()][:2]
     [('agent came', 2), ('agent went', 1)]
     """

@@ -195,7 +195,6 @@ def _target(options: Mapping[str, str]) -> Target:
 # -- reading ---------------------------------------------------------------------------------------
 
 
-@dataclass
 class Offset(TypedDict):
     """How far a stream has come: the host, and the number of its last record."""
 
@@ -203,6 +202,7 @@ class Offset(TypedDict):
     seq: int
 
 
+@dataclass
 class Range(InputPartition):
     """Records after a number, up to another."""
 

@@ -249,10 +249,11 @@ def _shows(message: Term) -> bool:
     """Whether an answer shows somebody a request to read."""
     if type(message) is not Compound or message.name not in ("found", "reacted"):
         return False
-    asked, shown = as_compound(message.args[0]), message.args[1]
-    if message.name == "found" and asked.name in ("in", "inp", "ing"):
+    asked, shown = message.args
+    operation = as_compound(asked).name if message.name == "found" else ""
+    if operation in ("in", "inp", "ing"):
         return False
-    rows = parts_of(shown) if message.name == "found" and asked.name == "rdg" else (shown,)
+    rows = parts_of(shown) if operation == "rdg" else (shown,)
     return any(field(parts_of(row), "requester") is not None for row in rows)
 
 
