@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
     from starlette.responses import Response
 
-    from nomospace.api.logins import Told
+    from nomospace.api.logins import LoginListener
     from nomospace.api.service import Service
 
 BODY_BYTES_MAX: Final = 4 * 1024 * 1024
@@ -306,7 +306,7 @@ class Guard:
         asyncio.get_running_loop().call_later(CUT_S, self._drop, scope, error)
 
     @contextmanager
-    def _watched(self, scope: Scope, told: Told) -> Iterator[None]:
+    def _watched(self, scope: Scope, told: LoginListener) -> Iterator[None]:
         """Tell of the end of one who was let in, as long as this lasts."""
         state = scope.get("state", {})
         if "principal" not in state:

@@ -27,7 +27,7 @@ SESSIONS_MAX: Final = 1_000
 SESSIONS_EACH_MAX: Final = 20
 """How many browsers of one principal are logged in."""
 
-Told = Callable[[NotLetIn], None]
+LoginListener = Callable[[NotLetIn], None]
 """Is told that somebody is let in no longer, and why."""
 End = Callable[[], None]
 
@@ -39,7 +39,7 @@ class _Held:
     token: str
     who: str
     until: float
-    watchers: list[Told] = field(default_factory=list)
+    watchers: list[LoginListener] = field(default_factory=list)
 
 
 class Logins:
@@ -84,7 +84,7 @@ class Logins:
             raise _ended()
         return found.token
 
-    def watch(self, key: str, told: Told) -> End:
+    def watch(self, key: str, told: LoginListener) -> End:
         """Tell when a session ends, never at once; gives what ends the watching."""
         loop = asyncio.get_running_loop()
         held = self._sessions.get(key)

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from nomospace.api.forms import json_of
 from nomospace.api.service import LAW_CHARS_MAX, WAIT_S_MAX
-from nomospace.client import Told, Tuple
+from nomospace.client import DisclosedRuling, Tuple
 from nomospace.client.tuples import Correlation
 
 ROWS_MAX: Final = 10_000
@@ -262,7 +262,7 @@ class RulingTold(BaseModel):
     explanation: str
 
     @classmethod
-    def of(cls, told: Told) -> RulingTold:
+    def of(cls, told: DisclosedRuling) -> RulingTold:
         """What was told, as JSON has it."""
         return cls(
             law=told.law,

@@ -4,7 +4,7 @@ The console imports from `api` alone, so that all it does could be done over HTT
 """
 
 from nomospace.api.service import Membership as Membership
-from nomospace.client import Space as Space, Told as Told
+from nomospace.client import DisclosedRuling as DisclosedRuling, Space as Space
 from nomospace.client.membership import (
     CERTIFICATE_BYTES_MAX as CERTIFICATE_BYTES_MAX,
     read_certificate as read_certificate,

@@ -21,9 +21,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, Unpack
 
-from nomospace.api.logins import End, Logins, Told
+from nomospace.api.logins import End, LoginListener, Logins
 from nomospace.calls.requests import CLIENT_PROGRAM, Settle, Show, Tell
-from nomospace.client import Agent, Departed, TimedOut, Told as ToldRuling, Tuple
+from nomospace.client import Agent, Departed, DisclosedRuling, TimedOut, Tuple
 from nomospace.client.tuples import Correlation, agent_id
 from nomospace.errors import CallerError, NomospaceError, Unavailable
 from nomospace.law import CompiledLaw
@@ -236,23 +236,23 @@ class AgentSeat:
         """End a lease: the tuple is done with, or goes back."""
         await self._line.ask(Settle(space, lease, done))
 
-    async def adopt(self, law: CompiledLaw, args: Sequence[Term] = ()) -> ToldRuling:
+    async def adopt(self, law: CompiledLaw, args: Sequence[Term] = ()) -> DisclosedRuling:
         """Adopt a law; what the agent may know of the ruling."""
         inbox = NumberedInbox()
         told = await self._line.adopt(law, tuple([freeze(arg) for arg in args]), inbox)
         self._inboxes[law.hash] = inbox
         return told
 
-    async def send(self, law: str, message: Term, to: str | Sequence[str]) -> ToldRuling:
+    async def send(self, law: str, message: Term, to: str | Sequence[str]) -> DisclosedRuling:
         """Send a message under a law; what the agent may know of the ruling."""
         receiver = to if isinstance(to, str) else tuple(to)
         self.inbox(law)
-        told: ToldRuling = await self._line.ask(Tell(law, freeze(message), receiver))
+        told: DisclosedRuling = await self._line.ask(Tell(law, freeze(message), receiver))
         return told
 
-    async def present(self, law: str, certificate: bytes) -> ToldRuling:
+    async def present(self, law: str, certificate: bytes) -> DisclosedRuling:
         """Present a certificate (DER); what the agent may know of the ruling."""
-        told: ToldRuling = await self._line.ask(Show(law, certificate))
+        told: DisclosedRuling = await self._line.ask(Show(law, certificate))
         return told
 
     def inbox(self, law: str) -> NumberedInbox:
@@ -299,7 +299,7 @@ class Service:
             raise NotLetIn(why="no token was shown (Authorization: Bearer …)")
         return self._door.by_token(token)
 
-    def watch(self, principal: Principal, session: str, told: Told) -> End:
+    def watch(self, principal: Principal, session: str, told: LoginListener) -> End:
         """Tell once when somebody who was let in should be no longer, or is another now.
 
         `session` is the key of the one behind it, or empty. Gives what ends the watching.

@@ -45,7 +45,7 @@ class Found(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="found")
         return tuple([one.fields for one in self.members]) or (self.fields,)
 
 
-class Told(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="told"):
+class DisclosedRuling(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="told"):
     """The answer to a message or an adoption. `print(told.explain())` says why it is as it is.
 
     `refused` is a message that went nowhere and changed nothing; `held` one that went nowhere yet.
@@ -107,6 +107,14 @@ class Listed(msgspec.Struct, frozen=True):
 
 
 AnswerValue: TypeAlias = (
-    Found | Told | Standing | tuple[Found, ...] | tuple[Listed, ...] | bool | int | str | None
+    Found
+    | DisclosedRuling
+    | Standing
+    | tuple[Found, ...]
+    | tuple[Listed, ...]
+    | bool
+    | int
+    | str
+    | None
 )
 """What a request may be answered with."""

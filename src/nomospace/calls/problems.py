@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nomospace.calls.answers import Told
+from nomospace.calls.answers import DisclosedRuling
 from nomospace.errors import CallerError, Unavailable
 
 
@@ -243,7 +243,7 @@ class Refused(CallerError):
 
     code = "law.refused"
     words = "{why}"
-    ruling: Told
+    ruling: DisclosedRuling
     why: str
 
 

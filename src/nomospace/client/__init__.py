@@ -4,7 +4,7 @@ A program holds an `Agent`, its `Space`s and `Membership`s. This room knows what
 nothing of hosts: `connection.Connection` is all it asks of one.
 """
 
-from nomospace.calls.answers import Standing as Standing, Told as Told
+from nomospace.calls.answers import DisclosedRuling as DisclosedRuling, Standing as Standing
 from nomospace.client.agent import (
     SYSTEM as SYSTEM,
     Agent as Agent,

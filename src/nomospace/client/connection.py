@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from nomospace.calls.answers import Found, Told
+from nomospace.calls.answers import DisclosedRuling, Found
 from nomospace.calls.requests import Request, Sets
 from nomospace.errors import Unavailable
 from nomospace.terms import Term
@@ -148,7 +148,7 @@ class Connection(Protocol):
 
     def adopt(
         self, law: CompiledLaw, args: tuple[Term, ...], mailbox: Mailbox
-    ) -> Coroutine[object, None, Told]:
+    ) -> Coroutine[object, None, DisclosedRuling]:
         """Adopt a law; the ruling on the adoption."""
 
     def attend(self, law: str, mailbox: Mailbox) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from nomospace.calls.answers import Standing, Told
+from nomospace.calls.answers import DisclosedRuling, Standing
 from nomospace.calls.requests import Show, Stand, Tell
 from nomospace.client.connection import Connection, Law, Report
 from nomospace.errors import CallerError
@@ -82,7 +82,7 @@ class Membership:
 
     def __init__(self, connection: Connection, law: Law) -> None:
         self.law = law
-        self.ruling: Told | None = None
+        self.ruling: DisclosedRuling | None = None
         """The ruling on the adoption."""
         self._connection = connection
         self._letters: deque[Letter] = deque()
@@ -93,7 +93,7 @@ class Membership:
     def __repr__(self) -> str:
         return f"<{self._connection.agent} under law {self.law.name}>"
 
-    async def send(self, message: Any, *, to: str | Sequence[str]) -> Told:
+    async def send(self, message: Any, *, to: str | Sequence[str]) -> DisclosedRuling:
         """Send a message to an agent, a space, or several; gives the ruling, refused or not.
 
         A string is read as the text of a term, so `"publish(alarm(fire))"` and
@@ -106,16 +106,17 @@ class Membership:
         else:
             made = freeze(message)
         receiver = to if isinstance(to, str) else tuple(to)
-        told: Told = await self._connection.ask(Tell(self.law.hash, made, receiver))
+        told: DisclosedRuling = await self._connection.ask(Tell(self.law.hash, made, receiver))
         return told
 
-    async def present(self, certificate: bytes | str | Path) -> Told:
+    async def present(self, certificate: bytes | str | Path) -> DisclosedRuling:
         """Present a certificate, PEM or DER, or its file: the ruling on it.
 
         The controller checks it; one that counts is `certified` to the law until it runs out or is
         revoked. Raises a kind of `BadCertificate` for one that does not.
         """
-        told: Told = await self._connection.ask(Show(self.law.hash, read_certificate(certificate)))
+        shown = Show(self.law.hash, read_certificate(certificate))
+        told: DisclosedRuling = await self._connection.ask(shown)
         return told
 
     async def standing(self) -> Standing:

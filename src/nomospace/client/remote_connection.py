@@ -14,7 +14,7 @@ from collections.abc import Coroutine
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from nomospace.calls.answers import Told
+from nomospace.calls.answers import DisclosedRuling
 from nomospace.calls.problems import InDoubt
 from nomospace.calls.requests import (
     TAKING,
@@ -118,12 +118,14 @@ class RemoteConnection(SessionDriver):
                 self._talk.send(body)
         await future
 
-    async def adopt(self, law: CompiledLaw, args: tuple[Term, ...], mailbox: Mailbox) -> Told:
+    async def adopt(
+        self, law: CompiledLaw, args: tuple[Term, ...], mailbox: Mailbox
+    ) -> DisclosedRuling:
         # Mail may come before the answer does, so the mailbox is there before.
         boxes = self._mailboxes.setdefault(law.hash, [])
         boxes.append(mailbox)
         try:
-            told: Told = await self._ask_law(Adopt(law, args))
+            told: DisclosedRuling = await self._ask_law(Adopt(law, args))
         except BaseException:
             boxes.remove(mailbox)
             raise

@@ -1,6 +1,6 @@
 """Controllers: one membership's control state, obligations and rulings, as a pure core."""
 
-from nomospace.calls.answers import Standing as Standing, Told as Told
+from nomospace.calls.answers import DisclosedRuling as DisclosedRuling, Standing as Standing
 from nomospace.control.adopting import (
     ReservedRole as ReservedRole,
     adopt as adopt,
@@ -8,6 +8,7 @@ from nomospace.control.adopting import (
     first_state as first_state,
 )
 from nomospace.control.deciding import Decision as Decision
+from nomospace.control.disclosure import standing as standing, tell as tell
 from nomospace.control.events import (
     TICK as TICK,
     Change as Change,
@@ -35,4 +36,3 @@ from nomospace.control.membership import (
     TooOld as TooOld,
 )
 from nomospace.control.redo import redo as redo
-from nomospace.control.told import standing as standing, tell as tell

@@ -32,13 +32,13 @@ class Directory:
     (['bob@b', 'cat@b'], True, 5)
     """
 
-    __slots__ = ("_believed", "_spaces", "agents", "birth", "edition", "papers")
+    __slots__ = ("_believed", "_spaces", "agents", "birth", "certificate", "edition")
 
     def __init__(
         self, entry: DirectoryEntry, believed: Callable[[str], bool] | None = None
     ) -> None:
         self.edition = entry.edition
-        self.papers = entry.papers
+        self.certificate = entry.certificate
         self.birth = entry.birth
         self._believed = believed
         self.agents = dict.fromkeys(entry.agents)

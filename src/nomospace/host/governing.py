@@ -502,9 +502,7 @@ class Governing(HostPart):
             self._arrive(there, arrived(forward.sender, forward.message, forward.to), 0)
             return
         if "@" in forward.to and origin.home in self._spaces.residents:
-            if host.trust.silent(
-                origin.law
-            ):  # nobody elsewhere would believe this host's controllers
+            if host.trust.own_objection(origin.law):  # nobody elsewhere would believe it
                 self._except(origin, forward.sender, forward.message, forward.to, "notAuthentic")
                 return
             letter = Letter(law, forward.sender, forward.message)

@@ -15,7 +15,7 @@ Between two views the directory changes line by line (`directory`): an agent tha
 peer is looked at alone, with what waits for it or at it.
 
 Under a law that wants certified controllers, a host is believed only over a link of its own. One
-that has the papers for it and is further away is called, so that it gets such a link.
+that has the certificate for it and is further away is called, so that it gets such a link.
 """
 
 from __future__ import annotations
@@ -299,11 +299,11 @@ class Group(HostPart):
 
     def _entry(self) -> DirectoryEntry:
         agents, spaces = self._spaces.lines()
-        papers = self._host.trust.papers()
+        certificate = self._host.trust.certificate()
         birth = self._host.peers.births.own
         owes = tuple(dict.fromkeys((*self.transfers.peers(), *self._host.placing.owes())))
         few = owes if len(owes) <= OWES_MAX else None
-        return DirectoryEntry(agents, spaces, few, self._edition, papers, birth)
+        return DirectoryEntry(agents, spaces, few, self._edition, certificate, birth)
 
     def _exchange(
         self, view: View, entries: dict[str, DirectoryEntry], fresh: tuple[str, ...]
@@ -311,7 +311,7 @@ class Group(HostPart):
         """The view is certain: meet those who are new, and ship what is for their agents."""
         host, name = self._host, self._step.name
         directories = {
-            peer: Directory(entry, partial(self._believed, peer, entry.papers))
+            peer: Directory(entry, partial(self._believed, peer, entry.certificate))
             for peer, entry in entries.items()
             if peer != name
         }
@@ -394,19 +394,20 @@ class Group(HostPart):
     def distrust(self, peer: str, law: CompiledLaw | None) -> NotAuthentic | None:
         """Why a host is not believed under a law, if it is not.
 
-        Only papers that came over a link of its own are the host's: others could show them too.
+        Only a certificate that came over a link of its own is the host's: others could show it too.
         """
         if law is None:
             return None
         lines = self.entries.get(peer)
-        return self._judge(peer, b"" if lines is None else lines.papers, law)
+        return self._judge(peer, b"" if lines is None else lines.certificate, law)
 
-    def _judge(self, peer: str, papers: bytes, law: CompiledLaw) -> NotAuthentic | None:
+    def _judge(self, peer: str, certificate: bytes, law: CompiledLaw) -> NotAuthentic | None:
         host = self._host
         if self._engagement.linked(peer):
-            return host.trust.believes(law, peer, papers)
-        doubt = host.trust.believes(law, peer, b"")
-        if doubt is not None and papers and host.trust.believes(law, peer, papers) is None:
+            return host.trust.host_objection(law, peer, certificate)
+        object_to = host.trust.host_objection
+        doubt = object_to(law, peer, b"")
+        if doubt is not None and certificate and object_to(law, peer, certificate) is None:
             self._call(peer)
         return doubt
 
@@ -441,9 +442,9 @@ class Group(HostPart):
         if came and not self.frozen:
             self._spread()
 
-    def _believed(self, peer: str, papers: bytes, law: str) -> bool:
+    def _believed(self, peer: str, certificate: bytes, law: str) -> bool:
         known = self._host.laws.get(law)
-        return known is None or self._judge(peer, papers, known) is None
+        return known is None or self._judge(peer, certificate, known) is None
 
     def doubts(self, peer: str, law: str) -> bool:
         """Whether a host speaks under a law in which it is not believed; that is noted."""

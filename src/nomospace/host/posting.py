@@ -338,7 +338,7 @@ class Posting(HostPart):
         if post.to not in self._spaces.residents:  # it is for someone else to judge
             return False
         law = host.laws.get(letter.law)
-        doubt = None if law is None else host.trust.vouches(law, post)
+        doubt = None if law is None else host.trust.letter_objection(law, post)
         if doubt is not None:
             code, why = doubt.reason, doubt.why
             self._step.note(

@@ -16,34 +16,38 @@ from nomospace.trust.seals import NotAuthentic
 class Trust(Protocol):
     """What a host asks of whoever checks certificates for it."""
 
-    def vouches(self, law: CompiledLaw, post: Post) -> NotAuthentic | None:
+    def letter_objection(self, law: CompiledLaw, post: Post) -> NotAuthentic | None:
         """Why the controller that a letter comes from may not take part in a law, if it may not."""
 
-    def silent(self, law: CompiledLaw) -> str:
+    def own_objection(self, law: CompiledLaw) -> str:
         """Why this host's own controllers may not take part in a law; empty when they may."""
 
-    def papers(self) -> bytes:
+    def certificate(self) -> bytes:
         """What this host shows those whom it engages with."""
 
-    def believes(self, law: CompiledLaw, host: str, papers: bytes) -> NotAuthentic | None:
-        """Why what a host with such papers says under a law does not count, if it does not."""
+    def host_objection(
+        self, law: CompiledLaw, host: str, certificate: bytes
+    ) -> NotAuthentic | None:
+        """Why what a host with this certificate says under a law does not count, if it does not."""
 
 
 class Trusting:
     """Believes everybody, and shows nothing."""
 
-    def vouches(self, _law: CompiledLaw, _post: Post) -> NotAuthentic | None:
+    def letter_objection(self, _law: CompiledLaw, _post: Post) -> NotAuthentic | None:
         """Every letter counts."""
         return None
 
-    def silent(self, _law: CompiledLaw) -> str:
+    def own_objection(self, _law: CompiledLaw) -> str:
         """Nobody would doubt this host."""
         return ""
 
-    def papers(self) -> bytes:
+    def certificate(self) -> bytes:
         """It has none."""
         return b""
 
-    def believes(self, _law: CompiledLaw, _host: str, _papers: bytes) -> NotAuthentic | None:
+    def host_objection(
+        self, _law: CompiledLaw, _host: str, _certificate: bytes
+    ) -> NotAuthentic | None:
         """Every host does."""
         return None

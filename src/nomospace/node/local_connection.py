@@ -25,7 +25,7 @@ from nomospace.calls.requests import (
     Sets,
     Unread,
 )
-from nomospace.client import Closed, Departed, Ear, Mailbox, Report, TimedOut, Told
+from nomospace.client import Closed, Departed, DisclosedRuling, Ear, Mailbox, Report, TimedOut
 from nomospace.host.calls import Call, Event
 from nomospace.host.effects import Answer, Effect, Fire, Mail, Note
 from nomospace.law import CompiledLaw
@@ -113,14 +113,16 @@ class LocalConnection:
     ) -> Coroutine[object, None, Any]:
         return self.ask(Seek(space, how, template, at, dest, lease_us, sets), timeout_s)
 
-    async def adopt(self, law: CompiledLaw, args: tuple[Term, ...], mailbox: Mailbox) -> Told:
+    async def adopt(
+        self, law: CompiledLaw, args: tuple[Term, ...], mailbox: Mailbox
+    ) -> DisclosedRuling:
         # Mail may come in the very step of the adoption, so the mailbox is there before.
         boxes = self._clients.mailboxes.setdefault((self._agent, law.hash), [])
         boxes.append(mailbox)
         mine = self._laws.setdefault(law.hash, [])
         mine.append(mailbox)
         try:
-            told: Told = await self.ask(Adopt(law, args))
+            told: DisclosedRuling = await self.ask(Adopt(law, args))
         except BaseException:
             boxes.remove(mailbox)
             mine.remove(mailbox)

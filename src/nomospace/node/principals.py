@@ -162,7 +162,7 @@ class OpenDoor:
         return seen != self.token
 
 
-Told = Callable[[Principal | NotLetIn], None]
+PrincipalListener = Callable[[Principal | NotLetIn], None]
 """Is told that a principal is another now, or none any more."""
 
 SLICE: Final = 256
@@ -174,7 +174,7 @@ class WatchedPrincipal:
 
     __slots__ = ("_standings", "principal", "told")
 
-    def __init__(self, standings: Standings, principal: Principal, told: Told) -> None:
+    def __init__(self, standings: Standings, principal: Principal, told: PrincipalListener) -> None:
         self._standings = standings
         self.principal = principal
         self.told = told
@@ -202,7 +202,7 @@ class Standings:
     def __len__(self) -> int:
         return sum(map(len, self._by.values()))
 
-    def watch(self, principal: Principal, told: Told) -> WatchedPrincipal:
+    def watch(self, principal: Principal, told: PrincipalListener) -> WatchedPrincipal:
         """Tell somebody of all that changes about a principal, until what is returned ends."""
         standing = WatchedPrincipal(self, principal, told)
         if principal.proof is not None:

@@ -44,7 +44,7 @@ class Vouching:
 
     # -- what the core asks ------------------------------------------------------------------
 
-    def vouches(self, law: CompiledLaw, post: Post) -> NotAuthentic | None:
+    def letter_objection(self, law: CompiledLaw, post: Post) -> NotAuthentic | None:
         """Why a letter from elsewhere is not to be believed, if it is not."""
         letter = post.body
         if law.tree.clear_messages:
@@ -61,7 +61,7 @@ class Vouching:
             return NotAuthentic(reason=error.code, why=str(error))
         return None
 
-    def silent(self, law: CompiledLaw) -> str:
+    def own_objection(self, law: CompiledLaw) -> str:
         """Why this host's controllers cannot speak under a law; empty when they can."""
         if law.tree.clear_messages:
             return ""
@@ -72,24 +72,26 @@ class Vouching:
             return "the certificate of this host's controllers has run out"
         return ""
 
-    def papers(self) -> bytes:
+    def certificate(self) -> bytes:
         """What this host shows those it engages with: the certificate of its controllers."""
         held = self._identity.controller
         return b"" if held is None else held[1].der
 
-    def believes(self, law: CompiledLaw, host: str, papers: bytes) -> NotAuthentic | None:
-        """Why a host that shows papers over its own link is not believed, if it is not.
+    def host_objection(
+        self, law: CompiledLaw, host: str, certificate: bytes
+    ) -> NotAuthentic | None:
+        """Why a host that shows a certificate over its own link is not believed, if it is not.
 
         What engaged hosts say to each other has no seals: TLS has proved which host speaks, and
         the certificate says that its controllers may.
         """
         if law.tree.clear_messages:
             return None
-        if not papers:
+        if not certificate:
             why = f"{host} has shown no certificate of controllers over a link of its own"
             return NotAuthentic(reason="trust.no-papers", why=why)
         try:
-            found = self._verifier(law).controller(papers, now=self._now())
+            found = self._verifier(law).controller(certificate, now=self._now())
         except NotAuthentic as error:
             return error
         except NotAPublicKey as error:

@@ -60,7 +60,7 @@ class DirectoryEntry(msgspec.Struct, frozen=True, gc=False):
     """A host's lines in the directory of its group: its agents, and the spaces they share.
 
     `owes` names the agents and the hosts that it has tuples for; `None` says that it may have some
-    for anyone. `edition` counts the changes of these lines in the host's life. `papers` are for
+    for anyone. `edition` counts the changes of these lines in the host's life. `certificate` is for
     those who ask whether its controllers may take part in a community. `birth` is the host's
     (`births`).
 
@@ -72,7 +72,7 @@ class DirectoryEntry(msgspec.Struct, frozen=True, gc=False):
     spaces: tuple[SharedSpace, ...] = ()
     owes: tuple[str, ...] | None = ()
     edition: int = 0
-    papers: bytes = b""
+    certificate: bytes = msgspec.field(default=b"", name="papers")
     birth: int = SILENT
 
     def has_for(self, host: str, entry: DirectoryEntry) -> bool:

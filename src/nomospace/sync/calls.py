@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from nomospace import client
-from nomospace.client import Standing, Told
+from nomospace.client import DisclosedRuling, Standing
 from nomospace.client.membership import Letter
 from nomospace.client.program import AnyProgram
 from nomospace.client.reactions import AnyHandle
@@ -153,15 +153,15 @@ class MembershipCalls:
         return self._it.law
 
     @property
-    def ruling(self) -> Told | None:
+    def ruling(self) -> DisclosedRuling | None:
         """The ruling on the adoption."""
         return self._it.ruling
 
-    def send(self, message: Any, *, to: str | Sequence[str]) -> Told:
+    def send(self, message: Any, *, to: str | Sequence[str]) -> DisclosedRuling:
         """Send a message to an agent, a space, or several; gives the ruling, refused or not."""
         return background.wait(self._it.send(message, to=to))
 
-    def present(self, certificate: bytes | str | Path) -> Told:
+    def present(self, certificate: bytes | str | Path) -> DisclosedRuling:
         """Present a certificate, PEM or DER, or its file: the ruling on it."""
         return background.wait(self._it.present(certificate))
 

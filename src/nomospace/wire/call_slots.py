@@ -27,7 +27,7 @@ CALL_SLOTS: Final[dict[tuple[Struct, str], Slot]] = {
     (answers.Member, "fields"): TERM,
     (requests.Unread, "message"): SAID,
     (requests.Out, "fields"): TERM,
-    (answers.Told, "operations"): OPERATION,
+    (answers.DisclosedRuling, "operations"): OPERATION,
     (answers.Standing, "state"): SAID,
     (answers.Standing, "owed"): SAID,
 }

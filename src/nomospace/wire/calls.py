@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, get_args
 
 import msgspec
 
-from nomospace.calls.answers import AnswerValue, Found, Listed, Standing, Told
+from nomospace.calls.answers import AnswerValue, DisclosedRuling, Found, Listed, Standing
 from nomospace.calls.requests import (
     STRONG,
     Adopt,
@@ -315,7 +315,7 @@ _FORMS: Final[dict[Struct, Struct]] = {
 }
 REQUESTS: Final = tuple([_FORMS.get(kind, kind) for kind in get_args(Request)])
 """What requests are on the wire."""
-ANSWERS: Final = (Found, WireFounds, Told, WireListing, Standing)
+ANSWERS: Final = (Found, WireFounds, DisclosedRuling, WireListing, Standing)
 """What answers are on the wire, besides plain values."""
 _KNOWN: Final = frozenset(REQUESTS)
 _REQUESTS: Final = Tagged("request", *REQUESTS)
@@ -401,7 +401,9 @@ _READ: Final[dict[type, Callable[..., Request]]] = {
 # -- answers -----------------------------------------------------------------------------------
 
 
-WireValue: TypeAlias = Found | bool | int | str | WireFounds | Told | WireListing | Standing | None
+WireValue: TypeAlias = (
+    Found | bool | int | str | WireFounds | DisclosedRuling | WireListing | Standing | None
+)
 """An answer as native code writes and reads it."""
 
 
@@ -411,7 +413,7 @@ def encode_value(value: object) -> WireValue:
     >>> encode_value(())
     WireFounds(founds=())
     """
-    if value is None or isinstance(value, (Found, str, int, Told, Standing)):
+    if value is None or isinstance(value, (Found, str, int, DisclosedRuling, Standing)):
         return value
     if isinstance(value, tuple):
         if value and all(isinstance(one, Listed) for one in value):
@@ -457,7 +459,7 @@ def decode_value(raw: object) -> AnswerValue:
         for found in value.founds:
             _thaw(found)
         return value.founds
-    if isinstance(value, Told | Standing):
+    if isinstance(value, DisclosedRuling | Standing):
         return _finish(value)
     if isinstance(value, WireListing):
         return tuple([_read_listed(one) for one in value.reactions])

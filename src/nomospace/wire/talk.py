@@ -15,7 +15,7 @@ one it is to be, see `versions`), so frames carry none.
     Seen: pushes up to this one; also a sign of life ->
                                                     <- Alive
     Question ->                                        (an operator's, see `nomospace.wire.admin`)
-                                                    <- Told
+                                                    <- DisclosedRuling
     Bye ->                                             the session ends
 
 The calls that matter most have frames of their own: a take by a template of plain values is a flat

@@ -245,7 +245,7 @@ def _write_site(site: _Site) -> tuple[int, int]:
         seed=site.seed,
         hosts=site.hosts,
         site=site.number,
-        lap=time.perf_counter_ns,
+        timer=time.perf_counter_ns,
     )
     market = f"ward-{site.number * site.hosts + 1}"
     traded = make_market(site.tuples, seed=site.seed, host=market, site=site.number)

@@ -34,7 +34,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
 
-from nomospace.calls.answers import Told
+from nomospace.calls.answers import DisclosedRuling
 from nomospace.client import Membership
 from nomospace.control import Ruling
 from nomospace.errors import CallerError, Unavailable
@@ -221,7 +221,7 @@ class Together:
     async def find(
         self,
         marks: Mapping[str, int],
-        wanted: Told | Callable[[Ruling], bool],
+        wanted: DisclosedRuling | Callable[[Ruling], bool],
         *,
         timeout: float = FIND_S,
     ) -> FoundRuling:
@@ -230,7 +230,7 @@ class Together:
         What an agent was told of a ruling finds that ruling.
         """
         after = dict(marks)
-        good = _that_is(wanted) if isinstance(wanted, Told) else wanted
+        good = _that_is(wanted) if isinstance(wanted, DisclosedRuling) else wanted
         try:
             async with asyncio.timeout(timeout):
                 while True:
@@ -266,7 +266,7 @@ class Together:
                     yield FoundRuling(name, entry.seq, ruling, record.hops)
 
 
-def _that_is(told: Told) -> Callable[[Ruling], bool]:
+def _that_is(told: DisclosedRuling) -> Callable[[Ruling], bool]:
     def is_it(ruling: Ruling) -> bool:
         return (ruling.home, ruling.law, ruling.seq) == (told.home, told.law, told.seq)
 

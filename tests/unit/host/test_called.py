@@ -12,28 +12,30 @@ from nomospace.trust.seals import NotAuthentic
 from nomospace_lab.testing.loop import run
 
 LAW = load("law(open). R1. sent(_,_,_) :- do(forward). R2. arrived(_,_,_) :- do(deliver).")
-GOOD = b"good papers"
+GOOD = b"good certificate"
 
 
-class GoodPapers(Trusting):
-    """Believes those who have good papers, and shows some."""
+class GoodCertificates(Trusting):
+    """Believes those who have a good certificate, and shows one."""
 
-    def __init__(self, papers: bytes) -> None:
-        self._papers = papers
+    def __init__(self, certificate: bytes) -> None:
+        self._certificate = certificate
 
-    def papers(self) -> bytes:
-        return self._papers
+    def certificate(self) -> bytes:
+        return self._certificate
 
-    def believes(self, _law: CompiledLaw, _host: str, papers: bytes) -> NotAuthentic | None:
-        if papers == GOOD:
+    def host_objection(
+        self, _law: CompiledLaw, _host: str, certificate: bytes
+    ) -> NotAuthentic | None:
+        if certificate == GOOD:
             return None
-        return NotAuthentic(reason="trust.no-papers", why=repr(papers))
+        return NotAuthentic(reason="trust.no-papers", why=repr(certificate))
 
 
 class Row:
     """Three hosts in a row: the outer ones have no link with each other."""
 
-    def __init__(self, papers: bytes) -> None:
+    def __init__(self, certificate: bytes) -> None:
         self.network = ns.Network()
         self.network.connect("a", "b")
         self.network.connect("b", "c")
@@ -42,7 +44,7 @@ class Row:
             ns.Host(
                 name,
                 network=self.network,
-                trust=GoodPapers(papers),
+                trust=GoodCertificates(certificate),
                 on_report=self._report,
             )
             for name in "abc"
@@ -73,7 +75,7 @@ class Row:
         return made
 
 
-def test_who_has_good_papers_and_no_link_is_called_and_then_believed() -> None:
+def test_who_has_good_certificate_and_no_link_is_called_and_then_believed() -> None:
     async def program() -> None:
         async with Row(GOOD) as row:
             ann, bob = await row.spaces()
@@ -88,9 +90,9 @@ def test_who_has_good_papers_and_no_link_is_called_and_then_believed() -> None:
     run(program())
 
 
-def test_who_has_no_good_papers_is_not_called() -> None:
+def test_who_has_no_good_certificate_is_not_called() -> None:
     async def program() -> None:
-        async with Row(b"bad papers") as row:
+        async with Row(b"bad certificate") as row:
             ann, bob = await row.spaces()
             await ann.out("job", 1)
             with pytest.raises(ns.TimedOut):

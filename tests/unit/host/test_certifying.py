@@ -3,7 +3,7 @@
 import pytest
 
 from nomospace.calls.requests import Adopt, Show
-from nomospace.control import Ruling, Told
+from nomospace.control import DisclosedRuling, Ruling
 from nomospace.host.calls import RevocationsLearnt
 from nomospace.law import load
 from nomospace.terms import show, t
@@ -54,7 +54,7 @@ def rulings(net: Hosts, kind: str) -> list[Ruling]:
 
 def test_a_certificate_that_checks_out_is_told_to_the_law(net: Hosts) -> None:
     told = net.do("ann@a", Show(LAW.hash, certificate()))
-    assert isinstance(told, Told)
+    assert isinstance(told, DisclosedRuling)
     assert (told.kind, told.rule) == ("certified", "R1")
 
 

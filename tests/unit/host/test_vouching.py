@@ -54,7 +54,7 @@ def test_a_letter_nobody_vouches_for_is_dropped_and_noted(net: Hosts) -> None:
     doubt = NotAuthentic(reason="trust.wrong-subject", why="no such controller")
 
     class Doubting(Trusting):
-        def vouches(self, _law: CompiledLaw, post: Post) -> NotAuthentic | None:
+        def letter_objection(self, _law: CompiledLaw, post: Post) -> NotAuthentic | None:
             asked.append(post)
             return None if post.body.message == "true" else doubt
 
@@ -70,7 +70,7 @@ def test_a_letter_nobody_vouches_for_is_dropped_and_noted(net: Hosts) -> None:
 
 def test_letters_inside_a_host_need_no_seal(net: Hosts) -> None:
     class Doubting(Trusting):
-        def vouches(self, _law: CompiledLaw, _post: Post) -> NotAuthentic | None:
+        def letter_objection(self, _law: CompiledLaw, _post: Post) -> NotAuthentic | None:
             return NotAuthentic(reason="x", why="nobody is")
 
     net.hosts["a"].trust = Doubting()
@@ -83,7 +83,7 @@ def test_letters_inside_a_host_need_no_seal(net: Hosts) -> None:
 
 def test_a_host_whose_controllers_nobody_believes_says_so_to_the_sender(net: Hosts) -> None:
     class Expired(Trusting):
-        def silent(self, _law: CompiledLaw) -> str:
+        def own_objection(self, _law: CompiledLaw) -> str:
             return "the certificate has expired"
 
     net.hosts["a"].trust = Expired()

@@ -8,7 +8,7 @@ from hypothesis import given, settings, strategies as st
 
 from nomospace.calls.answers import Found, Listed
 from nomospace.calls.requests import Adopt, LawText, Open, Out, OutMany, React, Request, Seek
-from nomospace.control import Told
+from nomospace.control import DisclosedRuling
 from nomospace.errors import CallerError, NomospaceError
 from nomospace.law import CompiledLaw, load
 from nomospace.terms import ANY, BadWidth, Faulty, FormalInTuple, Template, Term, encode
@@ -98,7 +98,7 @@ def test_every_request_is_tried_above() -> None:
         instances(Found),
         st.lists(instances(Found), max_size=3).map(tuple),
         st.lists(instances(Listed), min_size=1, max_size=3).map(tuple),
-        instances(Told),
+        instances(DisclosedRuling),
     )
 )
 def test_every_answer(value: Any) -> None:

@@ -13,7 +13,7 @@ import nomospace.client.dialling
 import nomospace.node.entrance
 import nomospace.trust  # noqa: F401  # whatever can be raised is loaded
 from nomospace.calls.problems import Busy, Refused
-from nomospace.control import Told
+from nomospace.control import DisclosedRuling
 from nomospace.errors import Bug, CallerError, LimitReached, NomospaceError, PeerError, Unavailable
 from nomospace.law import load
 from nomospace.meaning.question import FaultyTemplate, parse_template
@@ -90,7 +90,7 @@ def test_codes_are_unique() -> None:
 
 
 def test_a_refusal_brings_its_reasons() -> None:
-    told = example(Told)
+    told = example(DisclosedRuling)
     error = there_and_back(Refused(ruling=told, why="R1 says no"))
     assert isinstance(error, Refused)
     assert error.ruling == told
@@ -98,7 +98,7 @@ def test_a_refusal_brings_its_reasons() -> None:
 
 @pytest.mark.parametrize("number", [2**70, -(2**63) - 1])
 def test_a_refusal_may_speak_of_any_number(number: int) -> None:
-    told = msgspec.structs.replace(example(Told), operations=(t.deliver(number),))
+    told = msgspec.structs.replace(example(DisclosedRuling), operations=(t.deliver(number),))
     error = there_and_back(Refused(ruling=told, why="R1 says no"))
     assert isinstance(error, Refused)
     assert error.ruling == told

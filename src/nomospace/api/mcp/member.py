@@ -25,13 +25,13 @@ import msgspec
 from nomospace.api.mcp import words
 from nomospace.client import (
     Agent,
+    DisclosedRuling,
     Letter,
     Membership,
     ReactionHandle,
     Space,
     Standing,
     TimedOut,
-    Told,
     Tuple,
 )
 from nomospace.client.laws import Law
@@ -132,11 +132,11 @@ def letter_line(letter: Letter) -> str:
 
 
 class RulingEntry(msgspec.Struct, frozen=True):
-    """A ruling that the model may ask of: on what, and what its agent was told (`control.Told`)."""
+    """A ruling that the model may ask of: on what, and what its agent was told of it."""
 
     number: int
     what: str
-    told: Told
+    told: DisclosedRuling
 
 
 class ModelReaction(msgspec.Struct, frozen=True):
@@ -355,7 +355,7 @@ class ModelMember:
 
     # -- rulings -----------------------------------------------------------------------------
 
-    def note(self, what: str, told: Told) -> RulingEntry:
+    def note(self, what: str, told: DisclosedRuling) -> RulingEntry:
         """Remember a ruling."""
         self._count += 1
         entry = RulingEntry(self._count, what, told)

@@ -15,7 +15,7 @@ from msgspec import Meta
 from nomospace.api.mcp import words
 from nomospace.api.mcp.member import WAIT_S_MAX, ModelMember, event_line, letter_line
 from nomospace.api.mcp.words import ToolAnswer
-from nomospace.client import Told
+from nomospace.client import DisclosedRuling
 from nomospace.client.agent import NAME_MAX
 from nomospace.client.tuples import Correlation
 from nomospace.errors import Bug, NomospaceError
@@ -303,7 +303,7 @@ def _nothing(asked: Read | Take) -> str:
     return f"Nothing in {asked.space} here matches; wait_s looks on all hosts, and waits."
 
 
-def _ruling(number: int, told: Told) -> dict[str, object]:
+def _ruling(number: int, told: DisclosedRuling) -> dict[str, object]:
     return {
         "ruling": number,
         "verdict": told.verdict,

@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from nomospace.api.forms import json_of
-from nomospace.client import Told
+from nomospace.client import DisclosedRuling
 from nomospace.client.laws import Law
 from nomospace.client.tuples import Tuple
 from nomospace.terms import Term, show
@@ -93,7 +93,7 @@ def fitting(lines: Sequence[str]) -> int:
     return len(lines)
 
 
-def operations(told: Told) -> list[str]:
+def operations(told: DisclosedRuling) -> list[str]:
     """What a ruling ordered, as far as its agent may know."""
     return [show(one, limit=ABOUT_CHARS_MAX) for one in told.operations[:OPERATIONS_MAX]]
 
@@ -121,7 +121,7 @@ def passes(law: Law, told_of: str = "") -> list[str]:
     return lines
 
 
-def story(told: Told, number: int, law: Law | None) -> str:
+def story(told: DisclosedRuling, number: int, law: Law | None) -> str:
     """A ruling with its reasons, and what would pass where it let nothing through.
 
     The reasons name each rule that was tried, its author's words and the condition that failed; of

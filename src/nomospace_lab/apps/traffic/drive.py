@@ -102,14 +102,14 @@ class Traffic:
         *,
         hosts: tuple[str, ...],
         now: int,
-        lap: Callable[[], int] = lambda: 0,
+        timer: Callable[[], int] = lambda: 0,
     ) -> None:
         self.law = law
         self.rng = rng
         self.hosts = hosts
         self.now = now
         self.members: dict[str, TrafficMember] = {}
-        self._lap = lap
+        self._timer = timer
         self._agenda: list[tuple[int, int, Any, Any]] = []
         self._count = 0
         self._told: list[JournalWord] = []
@@ -202,9 +202,9 @@ class Traffic:
 
     def _handle(self, member: TrafficMember, event: Event | Any, hops: int = 0) -> None:
         controller = member.controller
-        began = self._lap()
+        began = self._timer()
         effects: list[Effect] = controller.handle(event, now=self.now)
-        took_ns = self._lap() - began
+        took_ns = self._timer() - began
         for effect in effects:
             kind = effect.__class__
             if kind is RecordRuling:

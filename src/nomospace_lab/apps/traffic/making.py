@@ -30,7 +30,7 @@ def make_traffic(
     seed: int,
     hosts: int = 1,
     site: int = 0,
-    lap: Callable[[], int] = lambda: 0,
+    timer: Callable[[], int] = lambda: 0,
 ) -> Iterator[JournalWord]:
     """What the journals of one site's hosts say, until there are so many events.
 
@@ -42,7 +42,7 @@ def make_traffic(
     """
     names = tuple([f"ward-{site * hosts + number + 1}" for number in range(hosts)])
     rng = Random(f"{seed}/{site}") if site else Random(seed)
-    traffic = Traffic(law, rng, hosts=names, now=BEGINNING_US, lap=lap)
+    traffic = Traffic(law, rng, hosts=names, now=BEGINNING_US, timer=timer)
     people = TrafficHospital if law.name == "ap" else Chatter
     people(traffic, agents)
     return traffic.run(events)

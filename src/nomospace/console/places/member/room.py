@@ -22,7 +22,7 @@ from nomospace.console.places.typed import Drafts, Typed
 from nomospace.errors import NomospaceError
 
 if TYPE_CHECKING:
-    from nomospace.api.published import Membership, Told
+    from nomospace.api.published import DisclosedRuling, Membership
     from nomospace.api.service import AgentSeat, NumberedLetter
     from nomospace.console.frame import Frame
 
@@ -49,7 +49,7 @@ class MembershipRoom:
         self._agent = agent
         self._law = mine.law
         self._drafts = drafts
-        self._rulings: deque[tuple[Told, str]] = deque(maxlen=RULINGS_MAX)
+        self._rulings: deque[tuple[DisclosedRuling, str]] = deque(maxlen=RULINGS_MAX)
         self._last: int | None = None
         """The last letter that is shown; none before the list stands."""
         with ui.element("div").classes("member-room"):
@@ -154,7 +154,7 @@ class MembershipRoom:
             return
         self._rule(told, words_of([message]))
 
-    def _rule(self, told: Told, what: str) -> None:
+    def _rule(self, told: DisclosedRuling, what: str) -> None:
         """Show a ruling, the newest first; the latest ones stay."""
         self._rulings.appendleft((told, what))
         self._ruled.clear()
@@ -259,7 +259,7 @@ def _row(letter: NumberedLetter) -> Row:
     }
 
 
-def _ruling(told: Told, what: str, *, unfolded: bool) -> None:
+def _ruling(told: DisclosedRuling, what: str, *, unfolded: bool) -> None:
     verdict = look.REFUSED if told.refused else look.HELD if told.held else look.FORWARDED
     with ui.element("details").classes("member-ruling") as made:
         if unfolded:

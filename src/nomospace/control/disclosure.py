@@ -11,7 +11,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import Final
 
-from nomospace.calls.answers import STANDING_MAX, Standing, Told
+from nomospace.calls.answers import STANDING_MAX, DisclosedRuling, Standing
 from nomospace.control.events import Ruling
 from nomospace.control.explain import disclosed, explain, verdict_on
 from nomospace.control.membership import Membership, TooMuchState, TooOld
@@ -36,7 +36,7 @@ def standing(member: Membership) -> Standing:
     return Standing(member.home, member.law.hash, level, True, member.seq, state, owed, left)
 
 
-def tell(member: Membership, ruling: Ruling, *, brief: bool = False) -> Told:
+def tell(member: Membership, ruling: Ruling, *, brief: bool = False) -> DisclosedRuling:
     """What the agent of a membership may know of a ruling.
 
     To tell why nothing went out, the rules are gone through again, which costs several times what
@@ -65,7 +65,7 @@ def tell(member: Membership, ruling: Ruling, *, brief: bool = False) -> Told:
             story = explain(member, ruling).text
         except (TooOld, TooMuchState):  # thousands of rulings came of this, or it is a giant's
             story = verdict_on(ruling, level)
-    return Told(
+    return DisclosedRuling(
         ruling.seq,
         ruling.at,
         ruling.home,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nomospace.control import Membership, RecordRuling, Told, adopt, sent, tell
+from nomospace.control import DisclosedRuling, Membership, RecordRuling, adopt, sent, tell
 from nomospace.law import load
 from nomospace.terms import Term, show, t
 
@@ -20,7 +20,7 @@ def member(disclose: str) -> Membership:
     return adopt(load(text), "ann@ward", (), now=0)[0]
 
 
-def send(ann: Membership, message: Term) -> Told:
+def send(ann: Membership, message: Term) -> DisclosedRuling:
     [record, *_] = [
         effect
         for effect in ann.handle(sent("ann@ward", message, "bob@ward"), now=0)
