@@ -15,6 +15,7 @@ from nomospace.calls.answers import STANDING_MAX, DisclosedRuling, Standing
 from nomospace.control.events import Ruling
 from nomospace.control.explain import disclosed, explain, verdict_on
 from nomospace.control.membership import Membership, TooMuchState, TooOld
+from nomospace.law.budget import Units
 
 HURRIED: Final = "(no reasons: too many were asked for in this second; send less, and see)"
 
@@ -36,11 +37,13 @@ def standing(member: Membership) -> Standing:
     return Standing(member.home, member.law.hash, level, True, member.seq, state, owed, left)
 
 
-def tell(member: Membership, ruling: Ruling, *, brief: bool = False) -> DisclosedRuling:
+def tell(
+    member: Membership, ruling: Ruling, *, brief: bool = False, units: Units | None = None
+) -> DisclosedRuling:
     """What the agent of a membership may know of a ruling.
 
     To tell why nothing went out, the rules are gone through again, which costs several times what
-    the ruling did; a controller that has no time for that is `brief`.
+    the ruling did; a controller that has no time for that is `brief`. `units` is the budget.
 
     >>> from nomospace.control import adopt, sent
     >>> from nomospace.law import load
@@ -62,7 +65,7 @@ def tell(member: Membership, ruling: Ruling, *, brief: bool = False) -> Disclose
         story = f"{verdict_on(ruling, level)}\n  {HURRIED}" if refused or held else ""
     elif refused or held or ruling.stopped is not None:
         try:
-            story = explain(member, ruling).text
+            story = explain(member, ruling, units=units).text
         except (TooOld, TooMuchState):  # thousands of rulings came of this, or it is a giant's
             story = verdict_on(ruling, level)
     return DisclosedRuling(

@@ -16,7 +16,7 @@ import msgspec
 
 from nomospace.control.events import Ruling, goes_out
 from nomospace.control.membership import Membership
-from nomospace.law.budget import Stop
+from nomospace.law.budget import Stop, Units
 from nomospace.law.holes import close
 from nomospace.law.interpret import Trace
 from nomospace.law.machine import Env
@@ -36,8 +36,8 @@ from nomospace.law.tree import (
 from nomospace.terms import Term, show
 
 NO_MATCH = "its head does not match the event"
-TOLD_UNITS: Final = 1_500
-"""The budget of an explanation, in units of the interpreter: some fifteen milliseconds."""
+TOLD_UNITS: Final = 1_000
+"""The budget of an explanation, in units of the interpreter: three to ten milliseconds."""
 TOLD_CHARS: Final = 1_000
 """How many characters of an event, an operation or a goal are told."""
 TEXT_CHARS: Final = 50_000
@@ -112,11 +112,22 @@ def _goal_line(story: GoalStory) -> str:
     return story.goal + (f"   where {story.with_values}" if story.with_values else "")
 
 
-def explain(member: Membership, ruling: Ruling, *, disclose: str | None = None) -> Explanation:
+def told_units() -> Units:
+    """The budget of one explanation."""
+    return [UNITS_MAX - TOLD_UNITS]
+
+
+def explain(
+    member: Membership,
+    ruling: Ruling,
+    *,
+    disclose: str | None = None,
+    units: Units | None = None,
+) -> Explanation:
     """Tell why a ruling of this membership is as it is.
 
     `disclose` is how much may be told: `all`, `rules` (no facts from the control state) or
-    `none`; by default what the law says. An operator asks with `all`.
+    `none`; by default what the law says. An operator asks with `all`. `units` is the budget.
     """
     level = disclose or member.law.tree.disclose
     event = ruling.event
@@ -128,7 +139,7 @@ def explain(member: Membership, ruling: Ruling, *, disclose: str | None = None) 
     traces: list[Trace] = []
     args = event.kind, ruling.home, event.args, state, obligations, ruling.at
     try:
-        member.law.interpreter.rule(*args, [UNITS_MAX - TOLD_UNITS], traces, rate=1)
+        member.law.interpreter.rule(*args, units or told_units(), traces, rate=1)
     except Stop as stop:
         if stop.reason == "budget" and ruling.stopped != "budget":
             verdict = f"{verdict} ({TOO_LONG})"

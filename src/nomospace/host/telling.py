@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from nomospace.calls.answers import DisclosedRuling
 from nomospace.calls.problems import Refused
 from nomospace.calls.requests import Stand, Tell
 from nomospace.control import Event, Membership, Ruling, certificate, sent, standing, tell
+from nomospace.control.explain import told_units
 from nomospace.host.calls import Absent, Certified, Present, Revoked, Speak, Uncertified
 from nomospace.host.part import HostPart
 from nomospace.host.residents import Resident
@@ -23,6 +25,10 @@ if TYPE_CHECKING:
 
 REASONS_MAX: Final = 20
 """Of how many refusals a second a member is told the reasons; of the others, only that they are."""
+REASON_UNITS_MAX: Final = 2_000
+"""The units of the interpreter after which a member is told no more reasons in a second."""
+REASON_UNITS_ALL: Final = 20_000
+"""The units after which each member is told the reasons of one refusal in a second."""
 
 
 class Telling(HostPart):
@@ -31,8 +37,11 @@ class Telling(HostPart):
     def __init__(self, host: HostParts) -> None:
         super().__init__(host)
         self._second = 0
-        self._reasons: dict[Home, int] = {}
-        """How many refusals each member was told the reasons of in this second."""
+        self._reasons: dict[Home, tuple[int, int]] = {}
+        """How many refusals each member was told the reasons of in this second, in how many
+        units."""
+        self._units = 0
+        """The units of all of them."""
 
     def speak(self, event: Speak) -> None:
         """A governed space says something, in its own name and under its own law."""
@@ -80,26 +89,36 @@ class Telling(HostPart):
             check_receivers(self._step.shares, len(request.to), weight(request.message))
 
         def ruled(ruling: Ruling) -> None:
-            told = tell(member, ruling, brief=ruling.refused and self._hurried(member))
+            told = self._told(member, ruling) if ruling.refused else tell(member, ruling)
             governing.drain()
             self._step.answer(op, told)
 
         governing.ask(member, sent(agent, request.message, request.to), op, ruled)
 
-    def _hurried(self, member: Membership) -> bool:
-        """Whether a member has had its share of reasons in this second.
+    def _told(self, member: Membership, ruling: Ruling) -> DisclosedRuling:
+        """What a member is told of a refusal: why, while it has a share of reasons in this second.
 
         An agent that sends what is refused as fast as it can must not keep its host busy.
         """
         second = self._step.now // 1_000_000
         if second != self._second:
-            self._second = second
+            self._second, self._units = second, 0
             self._reasons.clear()
         home = (member.home, member.law.hash)
-        count = self._reasons[home] = self._reasons.get(home, 0) + 1
-        return count > REASONS_MAX
+        count, used = self._reasons.get(home, (0, 0))
+        if count and (
+            count >= REASONS_MAX or used >= REASON_UNITS_MAX or self._units >= REASON_UNITS_ALL
+        ):
+            return tell(member, ruling, brief=True)
+        units = told_units()
+        whole = units[0]
+        told = tell(member, ruling, units=units)
+        spent = units[0] - whole
+        self._units += spent
+        self._reasons[home] = (count + 1, used + spent)
+        return told
 
     def refusal(self, member: Membership, ruling: Ruling) -> Refused:
         """The error that a refused operation is answered with."""
-        told = tell(member, ruling, brief=self._hurried(member))
+        told = self._told(member, ruling)
         return Refused(ruling=told, why=told.explain())

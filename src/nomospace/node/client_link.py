@@ -27,7 +27,7 @@ from nomospace.node.turns import LOT_FRAMES, QUANTUM_BYTES, QUANTUM_FRAMES, TURN
 from nomospace.sessions.host_session import SOME, HostSession
 from nomospace.wire import talk
 from nomospace.wire.admin import Question, pack_answer
-from nomospace.wire.calls import CALL_PARTS_MAX, CallTooWide, Unready
+from nomospace.wire.calls import CALL_PARTS_MAX, DEEP_MAX, CallTooWide, Unready
 from nomospace.wire.framing import STRANGER_BYTES_MAX, BadFrame, Framer, join
 
 WRITE_HIGH: Final = 1 << 20
@@ -377,7 +377,7 @@ class ClientLink(asyncio.Protocol):
     def _heard(self, session: HostSession, frames: list[bytes], at: int, until: float) -> int:
         """Do what a frame asks for, and those after it that can be told at once; how many."""
         data = frames[at]
-        if len(data) > CALL_PARTS_MAX and not self._bears(session, data):
+        if len(data) > DEEP_MAX and not self._bears(session, data):
             return 1
         frame = talk.unpack_frame(data)
         kind = frame[0]
@@ -408,7 +408,7 @@ class ClientLink(asyncio.Protocol):
     ) -> None:
         """Read the calls after a place that write, read or take, a few; the first other ends it."""
         for data in frames[at : at + SOME - 1]:
-            if len(data) > CALL_PARTS_MAX:
+            if len(data) > DEEP_MAX:
                 return
             try:
                 frame = talk.unpack_frame(data)
@@ -425,7 +425,7 @@ class ClientLink(asyncio.Protocol):
         except CallTooWide as error:
             self._sessions.refuse(session, talk.call_number(data), error)
             return False
-        if not talk.is_batch(data):
+        if len(data) <= CALL_PARTS_MAX or not talk.is_batch(data):
             return True
         self._queue.go_through(self._batch(session, talk.unpack_frame(data)))
         return False

@@ -37,7 +37,7 @@ from nomospace.trust.revocation import Revocations
 
 CERTIFICATE_BYTES_MAX: Final = 16_384
 """The largest certificate that is read, in bytes: that takes up to a microsecond for each."""
-ATTRIBUTES_BYTES_MAX: Final = 4_096
+ATTRIBUTES_BYTES_MAX: Final = 2_048
 """The most that a role certificate says of its bearer, in bytes: terms take longer to read."""
 ATTRIBUTES_OPEN_MAX: Final = 500
 """How many brackets its attributes may open: what is nested takes longest."""

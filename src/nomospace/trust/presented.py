@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from heapq import heappop, heappush
+from itertools import islice
 from typing import Final, TypeAlias
 
 import msgspec
@@ -121,7 +122,10 @@ def as_event(
                 claim, RoleCertificate, issuer=key, now=now, revocations=revocations
             )
             return name, found
-    authority = f"an authority that the law names ({', '.join(authorities) or 'it names none'})"
+    named = ", ".join(islice(authorities, TRIED_MAX)) or "it names none"
+    if len(authorities) > TRIED_MAX:
+        named += f", … {len(authorities) - TRIED_MAX:,} more"
+    authority = f"an authority that the law names ({named})"
     raise UntrustedIssuer(about=claim.about, issuer=claim.issuer, authority=authority)
 
 

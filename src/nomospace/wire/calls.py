@@ -50,7 +50,7 @@ from nomospace.wire.forms import (
     WireSeek,
 )
 from nomospace.wire.kinds import Tagged, convert
-from nomospace.wire.packing import Unfit, count_parts, unpack
+from nomospace.wire.packing import DEEP, Unfit, count_deep, count_parts, heads_in, unpack
 from nomospace.wire.values import thaw, thaw_all
 
 if TYPE_CHECKING:
@@ -64,6 +64,8 @@ TEMPLATES_MAX: Final = 1_024
 """How many templates are kept ready."""
 CALL_PARTS_MAX: Final = 20_000
 """How many lists, strings and numbers a call may hold, and a template that goes as bytes."""
+DEEP_MAX: Final = 4_000
+"""How many of its lists and compounds may stand inside more than `packing.DEEP` others."""
 HUGE_MAX: Final = 1_000
 """How many of them may be integers past 64 bits: they are dear to read, and can be made to hash
 alike, so that a map of them would be a list."""
@@ -128,6 +130,14 @@ def check_parts(data: bytes, most: int = CALL_PARTS_MAX) -> None:
 
     Few bytes cannot: each part has one at least. Raises `Unfit` for bytes that break off.
     """
+    if len(data) <= DEEP_MAX:
+        return
+    if heads_in(data) > DEEP_MAX and count_deep(data, DEEP_MAX) > DEEP_MAX:
+        raise CallTooWide(
+            what=f"the number of lists in one call that stand inside more than {DEEP} others",
+            limit=DEEP_MAX,
+            advice="make several calls of it, or nest less deep",
+        )
     if len(data) <= CALL_PARTS_MAX:
         return
     found = count_parts(data, most)

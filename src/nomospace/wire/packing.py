@@ -110,8 +110,7 @@ def _look_over(data: bytes | memoryview) -> None:
             _check_keys(data)
         except IndexError:
             raise Unfit("the bytes break off") from None
-    suspicious = len(data) - len(data.translate(None, _CONTAINER_HEADS))
-    if suspicious <= CONTAINERS_MAX:
+    if heads_in(data) <= CONTAINERS_MAX:
         return
     parts, containers, _ = count_parts(data, PARTS_MAX)
     if containers > CONTAINERS_MAX or parts > PARTS_MAX:
@@ -155,6 +154,11 @@ def _check_keys(data: bytes) -> None:
         else:
             parts += 2 * size
     raise Unfit(f"a value of more than {PARTS_MAX:,} parts, with a wide map among them, it seems")
+
+
+DEEP: Final = 40
+"""Terms that nest deeper are read and measured without recursion, which takes several times as
+long."""
 
 
 class Parts(NamedTuple):
@@ -205,6 +209,45 @@ def count_parts(data: bytes, most: int) -> Parts:
     except IndexError:
         raise Unfit("the bytes break off") from None
     return Parts(parts, containers, extensions)
+
+
+def heads_in(data: bytes) -> int:
+    """How many bytes may begin a list or a map: there are no more of these. It takes no time."""
+    return len(data) - len(data.translate(None, _CONTAINER_HEADS))
+
+
+def count_deep(data: bytes, most: int) -> int:
+    """How many lists and maps stand inside more than `DEEP` others; it ends past `most`.
+
+    >>> count_deep(pack([[1, 2], [3]]), 100), count_deep(bytes([0x91] * 50 + [1]), 3)
+    (0, 4)
+    """
+    view = memoryview(data)
+    at = deep = 0
+    around = [1]  # how many parts are to come in each list or map that stands open
+    try:
+        while deep <= most:
+            while around and not around[-1]:
+                around.pop()
+            if not around:
+                break
+            around[-1] -= 1
+            head = data[at]
+            at += 1
+            if head < 0x80 or head >= 0xE0 or head in _CONSTANTS:
+                continue
+            if head in _FIXED:
+                at += _FIXED[head].size
+                continue
+            kind, size, at = _head(head, view, at)
+            if kind in _CONTAINERS:
+                around.append(2 * size if kind == "map" else size)
+                deep += len(around) > DEEP
+            else:
+                at += size + (kind == "ext")
+    except IndexError:
+        raise Unfit("the bytes break off") from None
+    return deep
 
 
 def pack_deep(value: Any) -> bytes:

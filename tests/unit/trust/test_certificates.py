@@ -291,7 +291,7 @@ def test_a_foreign_form_may_do() -> None:
         (foreign(("nomos:agent/a@b",), (ROLE_OID,), b"\x0c"), "cannot be read"),
         (
             foreign(("nomos:agent/a@b",), (ROLE_OID,), b"\x0c\x82\x20\x00" + b"a" * 0x2000),
-            "more than 4,096 bytes",
+            "more than 2,048 bytes",
         ),
         (
             foreign(("nomos:agent/a@b",), (ROLE_OID,), b"\x0c\x82\x04\x00" + b"[]" * 0x200),

@@ -16,6 +16,7 @@ from nomospace.terms.values import same
 from nomospace.wire import calls
 from nomospace.wire.calls import (
     CALL_PARTS_MAX,
+    DEEP_MAX,
     HUGE_MAX,
     PERIOD_US_MAX,
     TEMPLATES_MAX,
@@ -32,7 +33,7 @@ from nomospace.wire.calls import (
     encode_value,
 )
 from nomospace.wire.forms import WireAdopt
-from nomospace.wire.packing import Unfit, pack, unpack
+from nomospace.wire.packing import DEEP, Unfit, pack, unpack
 from nomospace.wire.slots import SHAPES
 from nomospace.wire.values import _TERM, _thaw_deep, _thaw_large, thaw
 from tests.unit.wire.made import FIELDS, TERMS, instances
@@ -278,6 +279,20 @@ def test_huge_integers_of_a_call_are_counted_before_they_are_read() -> None:
     with pytest.raises(CallTooWide, match="integers past 64 bits in one call goes past"):
         check_parts(data)
     check_parts(b"\xdc" + HUGE_MAX.to_bytes(2) + b"".join(map(pack, alike[:HUGE_MAX])))
+
+
+def test_lists_deep_inside_others_are_counted_before_they_are_read() -> None:
+    def nests(count: int) -> bytes:
+        return b"\xdc" + count.to_bytes(2) + (b"\x91" * 500 + b"\x01") * count
+
+    inside = 500 + 1 - DEEP  # of each nest, in the list around it
+    few = DEEP_MAX // inside
+    check_parts(nests(few))
+    with pytest.raises(CallTooWide, match="that stand inside more than 40 others goes past"):
+        check_parts(nests(few + 1))
+    wide = pack([[number] for number in range(9_000)])  # many, and none of them deep
+    assert len(wide) > CALL_PARTS_MAX
+    check_parts(wide)
 
 
 @pytest.mark.parametrize("digits", [b"0", b"-0", b"00018446744073709551616", b"17", b"-", b"1e9"])

@@ -20,9 +20,9 @@ import msgspec
 from nomospace.errors import NomospaceError
 from nomospace.node.peering import decode_word
 from nomospace.node.turns import LOT_FRAMES
-from nomospace.wire.calls import CALL_PARTS_MAX
+from nomospace.wire.calls import CALL_PARTS_MAX, DEEP_MAX
 from nomospace.wire.framing import STRANGER_BYTES_MAX, BadFrame, Framer, join
-from nomospace.wire.packing import PARTS_MAX, Unfit, count_parts, pack
+from nomospace.wire.packing import PARTS_MAX, Unfit, count_deep, count_parts, pack
 from nomospace.wire.talk import (
     ASK,
     CALL_BYTES_MAX,
@@ -40,6 +40,8 @@ from nomospace_lab.testing.costly.matching import PRIME, numbers, some, words
 
 FRAME_UNITS: Final = 4
 """What it costs to find one frame in a stream."""
+DEEP_UNITS: Final = 10
+"""What a list costs besides that stands deep inside others."""
 UNIT_BYTES: Final = 128
 """Bytes of a frame that cost as much as a part."""
 
@@ -179,9 +181,9 @@ class FrameCase(NamedTuple):
 
 def _read_client(data: bytes) -> Iterator[None]:
     """As `node.client_link` reads a call, batches slice by slice."""
-    if len(data) > CALL_PARTS_MAX:
+    if len(data) > DEEP_MAX:
         check_call(data)
-        if is_batch(data):
+        if len(data) > CALL_PARTS_MAX and is_batch(data):
             frame = unpack_frame(data)
             yield
             for _ in read_batch(frame, None):  # type: ignore[arg-type]
@@ -226,6 +228,7 @@ def _ready(draft: Bytes) -> FrameCase:
         parts = count_parts(data[data[:1] == b"\x00" :], PARTS_MAX)[0]
         if draft.head in ("seek-sets", "react"):  # a template goes as bytes
             parts += count_parts(draft.body(), PARTS_MAX)[0]
+        parts += DEEP_UNITS * count_deep(data, PARTS_MAX)
     if draft.head == "many":
         parts = FRAME_UNITS * draft.count
     return FrameCase(data, _READERS.get(draft.head, _read_client), parts + len(data) // UNIT_BYTES)
