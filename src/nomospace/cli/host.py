@@ -81,17 +81,10 @@ def run(
 
     What it is told is checked before anything starts, with the line of the file that is wrong.
     """
-    from nomospace.node.config import BadConfig, read_config
+    from nomospace.node.config import config_text, read_config
 
-    text = ""
-    if config is not None:
-        try:
-            text = config.read_text("utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            why = getattr(error, "strerror", None) or "it is no text"
-            raise BadConfig(where=str(config), why=f"cannot be read: {why}") from None
     told = read_config(
-        text,
+        "" if config is None else config_text(config),
         str(config or "the flags"),
         name=name,
         listen=listen,
@@ -119,11 +112,10 @@ def run(
     def ready(server: "Server") -> None:
         address = str(server.listener.address)
         if as_json:
-            scheme = "nomos+plain" if told.host.insecure else "nomos"
             line = {
                 "host": told.host.name,
                 "address": address,
-                "url": f"{scheme}://{address}",
+                "url": server.url,
                 "life": server.host.life,
             }
             if server.own.token:  # for programs of its user this is found by itself

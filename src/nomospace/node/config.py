@@ -52,6 +52,7 @@ from __future__ import annotations
 import re
 import tomllib
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -162,6 +163,15 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def store(self) -> str:
         """The store; a file named after the host, when nothing was said."""
         return self.host.store or f"{self.host.name}.db"
+
+
+def config_text(file: str | Path) -> str:
+    """The text of a configuration file; raises `BadConfig`."""
+    try:
+        return Path(file).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "it is no text"
+        raise BadConfig(where=str(file), why=f"cannot be read: {why}") from None
 
 
 def read_config(text: str, where: str, **flags: object) -> Config:

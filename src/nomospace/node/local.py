@@ -11,6 +11,7 @@ import secrets
 import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from nomospace.calls.requests import CLIENT_PROGRAM
@@ -25,6 +26,7 @@ from nomospace.host.shares import USUAL_SHARES, Shares
 from nomospace.host.trust import Trust
 from nomospace.law import CompiledLaw
 from nomospace.node.clock import Clock, ClockMark, draw_birth
+from nomospace.node.config import BadConfig, Config, config_text, read_config
 from nomospace.node.driver import Recorder
 from nomospace.node.gate import HostGate
 from nomospace.node.grouped import Grouped, NotInTime
@@ -37,8 +39,10 @@ from nomospace.protocols.pace import USUAL, Pace
 from nomospace.protocols.policy import Policy
 from nomospace.sessions.host_sessions import HostSessions
 from nomospace.store.interface import KeptForClient, Store
+from nomospace.store.opening import open_store
 
 if TYPE_CHECKING:
+    from nomospace.node.serve import Server
     from nomospace.trust.revocation import RevocationList
 
 
@@ -77,7 +81,7 @@ class Host(Grouped):
         network: HostLinks | None = None,
         policy: Policy | None = None,
         pace: Pace = USUAL,
-        store: Store | None = None,
+        store: Store | str | Path | None = None,
         laws: Iterable[CompiledLaw] = (),
         on_report: Callable[[Report], None] | None = None,
         listener_timeout: float = LISTENER_TIMEOUT_S,
@@ -85,12 +89,16 @@ class Host(Grouped):
         clock: Callable[[ClockMark], Clock] | None = None,
         domain: str | None = None,
         servers: Mapping[str, tuple[str, ...]] | None = None,
-        trust: Trust | None = None,
+        trust: Trust | str | Path | None = None,
         carries: Callable[[Any], str] | None = None,
         recorder: Recorder | None = None,
         shares: Shares = USUAL_SHARES,
         programs: Iterable[str] | None = None,
         trusted_publishers: Mapping[str, bytes] | None = None,
+        listen: str = "",
+        join: Iterable[str] = (),
+        transport: str = "",
+        config: str | Path = "",
     ) -> None:
         """Make a host; it begins with `start`, or at the head of an `async with`.
 
@@ -110,8 +118,38 @@ class Host(Grouped):
         `programs` names those that may run here, by launch or by coming; by default all that this
         process has registered. Programs that it does not have come only in bundles signed by one of
         `trusted_publishers` (public keys by name): their code has all the rights of this process.
+
+        With `listen` (`127.0.0.1:7420`; port 0 is any free one), `join` (addresses of other hosts),
+        `transport` (`nats://…`) or `config` (a file, as `nomospace host run` reads it) it is all
+        that such a host is: in contact with others, open to clients, with a journal. Then `store`
+        is a file or a URL, and `trust` the folder that `nomospace trust init` made; without one it
+        is a trial on this machine alone. Raises `BadConfig`.
         """
+        folder = trust if isinstance(trust, str | Path) else None
+        self._told: Config | None = None
+        """What it was told of its place among others, if anything."""
+        if listen or join or transport or config or folder is not None:
+            if not isinstance(store, str | Path | None):
+                raise BadConfig(where="store", why="name it: memory, a file, or postgresql://…")
+            self._told = read_config(
+                config_text(config) if config else "",
+                str(config or f"host {name}"),
+                name=name,
+                listen=listen or ("" if config else "127.0.0.1:0"),
+                join=tuple(join),
+                transport=transport,
+                store=str(store or ("" if config else "memory")),
+                trust=str(folder or ""),
+                insecure=not (config or folder) or None,
+                domain=domain,
+            )
+            store = None
+        elif isinstance(store, str | Path):
+            store = open_store(str(store))
         super().__init__(name, network=network, store=store, recorder=recorder, on_report=on_report)
+        self._server: Server | None = None
+        """What serves it, where it listens."""
+        self._reporter = on_report
         self._policy = policy
         self._pace = pace
         self._laws = {law.hash: law for law in laws}
@@ -119,7 +157,7 @@ class Host(Grouped):
         self._epoch = epoch_us
         self.domain = check_name("a domain", domain or name)
         self._servers = dict(servers or {})
-        self._trust = trust
+        self._trust = None if isinstance(trust, str | Path) else trust
         self._carries = carries
         self._make_clock = clock
         self.shares = shares
@@ -156,6 +194,16 @@ class Host(Grouped):
     async def start(self) -> None:
         """Begin, in the running event loop; starting twice is harmless."""
         if self._core is not None:
+            return
+        if self._told is not None and self._server is None:
+            from nomospace.node.serve import Server  # which knows hosts
+
+            self._server = Server(self._told, on_report=self._reporter, host=self)
+            try:
+                await self._server.__aenter__()  # it starts this host, once it has its parts
+            except BaseException:
+                self._server = None
+                raise
             return
         if self._network is not None:
             self._network.join(self.name, self._hear)
@@ -227,6 +275,10 @@ class Host(Grouped):
 
         What is under way to other hosts gets up to `LEAVE_S` seconds to arrive.
         """
+        if self._server is not None:
+            server, self._server = self._server, None
+            await server.stop()  # it closes this host, after what rests on it
+            return
         if self._core is None:
             return
         self._stage.stop()
@@ -242,6 +294,38 @@ class Host(Grouped):
             facts = {"host": self.name, "steps": self._keeper.last - self._keeper.kept}
             self._report(Report("not all is on disk", facts, self._keeper.trouble))
         self._end()
+
+    def equip(
+        self,
+        *,
+        network: HostLinks,
+        store: Store,
+        pace: Pace,
+        clock: Callable[[ClockMark], Clock],
+        domain: str | None,
+        servers: Mapping[str, tuple[str, ...]],
+        trust: Trust | None,
+        carries: Callable[[Any], str],
+        recorder: Recorder | None,
+        shares: Shares,
+        on_report: Callable[[Report], None],
+    ) -> None:
+        """Give it its parts before it starts; for `Server`, which makes them."""
+        self._network, self._store, self._recorder = network, store, recorder
+        self._make_clock, self._trust, self._carries = clock, trust, carries
+        self._pace = pace if self._pace is USUAL else self._pace  # its program may know better
+        self.domain, self._servers, self.shares = domain or self.name, dict(servers), shares
+        self.on_report = on_report
+
+    @property
+    def address(self) -> str:
+        """Where other hosts join it (`join=`), while it listens; else empty."""
+        return "" if self._server is None else str(self._server.listener.address)
+
+    @property
+    def url(self) -> str:
+        """Where clients connect to it (`nomospace.connect`), while it listens; else empty."""
+        return "" if self._server is None else self._server.url
 
     async def wait_closed(self) -> None:
         """Wait until the host has ended, by `close` or because its store failed."""

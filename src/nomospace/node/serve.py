@@ -30,7 +30,7 @@ from nomospace.node.addresses import Address
 from nomospace.node.client_link import ClientLink
 from nomospace.node.clients import Clients
 from nomospace.node.clock import Clock
-from nomospace.node.config import Config
+from nomospace.node.config import BadConfig, Config
 from nomospace.node.journaling import QUIET, Journalist, Sealing, check_folder, told
 from nomospace.node.links import Hear
 from nomospace.node.listen import Listener
@@ -103,7 +103,7 @@ class Server:
 
     `on_report` is told of what goes wrong beside the way of any call; by default it is logged.
     `beside` is served from when the host has started until before it ends, such as its API; what
-    it gives is `served`.
+    it gives is `served`. A `host` that a program has made is served in place of one of its own.
     """
 
     def __init__(
@@ -112,8 +112,10 @@ class Server:
         *,
         on_report: Callable[[Report], None] | None = None,
         beside: Callable[[Server], AbstractAsyncContextManager[Any]] | None = None,
+        host: Host | None = None,
     ) -> None:
         self.config = config
+        self._given = host
         self.metrics = Metrics(config.host.name)
         self._log = note_log(config.host.name)
         self._on_report = on_report
@@ -300,6 +302,12 @@ class Server:
     def _host(self, **options: Any) -> Host:
         """The driver; with secretaries, one that asks them."""
         config = self.config
+        if self._given is not None:
+            if config.secretaries:
+                why = "a host inside a program asks none; start it with `nomospace host run`"
+                raise BadConfig(where="[secretaries]", why=why)
+            self._given.equip(**options)
+            return self._given
         if not config.secretaries:
             return Host(config.host.name, **options)
         from nomospace.node.services.enrolling import EnrollingHost
@@ -399,6 +407,12 @@ class Server:
         said = [Address.parse(text).host for text in self.config.host.advertise]
         certified = () if self.identity is None else self.identity.certificate.addresses
         return (*said, *certified)
+
+    @property
+    def url(self) -> str:
+        """Where clients connect to it."""
+        scheme = "nomos+plain" if self.config.host.insecure else "nomos"
+        return f"{scheme}://{self.listener.address}"
 
     def keep_token(self, *bound: Address) -> None:
         """Let this user's programs find the host's own token by the addresses it listens at."""

@@ -50,6 +50,8 @@ from nomospace.sync.calls import (
 )
 
 if TYPE_CHECKING:  # who only connects loads no host
+    from pathlib import Path
+
     from nomospace import node
     from nomospace.client import remote
     from nomospace.client.laws import Law
@@ -130,12 +132,17 @@ class Host(HeldInBackground, HostCalls):
         network: Network | None = None,
         policy: Policy | None = None,
         pace: Pace | None = None,
-        store: node.Store | None = None,
+        store: node.Store | str | Path | None = None,
         laws: Iterable[Law] = (),
         on_report: Callable[[client.Report], None] | None = None,
         listener_timeout: float = LISTENER_TIMEOUT_S,
         programs: Iterable[str] | None = None,
         trusted_publishers: Mapping[str, bytes] | None = None,
+        listen: str = "",
+        join: Iterable[str] = (),
+        transport: str = "",
+        trust: str | Path | None = None,
+        config: str | Path = "",
     ) -> None:
         from nomospace import node
         from nomospace.protocols.pace import USUAL
@@ -152,6 +159,11 @@ class Host(HeldInBackground, HostCalls):
             listener_timeout=listener_timeout,
             programs=programs,
             trusted_publishers=trusted_publishers,
+            listen=listen,
+            join=join,
+            transport=transport,
+            trust=trust,
+            config=config,
         )
 
     def agent(self, name: str) -> Agent:
