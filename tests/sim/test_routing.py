@@ -3,15 +3,11 @@
 from nomospace_lab import apps
 from nomospace_lab.apps.routing.world import SHORT
 from nomospace_lab.sim import find
-from tests.sim.worlds import check_replay, check_worlds
+from tests.sim.worlds import check_worlds
 
 
 def test_what_must_hold_holds() -> None:
     check_worlds("routing", range(20))
-
-
-def test_a_world_replays_exactly_in_another_process() -> None:
-    check_replay("routing", 3)
 
 
 def test_the_worlds_are_not_all_alike() -> None:
