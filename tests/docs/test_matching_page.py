@@ -6,6 +6,7 @@ from nomospace.cli.match import app
 from nomospace.meaning import jsonforms, question
 from nomospace.meaning.memory import matcher
 from nomospace.meaning.planner import connecting, deriving, making
+from nomospace.meaning.sql import layout
 from nomospace.terms import WIDTH_MAX
 from nomospace.terms.formals import KINDS
 from tests.repo.rooms import ROOT
@@ -21,6 +22,8 @@ LIMITS = {
     "networks of a plan": making.NETWORKS_MAX,
     "growing trees that the planner looks at": connecting.STATES_MAX,
     "rows of networks that are looked at for one question": matcher.ROWS_MAX,
+    "elements of an object's arrays, in databases": layout.ELEMENTS_MAX,
+    "names and places of a path, in databases": layout.PATH_NAMES_MAX,
     "characters of a line of tuples": jsonforms.LINE_CHARS_MAX,
 }
 

@@ -6,7 +6,7 @@
 A case is made from its seed alone. It is small, because the oracle looks at every subset, and
 dense, because answers must be common and of every kind: few classes, few ids, objects without ids,
 objects that stand in two tuples with different properties, functions with and without ties, inputs
-that have to be computed themselves.
+that have to be computed themselves. One case in ten has arrays, and predicates on their elements.
 
 An engine is a function `(question, ontology, facts) -> (all answers, what any gives)`, both in the
 form of the oracle; `ENGINES` names them, and a test of another engine adds its own.
@@ -34,6 +34,18 @@ from nomospace.terms.values import Term
 from tests.models.matching import Found, Oracle
 
 Engine: TypeAlias = Callable[[Question, Ontology, Sequence[Fact]], tuple[list[Found], Found | None]]
+
+
+PREDICATES = ("x < 3", "x = 1", "y != 2", "x = y", "v > 1", "k = 1", "not x = 2")
+ELEMENT_PREDICATES = (
+    "y[0] = 1",
+    "any(y) > 1",
+    "not any(y) = 2",
+    "any(y) = x",
+    "k[1] = 2",
+    "y[0][0] = 1",
+)
+ARRAYS: tuple[Term, ...] = ((1, 2), (1, 2), (2, 1.0, "s"), (), ((1,), 3), 2)
 
 
 class Case(NamedTuple):
@@ -78,8 +90,9 @@ def case(seed: int) -> Case:
         facts = _chain(rng, used)
         template = f"({used[0]}, {used[-1]})"
     else:
-        facts = _facts(rng, used, computing)
-        template = _template(rng, ontology, names, used, computing)
+        predicates = ELEMENT_PREDICATES if seed % 10 == 3 else PREDICATES
+        facts = _facts(rng, used, computing, arrays=seed % 10 == 3)
+        template = _template(rng, ontology, names, used, computing, predicates)
     question = parse_template(
         template,
         ontology,
@@ -150,7 +163,9 @@ def _circular(ontology: Ontology) -> bool:
     return any(needs(name, ()) for name in ontology.classes)
 
 
-def _facts(rng: random.Random, used: list[str], computing: bool) -> tuple[Fact, ...]:
+def _facts(
+    rng: random.Random, used: list[str], computing: bool, *, arrays: bool
+) -> tuple[Fact, ...]:
     facts: list[Fact] = []
     known: dict[tuple[str, str], Term] = {}
     loose = rng.random() < 0.4  # whether one object may be seen with different properties
@@ -169,6 +184,8 @@ def _facts(rng: random.Random, used: list[str], computing: bool) -> tuple[Fact, 
                 if rng.random() < (0.97 if computing else 0.85):
                     some: list[Term] = [1, 1, 2, 2.0] if computing else [1, 1, 2, 2, 3, 2.0, "s"]
                     properties[one] = rng.choice(some)
+            if arrays:
+                properties["y"] = rng.choice(ARRAYS)
             if rng.random() < 0.1:
                 fields.append(Object(name, None, properties).term)
                 continue
@@ -191,7 +208,12 @@ def _chain(rng: random.Random, used: list[str]) -> tuple[Fact, ...]:
 
 
 def _template(
-    rng: random.Random, ontology: Ontology, names: list[str], used: list[str], computing: bool
+    rng: random.Random,
+    ontology: Ontology,
+    names: list[str],
+    used: list[str],
+    computing: bool,
+    predicates: Sequence[str],
 ) -> str:
     if not computing and rng.random() < 0.03:
         return rng.choice(["(int)", "(1, str)", "(any, any)", "('p')"])
@@ -202,12 +224,14 @@ def _template(
         if computing and number == 0:
             away = [one for one in computable if not ontology.accepted(one) & set(used)]
             fields.append(rng.choice(away or computable))
+            if predicates is ELEMENT_PREDICATES:
+                fields[0] += f" where {rng.choice(predicates)}"
             continue
         kind = rng.random()
         pool = (
             used if kind < 0.6 else above if kind < 0.75 else computable if kind < 0.97 else names
         )
-        fields.append(_field(rng, pool or used))
+        fields.append(_field(rng, pool or used, predicates))
     if rng.random() < 0.15:
         plain = rng.choice(["int", "str", "1", "'p'", "any", "float"])
         fields.insert(rng.randint(0, len(fields)), plain)
@@ -215,13 +239,12 @@ def _template(
     return f"({', '.join(fields)}){key}"
 
 
-def _field(rng: random.Random, names: list[str]) -> str:
+def _field(rng: random.Random, names: list[str], predicates: Sequence[str]) -> str:
     words = rng.choice(names)
     if rng.random() < 0.05:
         words += f" = {rng.choice('abc')}"
-    if rng.random() < 0.25:
-        predicate = rng.choice(["x < 3", "x = 1", "y != 2", "x = y", "v > 1", "k = 1", "not x = 2"])
-        words += f" where {predicate}"
+    if rng.random() < (0.6 if predicates is ELEMENT_PREDICATES else 0.25):
+        words += f" where {rng.choice(predicates)}"
     return words
 
 

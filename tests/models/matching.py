@@ -14,8 +14,8 @@ from nomospace.meaning.facts import Fact
 from nomospace.meaning.ontology import Dependence, Input, Ontology
 from nomospace.meaning.question import ClassField, Question, TypeField, value_test
 from nomospace.terms import MISSING, Object, is_object, obj, property_of
+from nomospace.terms.conditions import compiled, holds
 from nomospace.terms.objects import class_of
-from nomospace.terms.predicate import compiled, holds
 from nomospace.terms.values import Term, same
 
 

@@ -6,7 +6,7 @@ from itertools import permutations
 
 from nomospace.meaning.ontology import Ontology, OntologyClass
 from nomospace.terms import ANY, Compound, Term, is_object, same
-from nomospace.terms.predicate import compiled
+from nomospace.terms.conditions import compiled
 from nomospace.terms.templates import Template
 
 CARS = Ontology(
@@ -52,9 +52,9 @@ def takes(pattern: Term, value: Term, exact: bool) -> bool:
         return False
     if is_object(pattern):
         _, id, properties = pattern.args
-        if id is not None:
-            return same(id, value.args[1])
-        return same(properties, value.args[2])
+        if id is not None and not same(id, value.args[1]):
+            return False
+        return (id is not None and not properties) or same(properties, value.args[2])
     return not wanted[1] or compiled(wanted[1], field=False)(value)
 
 

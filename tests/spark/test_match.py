@@ -37,9 +37,9 @@ def in_memory(facts: dict[int, Any], ontology: Ontology, question: Question) -> 
 def test_moments_spaces_and_what_is_not_compacted(spark: Any, tmp_path: Path) -> None:
     """The first segment is in the archive, the second is not, and ends a tuple of the first."""
     facts: dict[int, Any] = {
-        1: (obj("Automobile", "A", price=5), obj("Tax", "x")),
-        2: (obj("Car", "A", price=5), obj("Loan", "y")),
-        3: (obj("Car", "A", price=5), obj("Loan", "z")),
+        1: (obj("Automobile", "A", price=5, tags=["red", "blue"]), obj("Tax", "x")),
+        2: (obj("Car", "A", price=5, tags=["red", "blue"]), obj("Loan", "y")),
+        3: (obj("Car", "A", price=5, tags=["red", "blue"]), obj("Loan", "z")),
     }
     one = [Told(10, 1, facts[1]), Told(20, 2, facts[2]), Told(25, 4, facts[2], space="others")]
     two = [Told(30, 2, facts[2], "taken"), Told(40, 3, facts[3])]
@@ -47,7 +47,8 @@ def test_moments_spaces_and_what_is_not_compacted(spark: Any, tmp_path: Path) ->
     done = run_compact(seal(tmp_path / "j", [one]), CARS, archive, spark=spark)
     assert (done.segments, done.tuples) == (1, 3)
     journal = seal(tmp_path / "later", [one, two])
-    question = parse_template("(Car where price < 9, Tax, Loan)", CARS)
+    cars = "price < 9 and not any(tags) = 'green' and (tags[1] = 'blue' or any(tags) < 'b')"
+    question = parse_template(f"(Car where {cars}, Tax, Loan)", CARS)
     folders = [journal]
     for at, ever, there in ((None, False, (1, 3)), (25, False, (1, 2)), (None, True, (1, 2, 3))):
         expected = in_memory({count: facts[count] for count in there}, CARS, question)

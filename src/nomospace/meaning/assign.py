@@ -35,8 +35,8 @@ from nomospace.meaning.question import (
     object_test,
     value_test,
 )
+from nomospace.terms.conditions import Test, holds
 from nomospace.terms.objects import MISSING, Missing, Object, class_of, is_object
-from nomospace.terms.predicate import Test, holds
 from nomospace.terms.values import ObjectTerm, Term
 
 Report: TypeAlias = Callable[[str], None]

@@ -26,17 +26,11 @@ from typing import Final, NamedTuple, TypeAlias
 
 from nomospace.errors import CallerError
 from nomospace.meaning.ontology import Ontology
+from nomospace.terms.conditions import Test, compiled
 from nomospace.terms.encoding import encode
 from nomospace.terms.formals import ANY, KINDS, formals_in, has_holes, is_formal, read_formal
 from nomospace.terms.objects import MISSING, Missing, is_object
-from nomospace.terms.predicate import (
-    FaultyPredicate,
-    Test,
-    compiled,
-    parse,
-    path_starts,
-    without_class,
-)
+from nomospace.terms.predicate import FaultyPredicate, parse, path_starts, without_class
 from nomospace.terms.scanner import VALUES, Scanner
 from nomospace.terms.source import Diagnostic, Source, Span
 from nomospace.terms.templates import WIDTH_MAX, Template
@@ -67,7 +61,7 @@ class ClassField(NamedTuple):
     """The id the object must have."""
     predicate: str = ""
     equal: PropertiesTerm | None = None
-    """An object without an id: the properties of what is found equal its own; any id will do."""
+    """An object, given as such: the properties of what is found equal its own."""
 
 
 class LiteralField(NamedTuple):
@@ -256,8 +250,8 @@ def question_of(
 ) -> Question:
     """Read a live template for its meaning.
 
-    An object with an id stands for that object, whatever its properties; one without for objects
-    with the same properties.
+    An object stands for those with the same properties, and with its id if it has one; one that has
+    only an id for the object of that id.
 
     >>> from nomospace.terms import a, obj
     >>> print(question_of(Template.of([a("Car", "price < 5"), obj("Owner", "o1"), int, "x"])))
@@ -278,9 +272,12 @@ def question_of(
 
 def _field_of(term: Term) -> Field:
     if is_object(term) and not formals_in(term):
-        if term.args[1] is None:
-            return ClassField(term.args[0], equal=term)
-        return ClassField(term.args[0], term.args[1])
+        class_name, identity, listed = term.args
+        return ClassField(
+            class_name,
+            MISSING if identity is None else identity,
+            equal=term if listed or identity is None else None,
+        )
     if term.__class__ in ATOMIC:
         return LiteralField(term)
     if not is_formal(term):

@@ -39,7 +39,16 @@ import pyarrow.parquet as pq
 from nomospace.errors import CallerError
 from nomospace.meaning.facts import Plain, Shape
 from nomospace.meaning.ontology import Ontology
-from nomospace.meaning.sql.layout import BYTES, COMMON, NUMBER, TEXT, WHOLE, Layout, SqlTable
+from nomospace.meaning.sql.layout import (
+    BYTES,
+    COMMON,
+    NUMBER,
+    TEXT,
+    VERSION,
+    WHOLE,
+    Layout,
+    SqlTable,
+)
 from nomospace.store.private import sync
 
 ARCHIVE_VERSION: Final = 1
@@ -123,6 +132,8 @@ class ArchivePart(msgspec.Struct, frozen=True):
     folder: str = ""
     segments: tuple[str, ...] = ()
     recurring: dict[str, tuple[int, int]] = {}
+    layout: int = 1
+    """How rows are laid out (`meaning.sql.layout.VERSION`); before 2 arrays had no rows."""
 
     def known_shapes(self) -> dict[Shape, int]:
         """The shapes as the planner has them."""
@@ -307,9 +318,10 @@ def merged(parts: Iterable[ArchivePart]) -> ArchivePart:
     tables: dict[str, tuple[File, ...]] = {}
     classes: dict[str, dict[tuple[str, ...], None]] = {}
     shapes: dict[tuple[str | tuple[str], ...], int] = {}
-    tuples = 0
+    tuples, layout = 0, VERSION
     for part in parts:
         tuples += part.tuples
+        layout = min(layout, part.layout)
         for name, files in part.tables.items():
             tables[name] = (*tables.get(name, ()), *files)
         for name, paths in part.classes.items():
@@ -317,4 +329,4 @@ def merged(parts: Iterable[ArchivePart]) -> ArchivePart:
         for shape, count in part.shapes:
             shapes[shape] = shapes.get(shape, 0) + count
     opened = {name: tuple(paths) for name, paths in classes.items()}
-    return ArchivePart(tables, opened, tuple(shapes.items()), tuples)
+    return ArchivePart(tables, opened, tuple(shapes.items()), tuples, layout=layout)

@@ -21,13 +21,14 @@ import msgspec
 from nomospace.meaning.answers import Answers
 from nomospace.meaning.facts import KnownFacts
 from nomospace.meaning.ontology import Ontology
-from nomospace.meaning.question import Question
+from nomospace.meaning.question import ClassField, Question
 from nomospace.meaning.sql.building import statistics
 from nomospace.meaning.sql.dialects import prepared
 from nomospace.meaning.sql.layout import Layout, SqlTable
+from nomospace.meaning.sql.predicates import has_elements
 from nomospace.meaning.sql.tables import Database, FactTables
 from nomospace.meaning.sql.values import Params
-from nomospace.pipeline.archive import ENDS, ArchivePart, merged, tables_of
+from nomospace.pipeline.archive import ENDS, ArchivePart, BadArchive, merged, tables_of
 from nomospace.wire.values import unpack_fields
 
 STATEMENT_S: Final = 3_600.0
@@ -68,6 +69,12 @@ def ask_parts(
     `ever` all that had begun by then; of one space, or without a name of all.
     """
     whole = merged(part for _, part in parts)
+    if whole.layout < 2 and any(
+        has_elements(asks.predicate) for asks in question.fields if isinstance(asks, ClassField)
+    ):
+        folder = next(folder for folder, part in parts if part.layout < 2)
+        why = "it was made before questions looked into arrays; compact into a new folder"
+        raise BadArchive(archive=str(folder.parent), why=why)
     tables = FactTables(ontology, database, unpack_fields)
     ended = () if ever else files_of(parts, ENDS.name, at, space)
     for name, table in tables_of([whole], ontology).items():

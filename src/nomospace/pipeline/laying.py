@@ -19,7 +19,7 @@ from nomospace.errors import CallerError
 from nomospace.meaning.facts import Plain, Shape
 from nomospace.meaning.ontology import Ontology
 from nomospace.meaning.sql.coding import escaped
-from nomospace.meaning.sql.layout import COMMON, Layout, RowBatch, SqlTable
+from nomospace.meaning.sql.layout import COMMON, VERSION, Layout, RowBatch, SqlTable
 from nomospace.pipeline.archive import ENDS, SPACES_MAX, ArchivePart, File, arrow_schema
 from nomospace.wire.values import unpack_fields
 
@@ -97,7 +97,7 @@ def lay_out(
         writers.close()
     opened = {one: tuple(paths) for one, paths in found.open_paths.items()}
     shapes = tuple((_plain(shape), count) for shape, count in found.shapes.items())
-    return ArchivePart(writers.files(), opened, shapes, tuples)
+    return ArchivePart(writers.files(), opened, shapes, tuples, layout=VERSION)
 
 
 def _plain(shape: Shape) -> tuple[str | tuple[str], ...]:

@@ -9,9 +9,9 @@ no longer read position by position (Definitions 4 to 6 of `004_…` are over se
   everything, may also be given an object that is left over;
 - further fields of the tuple do no harm.
 
-An object with an id stands for the object of that id, of an accepted class, whatever its
-properties; one without stands for those that have the same properties. An object with patterns
-inside is looked into.
+An object stands for those of an accepted class that have the same properties, and the same id if
+it has one; an object that has only an id, for the one of that id. An object with patterns inside is
+looked into.
 
 Which classes are accepted is for whoever compiles a template to say: this room knows no ontology.
 A tuple fits *exactly* when it has no further field and every class is the template's own.
@@ -30,11 +30,11 @@ from collections.abc import Callable, Container
 from typing import Any, Final, NamedTuple, TypeAlias, TypeGuard
 
 from nomospace.terms.budget import Budget, TestTooDear, same_within
+from nomospace.terms.conditions import price_of, unpriced
 from nomospace.terms.features import Fields, Key, Path, key_of
 from nomospace.terms.fit import Check, Test, at_path, check_of
 from nomospace.terms.formals import formals_in, is_formal, read_formal
 from nomospace.terms.objects import MISSING, Missing, has_properties, is_object
-from nomospace.terms.predicate import price_of, unpriced
 from nomospace.terms.values import ATOMIC, OBJECT, Compound, ObjectTerm, Term, parts_of
 
 Names: TypeAlias = Callable[[str], Container[str]]
@@ -97,18 +97,21 @@ def wanted(pattern: Compound, position: int, alike: dict[str, list[Path]]) -> Wa
         return WantedClass(
             position, class_name, known, lambda o, budget: inside(parts_of(o)[first:], budget)
         )
-    if identity is not None:
+    if identity is None:
         return WantedClass(
             position,
             class_name,
-            identity,
-            lambda o, budget: same_within(parts_of(o)[1], identity, budget),
+            MISSING,
+            lambda o, budget: same_within(parts_of(o)[2], listed, budget),
         )
     return WantedClass(
         position,
         class_name,
-        MISSING,
-        lambda o, budget: same_within(parts_of(o)[2], listed, budget),
+        identity,
+        lambda o, budget: (
+            same_within(parts_of(o)[1], identity, budget)
+            and (not listed or same_within(parts_of(o)[2], listed, budget))
+        ),
     )
 
 

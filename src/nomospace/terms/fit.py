@@ -20,6 +20,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from nomospace.terms.budget import Budget, TestTooDear, same_within
+from nomospace.terms.conditions import Predicates, priced, unpriced
 from nomospace.terms.features import Fields, Path
 from nomospace.terms.formals import (
     KINDS,
@@ -31,7 +32,6 @@ from nomospace.terms.formals import (
     read_formal,
 )
 from nomospace.terms.objects import MISSING, Missing, is_object, property_of
-from nomospace.terms.predicate import Predicates, priced, unpriced
 from nomospace.terms.values import ATOMIC, Compound, Term, dict_items, is_dict, parts_of, same
 
 Check: TypeAlias = Callable[[Term, Budget], bool]

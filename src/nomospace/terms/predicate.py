@@ -4,13 +4,17 @@
     all        := one { "and" one }
     one        := "not" one | "(" predicate ")" | operand comparison | comparison
     comparison := ("=" | "!=" | "<" | "<=" | ">" | ">=") operand | "in" "[" literal, … "]"
-    operand    := path | literal
-    path       := name { "." name }
+    operand    := path | "any" "(" path ")" { "." name } | literal
+    path       := name { "." name | "[" index "]" }
     literal    := number | 'string' | "string" | true | false | null
 
 There are two sorts. An *object* predicate speaks of an object's properties by their paths, which
 may begin at its class, as the papers write them: `Car.price.amount < 5000` (`without_class`). A
 *field* predicate speaks of the field itself, which is not named: `> 5`, `>= 1 and < 9`.
+
+An array's elements are counted from 0: `dimensions[0] < 200`. `any(tags) = 'red'` holds where it
+holds for some element, and `any(parts).weight > 5` where some element has such a weight; of two
+arrays it is enough that one pair does.
 
 A predicate is true or false, never an error, whatever it meets. Numbers compare by value,
 whole or not; strings and bytes have the order of their characters; all else knows only `=` and
@@ -19,34 +23,31 @@ sign: of the string '7' neither `= 7` nor `!= 7` holds. Only the word `null` com
 kind, by `=` and `!=`, so `price != null` asks for a price that is known. `not` turns what it
 stands before, so `not (price < 5)` holds where there is no price.
 
-Text becomes a tree (`parse`) and the tree a closure (`priced`); both are remembered for the texts
-used most. A fault is shown with its place, as faults of laws are.
+Text becomes a tree (`parse`), and the tree a closure (`conditions`); both are remembered for the
+texts used most. A fault is shown with its place, as faults of laws are.
 
 A test is paid for (`nomospace.terms.budget`): each comparison and each name of a path costs a unit,
-and the properties of a large object are looked through once.
+and so does each element that `any` looks at; the properties of a large object are looked through
+once.
 """
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, Final, NamedTuple, Protocol, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from nomospace.errors import CallerError
-from nomospace.terms.budget import COMPARED_FREE, Budget, TestTooDear, same_within
-from nomospace.terms.objects import MISSING, Missing
-from nomospace.terms.scanner import VALUES, Plain, Scanner
+from nomospace.terms.scanner import VALUES, Plain, ScannedWord, Scanner
 from nomospace.terms.source import Diagnostic, Source, Span
-from nomospace.terms.values import OBJECT, Compound, Term
 
 PREDICATE_CHARS_MAX: Final = 4_000
 """The longest predicate, in characters; what needs more is a law's business."""
 PREDICATE_DEPTH_MAX: Final = 40
 """How deep brackets and `not` may nest."""
+INDEX_MAX: Final = 999_999
+"""The last element that can be named; no array that a tuple has room for is longer."""
 _REMEMBERED_MAX: Final = 512
-_FEW: Final = 12
-"""Properties that are looked through for a name at once; more are noted by their names."""
 
 
 class Path(NamedTuple):
@@ -55,24 +56,38 @@ class Path(NamedTuple):
     names: tuple[str, ...]
 
 
+class Element(NamedTuple):
+    """A path that leads through arrays: numbers are places, `None` stands for any of them."""
+
+    steps: tuple[str | int | None, ...]
+
+    @property
+    def several(self) -> bool:
+        """Whether it may stand for more values than one."""
+        return None in self.steps
+
+
 class Literal(NamedTuple):
     """A value written in the predicate."""
 
     value: Plain
 
 
+Operand: TypeAlias = Path | Element | Literal
+
+
 class PredicateComparison(NamedTuple):
     """One comparison of two operands."""
 
-    left: Path | Literal
+    left: Operand
     sign: str
-    right: Path | Literal
+    right: Operand
 
 
 class Among(NamedTuple):
     """Whether an operand is one of some values."""
 
-    left: Path | Literal
+    left: Operand
     values: tuple[Plain, ...]
 
 
@@ -95,15 +110,6 @@ class Negated(NamedTuple):
 
 
 Predicate: TypeAlias = PredicateComparison | Among | Every | Some | Negated
-Test: TypeAlias = Callable[[Term], bool]
-Priced: TypeAlias = Callable[[Term, Budget], bool]
-"""A test that is paid for."""
-
-
-class Predicates(Protocol):
-    """What makes tests of texts: `priced`, or `unpriced`."""
-
-    def __call__(self, text: str, *, field: bool) -> Priced: ...
 
 
 ITSELF: Final = Path(())
@@ -158,7 +164,7 @@ def path_starts(text: str) -> tuple[PathStart, ...]:
     found = []
     for at, token in enumerate(tokens):
         inside = at > 0 and tokens[at - 1].text == "."
-        if token.kind == "word" and token.text not in _KEYWORDS and not inside:
+        if token.kind == "word" and not inside and not _is_word(tokens, at):
             goes_on = tokens[at + 1].text == "."
             found.append(
                 PathStart(token.text, token.span, tokens[at + 2].span if goes_on else None)
@@ -179,55 +185,14 @@ def without_class(text: str, *names: str) -> str:
     return text
 
 
-@lru_cache(maxsize=_REMEMBERED_MAX)
-def compiled(text: str, *, field: bool) -> Test:
-    """The predicate as a function of the field, or of the object.
-
-    >>> small = compiled("> 5 and <= 9", field=True)
-    >>> small(7), small(7.5), small(5), small("7")
-    (True, True, False, False)
-    """
-    test = priced(text, field=field)
-    return lambda subject: test(subject, Budget())
-
-
-def price_of(text: str, *, field: bool) -> int:
-    """The units that a test costs, besides what hangs on the value.
-
-    >>> price_of("price.amount < 5000", field=False)
-    5
-    """
-    return _price(parse(text, field=field))
-
-
-@lru_cache(maxsize=_REMEMBERED_MAX)
-def priced(text: str, *, field: bool) -> Priced:
-    """The same, paid for from a budget: all its steps at once, large objects as they are met.
-
-    >>> budget = Budget()
-    >>> priced("> 5 and <= 9", field=True)(7, budget), budget.spent
-    (True, 2)
-    """
-    price, test = price_of(text, field=field), unpriced(text, field=field)
-
-    def check(subject: Term, budget: Budget) -> bool:
-        budget.left -= price
-        if budget.left < 0:
-            raise TestTooDear
-        return test(subject, budget)
-
-    return check
-
-
-@lru_cache(maxsize=_REMEMBERED_MAX)
-def unpriced(text: str, *, field: bool) -> Priced:
-    """The same, of which only large objects are paid for: whoever tests has paid for the rest."""
-    return _test(parse(text, field=field))
-
-
 # Reading.
 
 _KEYWORDS: Final = ("and", "or", "not", "in", *VALUES)
+
+
+def _is_word(tokens: Sequence[ScannedWord], at: int) -> bool:
+    """Whether a word is one of the language's; `any` is, before a bracket."""
+    return tokens[at].text in _KEYWORDS or (tokens[at].text == "any" and tokens[at + 1].text == "(")
 
 
 class _Parser(Scanner):
@@ -298,7 +263,7 @@ class _Parser(Scanner):
         return found
 
     def comparison(self) -> Predicate:
-        left: Path | Literal = ITSELF
+        left: Operand = ITSELF
         if not self.field:
             left = self.operand()
         elif self.here.kind != "sign" and not self.sees("in"):
@@ -316,18 +281,52 @@ class _Parser(Scanner):
         sign = self.next().text
         return PredicateComparison(left, sign, self.operand())
 
-    def operand(self) -> Path | Literal:
+    def operand(self) -> Operand:
         if not self.names:
             return Literal(self.literal("a value" if self.field else "a property or a value"))
         if self.field:
             raise self.named()
-        names = [self.next().text]
-        while self.sees("."):
-            self.at += 1
+        if not _is_word(self.tokens, self.at):
+            steps = self.path()
+        else:
+            self.at += 2
+            if self.here.kind != "word" or _is_word(self.tokens, self.at):
+                raise self.unexpected("the property that has the array", "as in any(tags) = 'red'")
+            steps = [*self.path(), None]
+            self.skip(")", "behind the array of `any`")
+            self.follow(steps)
+        names = tuple([step for step in steps if isinstance(step, str)])
+        return Path(names) if len(names) == len(steps) else Element(tuple(steps))
+
+    def path(self) -> list[str | int | None]:
+        steps: list[str | int | None] = [self.next().text]
+        self.follow(steps)
+        return steps
+
+    def follow(self, steps: list[str | int | None]) -> None:
+        """Read what stands behind a name: further names, and places in arrays."""
+        while self.sees(".") or self.sees("["):
+            if self.next().text == "[":
+                steps.append(self.index(behind_any=None in steps))
+                continue
             if self.here.kind != "word":
                 raise self.unexpected("the name of a property")
-            names.append(self.next().text)
-        return Path(tuple(names))
+            steps.append(self.next().text)
+
+    def index(self, *, behind_any: bool) -> int:
+        token = self.next()
+        fine = token.text.isdecimal() and len(token.text) <= len(str(INDEX_MAX))
+        if not fine or behind_any:
+            raise self.fault(
+                "index",
+                "behind any(…) no place in an array can be named"
+                if behind_any
+                else f"`{token.text[:40]}` is no place in an array",
+                token.span,
+                f"elements are counted from 0 to {INDEX_MAX:,}; for all of them write any(…) = …",
+            )
+        self.skip("]", "behind the place in the array")
+        return int(token.text)
 
     def named(self) -> FaultyPredicate:
         return self.fault(
@@ -345,158 +344,3 @@ class _Parser(Scanner):
             values.append(self.literal("a value"))
         self.skip("]", "or a comma")
         return tuple(values)
-
-
-# Deciding.
-
-_SIGNS: Final[dict[str, Callable[[Any, Any], bool]]] = {
-    "=": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
-_TURNED: Final = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-_ORDERED: Final = (int, float, str, bytes)
-
-
-def holds(
-    left: Term | Missing, sign: str, right: Term | Missing, budget: Budget | None = None
-) -> bool:
-    """One comparison of two values, by the rules above.
-
-    >>> holds(1, "=", 1.0), holds("7", "<", 8), holds("7", "!=", 8), holds(None, "=", None)
-    (True, False, False, True)
-    """
-    if left is MISSING or right is MISSING:
-        return False
-    kind, other = left.__class__, right.__class__
-    if kind is float:
-        kind = int
-    if other is float:
-        other = int
-    if kind is other and kind in _ORDERED:
-        if budget is not None and isinstance(left, str | bytes) and len(left) > COMPARED_FREE:
-            budget.spend(len(left) // COMPARED_FREE)
-        return _SIGNS[sign](left, right)
-    if kind is not other or sign not in ("=", "!="):  # nothing else has an order
-        return False
-    return same_within(left, right, budget or Budget()) is (sign == "=")
-
-
-def _price(node: Predicate) -> int:
-    """The steps of a test when all its parts are looked at."""
-    match node:
-        case PredicateComparison(left, _, right):
-            return 1 + _steps(left) + _steps(right)
-        case Among(left, _):
-            return 2 + _steps(left)
-        case Every(parts) | Some(parts):
-            return sum(map(_price, parts))
-        case Negated(part):
-            return _price(part)
-
-
-def _steps(operand: Path | Literal) -> int:
-    return 2 * len(operand.names) if isinstance(operand, Path) else 0
-
-
-def _test(node: Predicate) -> Priced:
-    match node:
-        case PredicateComparison(left, sign, right):
-            return _comparing(left, sign, right)
-        case Among(left, values):
-            return _among(left, values)
-        case Every(parts):
-            return _every([_test(part) for part in parts])
-        case Some(parts):
-            return _some([_test(part) for part in parts])
-        case Negated(part):
-            inner = _test(part)
-            return lambda subject, budget: not inner(subject, budget)
-
-
-def _every(tests: list[Priced]) -> Priced:
-    if len(tests) == 2:  # the commonest, without a generator
-        left, right = tests
-        return lambda subject, budget: left(subject, budget) and right(subject, budget)
-    return lambda subject, budget: all(test(subject, budget) for test in tests)
-
-
-def _some(tests: list[Priced]) -> Priced:
-    return lambda subject, budget: any(test(subject, budget) for test in tests)
-
-
-def _comparing(left: Path | Literal, sign: str, right: Path | Literal) -> Priced:
-    if isinstance(left, Literal) and (left.value is None or not isinstance(right, Literal)):
-        left, sign, right = right, _TURNED[sign], left
-    get = _getting(left)
-    if not isinstance(right, Literal):
-        other = _getting(right)
-        return lambda subject, budget: holds(
-            get(subject, budget), sign, other(subject, budget), budget
-        )
-    value = right.value
-    if value is None and sign == "!=":
-        return lambda subject, budget: (
-            (found := get(subject, budget)) is not None and found is not MISSING
-        )
-    if value is None or type(value) is bool:
-        return lambda subject, budget: holds(get(subject, budget), sign, value, budget)
-    kinds = (str,) if type(value) is str else (int, float)
-    compare = _SIGNS[sign]
-    return lambda subject, budget: (
-        (found := get(subject, budget)).__class__ in kinds and compare(found, value)
-    )
-
-
-def _among(left: Path | Literal, values: tuple[Plain, ...]) -> Priced:
-    get = _getting(left)
-    # Python's own equality of numbers is ours here, but for booleans, which stand apart.
-    plain = frozenset(value for value in values if type(value) is not bool)
-    truths = tuple(value for value in values if type(value) is bool)
-
-    def check(subject: Term, budget: Budget) -> bool:
-        found = get(subject, budget)
-        kind = found.__class__
-        if kind is bool:
-            return found in truths
-        return kind is not Compound and kind is not tuple and found in plain
-
-    return check
-
-
-def _getting(operand: Path | Literal) -> Callable[[Term, Budget], Term | Missing]:
-    if isinstance(operand, Literal):
-        value = operand.value
-        return lambda subject, budget: value
-    names = operand.names
-    if not names:
-        return lambda subject, budget: subject
-
-    def walk(subject: Term, budget: Budget) -> Term | Missing:
-        # `property_of` at each step, without the calls
-        for name in names:
-            if type(subject) is not Compound or subject.name != OBJECT:
-                return MISSING
-            parts = subject.args
-            if len(parts) != 3 or type(parts[2]) is not tuple:
-                return MISSING
-            if type(parts[0]) is not str and not (parts[0] is None and parts[1] is None):
-                return MISSING
-            if len(parts[2]) > _FEW:
-                held = budget.named(parts[2])
-                if name not in held:
-                    return MISSING
-                subject = held[name]
-                continue
-            for item in parts[2]:
-                if type(item) is Compound and item.name == name and len(item.args) == 1:
-                    subject = item.args[0]
-                    break
-            else:
-                return MISSING
-        return subject
-
-    return walk

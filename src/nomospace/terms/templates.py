@@ -28,6 +28,7 @@ import msgspec
 
 from nomospace.terms.assign import Assigner, Names, View, just_itself, names_class
 from nomospace.terms.budget import WATCH_UNITS_MAX, Budget
+from nomospace.terms.conditions import price_of
 from nomospace.terms.encoding import encode
 from nomospace.terms.features import (
     PLAIN_INT,
@@ -55,7 +56,6 @@ from nomospace.terms.formals import (
 )
 from nomospace.terms.hints import formal_bounds, formal_features, shape_features
 from nomospace.terms.objects import MISSING as MISSING, obj as obj
-from nomospace.terms.predicate import price_of
 from nomospace.terms.text import show
 from nomospace.terms.tuples import (
     LIGHT,

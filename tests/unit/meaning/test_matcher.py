@@ -182,11 +182,13 @@ def test_a_live_question_of_objects() -> None:
     for template in (
         [a("Car"), obj("Tax", "x")],
         [obj("Car", price=5)],
-        [obj("Car", "A", price=7)],
+        [obj("Car", "A", price=5)],
+        [obj("Car", "A")],
     ):
         question = question_of(Template.of(template))
         assert len(Matcher(question, facts).all().items) == 1
-    assert not Matcher(question_of(Template.of([obj("Car", price=6)])), facts).all().items
+    for other in (obj("Car", price=6), obj("Car", "A", price=7), obj("Car", "B", price=5)):
+        assert not Matcher(question_of(Template.of([other])), facts).all().items
 
 
 # Limits.

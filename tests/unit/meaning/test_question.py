@@ -144,10 +144,11 @@ def test_a_question_may_be_checked_later() -> None:
 
 
 def test_live_templates() -> None:
-    objects = [a("Car", "x < 5"), obj("Car", "A", x=1), obj("Car", x=1)]
+    objects = [a("Car", "x < 5"), obj("Car", "A", x=1), obj("Car", "A"), obj("Car", x=1)]
     template = Template.of([*objects, 7, ANY, int, between(1, 9), t.f(ANY)])
     assert question_of(template).fields == (
         ClassField("Car", predicate="x < 5"),
+        ClassField("Car", "A", equal=obj("Car", "A", x=1)),
         ClassField("Car", "A"),
         ClassField("Car", equal=obj("Car", x=1)),
         LiteralField(7),

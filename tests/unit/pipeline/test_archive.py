@@ -21,7 +21,7 @@ from nomospace.pipeline.archive import (
 )
 from nomospace.pipeline.jobs import compact
 from nomospace.pipeline.jobs.compact import Compacted, run_compact
-from nomospace.pipeline.jobs.match import run_match
+from nomospace.pipeline.jobs.match import MatchEngine, run_match
 from nomospace.pipeline.jobs.replay import Engine
 from nomospace.pipeline.laying import TooManyClasses
 from nomospace.pipeline.segments import BadSegments
@@ -116,6 +116,20 @@ def test_a_question_to_no_archive_is_refused_before_spark_starts(tmp_path: Path)
     done(seal(tmp_path / "j", SEGMENTS), tmp_path / "a")
     with pytest.raises(OtherArchiveOntology):
         run_match([], PLAIN, question, archive=tmp_path / "a")
+
+
+def test_an_archive_from_before_arrays_had_rows_is_not_asked_for_elements(tmp_path: Path) -> None:
+    archive = tmp_path / "a"
+    facts = (obj("Car", "A", tags=["red", "blue"]),)
+    done(seal(tmp_path / "j", [[Told(10, 1, facts)]]), archive)
+    question = parse_template("(Car where any(tags) = 'red')", CARS)
+    asked: Any = {"archive": archive, "engine": MatchEngine.DUCKDB}
+    assert len(run_match([], CARS, question, **asked).items) == 1
+    manifest = (archive / MANIFEST).read_bytes()
+    (archive / MANIFEST).write_bytes(manifest.replace(b'"layout":2', b'"layout":1'))
+    with pytest.raises(BadArchive, match="looked into arrays; compact into a new folder"):
+        run_match([], CARS, question, **asked)
+    assert len(run_match([], CARS, parse_template("(Car)", CARS), **asked).items) == 1
 
 
 def test_one_adds_at_a_time(tmp_path: Path) -> None:

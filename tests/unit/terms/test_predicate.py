@@ -5,6 +5,8 @@ import pickle
 import pytest
 
 from nomospace.terms import INT_BITS_MAX, FaultyPredicate, Template, Term, a, obj, t
+from nomospace.terms.budget import Budget, TestTooDear
+from nomospace.terms.conditions import compiled, priced
 from nomospace.terms.predicate import (
     PREDICATE_CHARS_MAX,
     PREDICATE_DEPTH_MAX,
@@ -15,8 +17,8 @@ from nomospace.terms.predicate import (
     Path,
     PredicateComparison,
     Some,
-    compiled,
     parse,
+    without_class,
 )
 
 CAR = obj(
@@ -210,3 +212,62 @@ def test_a_template_may_name_the_class_in_its_paths() -> None:
     nested = Template.of([a("Car", "Car.Car.x = 1")])  # the second is a property
     assert nested.matches((obj("Car", Car=obj("X", x=1)),))
     assert Template.of([a("Car", "Car = 2")]).matches((obj("Car", Car=2),))
+
+
+ARRAYS = obj(
+    "Car", "c1", size=[180, 250], tags=["red", None], of=[{"kg": 3}, {"kg": 9}], m=[[1], []]
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("size[0] < 200", True),
+        ("size[1] < 200", False),
+        ("not size[2] < 200", True),
+        ("any(tags) = 'red'", True),
+        ("any(tags) = null and any(tags) != null", True),
+        ("any(tags) in ['blue', 'green']", False),
+        ("200 < any(size)", True),
+        ("any(of).kg > 5 and of[0].kg = 3", True),
+        ("any(m[0]) = 1 and not any(m[1]) = 1", True),
+        ("any(size) < any(of).kg or any(size) > any(m[0])", True),
+        ("any(make) = 'Fiat' or make[0] = 'F'", False),
+    ],
+)
+def test_elements_of_arrays(text: str, told: bool) -> None:
+    assert compiled(text, field=False)(ARRAYS) is told
+
+
+def test_any_is_a_name_where_no_bracket_follows() -> None:
+    assert compiled("any = 4 and any.x != 5 or any > 3", field=False)(obj("Car", any=4))
+    assert without_class("any(Car.tags) = 'red'", "Car") == "any(tags) = 'red'"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("size[-1] = 2", "`-1` is no place in an array"),
+        ("size[1.5] = 2", "`1.5` is no place"),
+        ("size[x] = 2", "`x` is no place"),
+        ("size[1000000] = 2", "counted from 0 to 999,999"),
+        ("any(size)[0] = 2", "behind any"),
+        ("any() = 2", "the property that has the array"),
+        ("any(any(size)) = 2", "the property that has the array, not `any`"),
+        ("size[0 = 2", "`]` behind the place"),
+        ("size[", "is no place in an array"),
+        ("any(size = 2", r"`\)` behind the array"),
+    ],
+)
+def test_a_place_that_is_none(text: str, words: str) -> None:
+    with pytest.raises(FaultyPredicate, match=words):
+        parse(text, field=False)
+
+
+def test_elements_are_paid_for_before_they_are_looked_at() -> None:
+    test = compiled("any(tags) = any(tags)", field=False)
+    with pytest.raises(TestTooDear):
+        test(obj("Car", tags=list(range(200))))
+    budget = Budget()
+    priced("any(tags) = 3", field=False)(obj("Car", tags=list(range(1_000))), budget)
+    assert 1_000 <= budget.spent < 1_010

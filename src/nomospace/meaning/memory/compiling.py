@@ -26,8 +26,9 @@ from nomospace.meaning.ontology import Input
 from nomospace.meaning.plan import CORRELATION, Need, TupleNetwork
 from nomospace.meaning.planner.placing import placements
 from nomospace.meaning.question import ClassField, Question, object_test, value_test
+from nomospace.terms.conditions import Test, price_of
 from nomospace.terms.objects import MISSING
-from nomospace.terms.predicate import Literal, Path, PredicateComparison, Test, parse, price_of
+from nomospace.terms.predicate import Literal, Path, PredicateComparison, parse
 from nomospace.terms.values import Term
 
 Loops: TypeAlias = Callable[[Iterable[FactRow]], Iterator[tuple[FactRow, ...] | None]]

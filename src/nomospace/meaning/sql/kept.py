@@ -23,9 +23,9 @@ from nomospace.meaning.facts import Fact, KnownFacts, Plain, Shape
 from nomospace.meaning.ontology import Ontology
 from nomospace.meaning.sql import parts
 from nomospace.meaning.sql.building import PASSING, spread
-from nomospace.meaning.sql.coding import escaped, unescaped
+from nomospace.meaning.sql.coding import escaped
 from nomospace.meaning.sql.dialects import Statement, created, emptied, prepared
-from nomospace.meaning.sql.layout import COMMON, TEXT, Layout, RowBatch, SqlTable
+from nomospace.meaning.sql.layout import COMMON, TEXT, Layout, RowBatch, SqlTable, path_of
 from nomospace.meaning.sql.tables import CHOSEN, Database, DatabaseFailed, FactTables
 from nomospace.meaning.sql.values import Params
 from nomospace.terms import Term
@@ -94,7 +94,7 @@ class TableCounts:
             table = layout.table(name)
             paths = self.paths.setdefault(name, {})
             for row in batch.rows.get(table.rest, ()):
-                _count(paths, tuple(unescaped(row[_PATH]).split(".")), sign)
+                _count(paths, path_of(row[_PATH]), sign)
             _count(self.objects, name, sign * len(batch.rows[table.name]))
             if name not in self.objects:
                 del self.paths[name]

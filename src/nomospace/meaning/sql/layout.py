@@ -10,8 +10,12 @@
 The paper's persistent store (section 5) has one row for each elementary value, whatever its class,
 and puts tuples together by joins. Here what the ontology declares has columns, properties of nested
 objects too (`price__amount`), so that a predicate is a condition on one row; only the open
-remainder stands value by value, as the paper's all do. Arrays are kept whole in the tuple's bytes;
-in columns they are told apart by their identity, as no predicate looks into them.
+remainder stands value by value, as the paper's all do.
+
+An array as a whole is known by its identity. Its elements stand in the remainder: a path through it
+has `[]` for the array, and behind it the places, `tags.[]` and `0`. An object whose arrays have
+together more than `ELEMENTS_MAX` elements has only those that came before; its class then knows of
+a path with `[+]`, and to ask for it is an error (`ArrayTooLong`), never half an answer.
 
 A column takes values of its declared kind, and numbers that a double holds exactly. Whatever else
 an object has there goes to the remainder, so nothing is lost and a predicate answers as ever.
@@ -31,24 +35,43 @@ from nomospace.errors import CallerError
 from nomospace.meaning.facts import Plain, Shape
 from nomospace.meaning.ontology import BASIC_TYPES, Ontology
 from nomospace.meaning.sql import parts
-from nomospace.meaning.sql.coding import PLAIN_KINDS, Coded, coded, digest, escaped, identity
+from nomospace.meaning.sql.coding import (
+    PLAIN_KINDS,
+    Coded,
+    coded,
+    digest,
+    escaped,
+    identity,
+    unescaped,
+)
 from nomospace.meaning.sql.values import Value, ValuePlace
 from nomospace.terms import Term, encode, is_object
 from nomospace.terms.objects import has_properties
 from nomospace.terms.values import Compound, ObjectTerm, PropertiesTerm
 
-VERSION: Final = 1
+VERSION: Final = 2
 """Goes up when the same tuple would stand in tables in another way: tables of another version that
 were kept are not asked."""
 PATH_NAMES_MAX: Final = 8
 """The longest path that a database looks along, in names; what lies deeper is only in the bytes."""
+ELEMENTS_MAX: Final = 256
+"""The most elements of arrays that a database has rows for, of one object."""
 COLUMNS_MAX: Final = 200
 """The most columns for properties that a class has; further ones stand in the remainder."""
 NESTED_MAX: Final = 3
 """How deep properties of declared nested objects have columns, in names."""
+_UNNAMED: Final = re.compile(r"[.\[\x02]")
+"""What no name in a path has."""
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,40}")
 _KINDS: Final = {"number": "n", "integer": "n", "string": "s", "boolean": "b", "bytes": "y"}
 """The kind that a column has for a declared type; a list is `l`, an object `c`."""
+
+ARRAY: Final = "[]"
+"""What stands in a path for an array that is looked into."""
+LONG_ARRAY: Final = "[+]"
+"""The same for one whose elements have no rows."""
+_PLACES: Final = "\2"
+"""What stands between a path and the places in its arrays."""
 
 TUPLES: Final = "tuples"
 PLAIN_FIELDS: Final = "plain"
@@ -71,6 +94,18 @@ class PathTooLong(CallerError):
             f"the path {self.path[:80]} has over {PATH_NAMES_MAX} names, the most that a database "
             "looks along; shorten it, or match with --engine memory"
         )
+
+
+class ArrayTooLong(CallerError):
+    """A predicate looks into an array that is too long for databases."""
+
+    code = "match.array-too-long"
+    words = (
+        "an object has over {limit} elements in its arrays, the most that a database looks into, "
+        "so {path} cannot be asked for there; match with --engine memory"
+    )
+    path: str
+    limit: int = ELEMENTS_MAX
 
 
 class SqlColumn(NamedTuple):
@@ -272,13 +307,13 @@ class Layout:
             column.name: None for column in table.columns.values()
         }
         opened = batch.open_paths.setdefault(table.class_name, {})
-        for path, value in _leaves(field):
+        for path, places, value in _leaves(field):
             column = table.columns.get(path)
             if column is not None and value.kind == column.kind and value.ext is None:
                 columns[column.name] = value.num if value.kind == "n" else value.text
             else:
                 opened[path] = None
-                batch.put(table.rest, (tuple_id, pos, path_text(path), *value))
+                batch.put(table.rest, (tuple_id, pos, path_text(path, places), *value))
         known = escaped(field.args[0]), self.same(field), properties(field)
         batch.put(table.name, (tuple_id, pos, *known, *columns.values()))
         return table.class_name
@@ -300,23 +335,37 @@ class Layout:
         return f"{name}\t={properties(field)}"
 
 
-def _leaves(field: PropertiesTerm) -> Iterator[tuple[tuple[str, ...], Coded]]:
-    """Every path of an object that a predicate can name, with its value; nested objects too."""
-    todo: list[tuple[tuple[str, ...], PropertiesTerm]] = [((), field)]
+def _leaves(
+    field: PropertiesTerm,
+) -> Iterator[tuple[tuple[str, ...], tuple[int, ...], Coded]]:
+    """Every path of an object that a predicate can name, the places in arrays, and the value."""
+    todo: list[tuple[tuple[str, ...], tuple[int, ...], Term]] = [((), (), field)]
+    left = ELEMENTS_MAX
     while todo:
-        above, term = todo.pop()
-        seen: set[str] = set()
-        for item in term.args[2]:
-            # As `property_of`: the first of a name counts, and only with one argument.
-            if type(item) is not Compound or len(item.args) != 1 or item.name in seen:
+        above, places, term = todo.pop()
+        inside: list[tuple[tuple[str, ...], tuple[int, ...], Term]] = []
+        if type(term) is tuple:
+            left -= len(term)
+            if left < 0:
+                yield (*above, LONG_ARRAY), places, coded(None)
                 continue
-            seen.add(item.name)
-            if "." in item.name:
-                continue  # no path can name it
-            path, value = (*above, item.name), item.args[0]
-            yield path, coded(value)
-            if len(path) < PATH_NAMES_MAX and has_properties(value):
-                todo.append((path, value))
+            inside = [((*above, ARRAY), (*places, at), one) for at, one in enumerate(term)]
+        elif has_properties(term):
+            inside = [((*above, name), places, value) for name, value in _named(term).items()]
+        for path, at, value in inside:
+            yield path, at, coded(value)
+            if len(path) < PATH_NAMES_MAX and (type(value) is tuple or has_properties(value)):
+                todo.append((path, at, value))
+
+
+def _named(term: PropertiesTerm) -> dict[str, Term]:
+    """The properties that a path can name."""
+    found: dict[str, Term] = {}
+    for item in term.args[2]:
+        # As `property_of`: the first of a name counts, and only with one argument.
+        if type(item) is Compound and len(item.args) == 1 and not _UNNAMED.search(item.name):
+            found.setdefault(item.name, item.args[0])
+    return found
 
 
 def checked_path(path: tuple[str, ...]) -> tuple[str, ...]:
@@ -331,9 +380,27 @@ def properties(field: PropertiesTerm) -> str:
     return digest(encode(field.args[2]))
 
 
-def path_text(path: tuple[str, ...]) -> str:
-    """A path as the remainder has it."""
-    return escaped(".".join(path))
+def path_text(path: tuple[str, ...], places: tuple[int, ...] = ()) -> str:
+    """A path as the remainder has it, with the places in arrays that it leads through.
+
+    >>> path_of(path_text(("parts", ARRAY, "weight"), (3,)))
+    ('parts', '[]', 'weight')
+    """
+    text = escaped(".".join(path))
+    return f"{text}{_PLACES}{','.join(map(str, places))}" if places else text
+
+
+def path_of(text: str) -> tuple[str, ...]:
+    """The path of a row of the remainder, without the places in arrays."""
+    if "[" in text and _PLACES in text:  # names have none
+        text, _, _ = text.rpartition(_PLACES)
+    return tuple(unescaped(text).split("."))
+
+
+def elements_text(path: tuple[str, ...], places: tuple[int, ...]) -> tuple[str, str]:
+    """Between which texts the rows of all elements stand, of which the first places are known."""
+    first = path_text(path) + _PLACES + "".join(f"{place}," for place in places)
+    return first, first[:-1] + chr(ord(first[-1]) + 1)
 
 
 def _column_name(path: tuple[str, ...], taken: set[str]) -> str:

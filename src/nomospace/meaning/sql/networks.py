@@ -33,10 +33,11 @@ from nomospace.meaning.sql import parts
 from nomospace.meaning.sql.flat import Flat, compare, constant, nothing
 from nomospace.meaning.sql.functions import applied, is_built_in
 from nomospace.meaning.sql.layout import TUPLES
-from nomospace.meaning.sql.predicates import condition
+from nomospace.meaning.sql.predicates import condition, has_elements
 from nomospace.meaning.sql.sources import Path, Sources, WantedObjects
 from nomospace.meaning.sql.values import TRUE, Value, all_of
-from nomospace.terms.predicate import parse
+from nomospace.terms import predicate
+from nomospace.terms.predicate import Element, parse
 
 ATOMS_MAX: Final = 60
 """The most fields that one network may join: SQLite joins 64 tables."""
@@ -58,14 +59,17 @@ def is_judged(network: TupleNetwork, fields: Sequence[Field]) -> bool:
     """Whether only Python can tell which rows of a network's join are its rows.
 
     So it is with functions registered from Python, with patterns on plain values, and where a
-    computed object must equal another: a database knows 2 and 2.0 as one number.
+    computed object must equal another, as a database knows 2 and 2.0 as one number, or is asked
+    for an element of an array, of which only stored objects have rows.
     """
     for need in network.needs:
         if isinstance(need.asks, PatternField):
             return True
     for one in network.computations:
         asks = fields[one.field] if one.field is not None else None
-        if isinstance(asks, ClassField) and asks.equal is not None:
+        if isinstance(asks, ClassField) and (
+            asks.equal is not None or has_elements(asks.predicate)
+        ):
             return True
         if not all(is_built_in(step.function) for step in one.steps):
             return True
@@ -344,11 +348,16 @@ class _Computed:
     def _accepted(self, asks: ClassField) -> list[exp.Expr]:
         if not asks.predicate:
             return []
+        return [condition(parse(asks.predicate, field=False), self, self.builder.sources.params)]
 
-        def look(path: Path) -> Value:
-            return (self.property(path).place,)
+    def value(self, operand: predicate.Path | Element, side: str) -> Value:
+        """Where a value stands, as a `predicates.Look`."""
+        assert isinstance(operand, predicate.Path), "it would be judged"
+        return (self.property(operand.names).place,)
 
-        return [condition(parse(asks.predicate, field=False), look, self.builder.sources.params)]
+    def some(self, element: Element, side: str, test: exp.Expr) -> exp.Expr:
+        """What `any` stands for is not looked for here."""
+        raise AssertionError("it would be judged")
 
     def property(self, path: Path) -> Flat:
         """The value at a path of the computed object.

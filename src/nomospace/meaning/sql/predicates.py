@@ -3,12 +3,15 @@
 A comparison is false where a property is missing or the kinds differ, and only then does SQL's
 third truth value come near; `values` keeps it out. Comparisons of two written values are decided
 here, by the predicate's own code.
+
+An element of an array by its place is a value like any other. Where `any` stands for several, the
+comparison holds if it does for some row: `Look.some`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Iterator
+from typing import Final, Protocol
 
 from sqlglot import exp
 
@@ -24,22 +27,32 @@ from nomospace.meaning.sql.values import (
     is_none,
     is_something,
 )
+from nomospace.terms.conditions import holds
 from nomospace.terms.predicate import (
     Among,
+    Element,
     Every,
     Literal,
     Negated,
+    Operand,
     Path,
     Predicate,
     PredicateComparison,
     Some,
-    holds,
+    parse,
 )
 
 _TURNED: Final = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
-Look = Callable[[tuple[str, ...]], Value]
-"""The places where the value of a path may stand."""
+
+class Look(Protocol):
+    """Where the values of an object stand in a statement."""
+
+    def value(self, operand: Path | Element, side: str) -> Value:
+        """The places where a value may stand; `side` tells the two of a comparison apart."""
+
+    def some(self, element: Element, side: str, test: exp.Expr) -> exp.Expr:
+        """Whether a condition on what `any` stands for holds for some of it."""
 
 
 def condition(tree: Predicate, look: Look, params: Params) -> exp.Expr:
@@ -47,9 +60,12 @@ def condition(tree: Predicate, look: Look, params: Params) -> exp.Expr:
 
     >>> from nomospace.meaning.sql.values import ValuePlace
     >>> from nomospace.terms.predicate import parse
-    >>> look = lambda path: (ValuePlace("n", num=exp.column("__".join(path))),)
+    >>> class Row:
+    ...     def value(self, path, side):
+    ...         return (ValuePlace("n", num=exp.column("__".join(path.names))),)
     >>> params = Params()
-    >>> condition(parse("not price.amount < 5000", field=False), look, params).sql(), params.values
+    >>> tree = parse("not price.amount < 5000", field=False)
+    >>> condition(tree, Row(), params).sql(), params.values
     ('NOT (COALESCE(price__amount < :p0, FALSE))', {'p0': 5000.0})
     """
     match tree:
@@ -68,46 +84,50 @@ def condition(tree: Predicate, look: Look, params: Params) -> exp.Expr:
             return exp.Not(this=exp.Paren(this=inner))
 
 
-def paths_in(tree: Predicate) -> tuple[tuple[str, ...], ...]:
-    """Every path that a predicate names, once, in order.
+def has_elements(text: str) -> bool:
+    """Whether a predicate on an object, if there is one, looks into arrays.
 
-    >>> from nomospace.terms.predicate import parse
-    >>> paths_in(parse("price.amount < 5 and maker = seller.name or maker = 'x'", field=False))
-    (('price', 'amount'), ('maker',), ('seller', 'name'))
+    >>> has_elements("not (tags[0] = 'red' or price < 5)"), has_elements("tags = 'red'")
+    (True, False)
     """
-    found: dict[tuple[str, ...], None] = {}
-    todo: list[Predicate] = [tree]
-    while todo:
-        sides: tuple[Path | Literal, ...] = ()
-        match todo.pop():
-            case PredicateComparison(left, _, right):
-                sides = (left, right)
-            case Among(left, _):
-                sides = (left,)
-            case Every(parts) | Some(parts):
-                todo.extend(reversed(parts))
-            case Negated(part):
-                todo.append(part)
-        found.update((side.names, None) for side in sides if isinstance(side, Path))
-    return tuple(found)
+    return bool(text) and any(
+        isinstance(side, Element) for side in _sides(parse(text, field=False))
+    )
 
 
-def _compare(
-    left: Path | Literal, sign: str, right: Path | Literal, look: Look, params: Params
-) -> exp.Expr:
+def _sides(tree: Predicate) -> Iterator[Operand]:
+    match tree:
+        case PredicateComparison(left, _, right):
+            yield from (left, right)
+        case Among(left, _):
+            yield left
+        case Every(parts) | Some(parts):
+            for part in parts:
+                yield from _sides(part)
+        case Negated(part):
+            yield from _sides(part)
+
+
+def _compare(left: Operand, sign: str, right: Operand, look: Look, params: Params) -> exp.Expr:
     if isinstance(left, Literal) and isinstance(right, Literal):
         return (TRUE if _decided(left, sign, right) else FALSE).copy()
     if isinstance(left, Literal):
         left, sign, right = right, _TURNED[sign], left
-    assert isinstance(left, Path)
-    value = look(left.names)
-    if isinstance(right, Path):
-        return compare(value, sign, look(right.names))
-    if right.value is None:
-        if sign == "=":
-            return is_none(value)
-        return is_something(value) if sign == "!=" else FALSE.copy()
-    return compare(value, sign, (constant(right.value, params),))
+    assert not isinstance(left, Literal)
+    value = look.value(left, "l")
+    test: exp.Expr
+    if not isinstance(right, Literal):
+        test = compare(value, sign, look.value(right, "r"))
+    elif right.value is not None:
+        test = compare(value, sign, (constant(right.value, params),))
+    elif sign == "=":
+        test = is_none(value)
+    else:
+        test = is_something(value) if sign == "!=" else FALSE.copy()
+    for operand, side in ((left, "l"), (right, "r")):
+        if isinstance(operand, Element) and operand.several and test != FALSE:
+            test = look.some(operand, side, test)
+    return test
 
 
 def _decided(left: Literal, sign: str, right: Literal) -> bool:

@@ -27,21 +27,26 @@ from nomospace.meaning.sql import parts
 from nomospace.meaning.sql.coding import escaped, identity
 from nomospace.meaning.sql.flat import PARTS, flattened, string
 from nomospace.meaning.sql.layout import (
+    ARRAY,
+    LONG_ARRAY,
     NUMBER,
     PLAIN_FIELDS,
     TEXT,
     WHOLE,
+    ArrayTooLong,
     ClassTable,
     Layout,
     SqlTable,
     checked_path,
+    elements_text,
     path_text,
     properties,
 )
-from nomospace.meaning.sql.predicates import condition, paths_in
+from nomospace.meaning.sql.predicates import condition
 from nomospace.meaning.sql.values import FALSE, TRUE, Params, Value, all_of
+from nomospace.terms import predicate
 from nomospace.terms.objects import MISSING
-from nomospace.terms.predicate import parse
+from nomospace.terms.predicate import Element, parse
 
 Path = tuple[str, ...]
 
@@ -136,35 +141,15 @@ class Sources:
 
     def _arm(self, wanted: WantedObjects, table: ClassTable) -> exp.Select:
         trees = [parse(ask.predicate, field=False) for ask in wanted.asks if ask.predicate]
-        rests: dict[Path, str] = {}
-        for path in [*wanted.paths, *(path for tree in trees for path in paths_in(tree))]:
-            if checked_path(path) in self._open[table.class_name]:
-                rests.setdefault(path, f"r{len(rests)}")
-
-        def look(path: Path) -> Value:
-            return table.places(path, "o", rests.get(path))
-
-        joins = [
-            parts.left(
-                parts.table(table.rest, rest),
-                all_of(
-                    [
-                        parts.equal(parts.column("tuple", rest), _o("tuple")),
-                        parts.equal(parts.column("pos", rest), _o("pos")),
-                        parts.equal(parts.column("path", rest), self.params.add(path_text(path))),
-                    ]
-                ),
-            )
-            for path, rest in rests.items()
-        ]
+        row = _ObjectRow(table, self._open[table.class_name], self.params)
         columns: list[exp.Expr] = [_o("tuple"), _o("pos"), _o("same")]
         for path, number in wanted.paths.items():
-            columns += flattened(look(path)).columns(f"v{number}")
-        tests = [condition(tree, look, self.params) for tree in trees]
+            columns += flattened(row.at(path)).columns(f"v{number}")
+        tests = [condition(tree, row, self.params) for tree in trees]
         for ask in wanted.asks:
             tests += self._known(ask, table)
         from_ = parts.table(table.name, "o")
-        return parts.select(columns, from_, joins=joins, where=all_of(tests))
+        return parts.select(columns, from_, joins=row.joins, where=all_of(tests))
 
     def _known(self, ask: ClassField, table: ClassTable) -> list[exp.Expr]:
         """What is asked of an object as a whole."""
@@ -191,6 +176,64 @@ class Sources:
                 test = parts.equal(_o("kind"), string(kind))
         columns = [_o("tuple"), _o("pos"), _o("same")]
         return parts.select(columns, parts.table(PLAIN_FIELDS, "o"), where=test)
+
+
+class _ObjectRow:
+    """The row `o` of a class, as a `predicates.Look`; its remainder is joined as it is needed."""
+
+    def __init__(self, table: ClassTable, opened: Mapping[Path, None], params: Params) -> None:
+        self.joins: list[exp.Join] = []
+        self._table = table
+        self._open = opened
+        self._params = params
+        self._rests: dict[str, str] = {}
+
+    def value(self, operand: predicate.Path | Element, side: str) -> Value:
+        if isinstance(operand, predicate.Path):
+            return self.at(operand.names)
+        path, places = self._through(operand)
+        if not operand.several:
+            return self.at(path, places)
+        return self._table.places(path, "o", f"e{side}" if path in self._open else None)
+
+    def at(self, path: Path, places: tuple[int, ...] = ()) -> Value:
+        """Where the value of a path may stand, with the places in arrays that it leads through."""
+        rest = None
+        if checked_path(path) in self._open:
+            text = path_text(path, places)
+            rest = self._rests.get(text)
+            if rest is None:
+                rest = self._rests[text] = f"r{len(self._rests)}"
+                mine = parts.equal(parts.column("path", rest), self._params.add(text))
+                both = all_of([*_of_object(rest), mine])
+                self.joins.append(parts.left(parts.table(self._table.rest, rest), both))
+        return self._table.places(path, "o", rest)
+
+    def some(self, element: Element, side: str, test: exp.Expr) -> exp.Expr:
+        path, places = self._through(element)
+        rest = f"e{side}"
+        first, end = map(self._params.add, elements_text(path, places))
+        between = [
+            exp.GTE(this=parts.column("path", rest), expression=first),
+            exp.LT(this=parts.column("path", rest), expression=end),
+        ]
+        there = parts.table(self._table.rest, rest)
+        found = all_of([*_of_object(rest), *between, test])
+        return exp.Exists(this=parts.select([parts.number(1)], there, where=found))
+
+    def _through(self, element: Element) -> tuple[Path, tuple[int, ...]]:
+        path = checked_path(
+            tuple([step if isinstance(step, str) else ARRAY for step in element.steps])
+        )
+        for at, step in enumerate(path):
+            if step == ARRAY and (*path[:at], LONG_ARRAY) in self._open:
+                raise ArrayTooLong(path=".".join(path).replace(".[", "["))
+        return path, tuple([step for step in element.steps if isinstance(step, int)])
+
+
+def _of_object(rest: str) -> list[exp.Expr]:
+    """A row of the remainder is of the object `o`."""
+    return [parts.equal(parts.column(name, rest), _o(name)) for name in ("tuple", "pos")]
 
 
 def _asks_more(ask: ClassField) -> bool:

@@ -24,9 +24,10 @@ from nomospace.space.search import SetSearch, Unfinished
 from nomospace.space.searching import CANDIDATE_UNITS
 from nomospace.terms import Compound, Term, obj
 from nomospace.terms.budget import Budget, Slice
+from nomospace.terms.conditions import priced
 from nomospace.terms.formals import ANY, a, between, same, where
 from nomospace.terms.freezing import TYPE_FORMALS
-from nomospace.terms.predicate import PREDICATE_CHARS_MAX, FaultyPredicate, parse, priced
+from nomospace.terms.predicate import PREDICATE_CHARS_MAX, FaultyPredicate, parse
 from nomospace.terms.templates import WIDTH_MAX, Template, freeze_tuple
 from nomospace_lab.testing.costly import CostlyCase, Spent, case
 from nomospace_lab.testing.generate.shapes import doubled
