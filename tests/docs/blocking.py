@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from nomospace import client
-from nomospace.client import Standing, Told
+from nomospace.client import DisclosedRuling, Standing
 from nomospace.client.membership import Letter
 from nomospace.client.program import AnyProgram
 from nomospace.client.reactions import AnyHandle
@@ -84,7 +84,7 @@ FACES: Final = (
         ("send", "present", "standing", "receive_nowait"),
         (
             ("law", "client.Law", "The law."),
-            ("ruling", "Told | None", "The ruling on the adoption."),
+            ("ruling", "DisclosedRuling | None", "The ruling on the adoption."),
         ),
     ),
     Face(

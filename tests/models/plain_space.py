@@ -6,7 +6,8 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
-from nomospace.space import OFFER, ONCE, READ, TAKE, TupleId
+from nomospace.calls.ways import ONCE
+from nomospace.space import OFFER, READ, TAKE, TupleId
 from nomospace.terms import Term
 from nomospace.terms.templates import Template
 from tests.models.plain_meaning import fits

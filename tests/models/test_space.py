@@ -10,10 +10,9 @@ import pytest
 from hypothesis import settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from nomospace.calls.ways import ONCE, ONCE_PER_TUPLE, Mode
 from nomospace.space import (
     OFFER,
-    ONCE,
-    ONCE_PER_TUPLE,
     READ,
     TAKE,
     Fired,
@@ -34,7 +33,6 @@ from nomospace.space.outcomes import (
     Overran,
     Ranaway,
 )
-from nomospace.space.reactions import Mode
 from nomospace.terms import Term, a, obj, t
 from nomospace.terms.templates import ANY, Template, between, same, where
 from tests.models.plain_meaning import CARS

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from nomospace.calls.answers import Found
 from nomospace.calls.requests import ONCE_PER_TUPLE, STRONG, WEAK, Open, Out, React, Seek, Share
+from nomospace.calls.ways import Mode, Way
 from nomospace.control import Ruling
 from nomospace.host.calls import (
     Arrive,
@@ -301,13 +302,13 @@ class Hosts:
         self, agent: str, how: str, *pattern: Any, at: str = "", dest: str = "", space: str = "jobs"
     ) -> int:
         """Begin a read or a take; its number."""
-        return self.call(agent, Seek(space, how, Template.of(pattern), at, dest))
+        return self.call(agent, Seek(space, Way(how), Template.of(pattern), at, dest))
 
     def seek(
         self, agent: str, how: str, *pattern: Any, at: str = "", dest: str = "", space: str = "jobs"
     ) -> Any:
         """A read or a take: the fields of what it found, or `None`; for the bulk forms a list."""
-        return shown(self.ask(agent, Seek(space, how, Template.of(pattern), at, dest)))
+        return shown(self.ask(agent, Seek(space, Way(how), Template.of(pattern), at, dest)))
 
     def got(self, op: int) -> Any:
         """What a read or take has found; `None` while it waits."""
@@ -322,7 +323,7 @@ class Hosts:
         agent: str,
         *pattern: Any,
         space: str = "jobs",
-        mode: str = ONCE_PER_TUPLE,
+        mode: Mode = ONCE_PER_TUPLE,
         at: str = "",
         dest: str = "",
         then: Callable[[Found], None] | None = None,
@@ -344,7 +345,7 @@ class Hosts:
         *pattern: Any,
         listener: Callable[[Any], None],
         space: str = "jobs",
-        mode: str = ONCE_PER_TUPLE,
+        mode: Mode = ONCE_PER_TUPLE,
         at: str = "",
         dest: str = "",
     ) -> str:

@@ -10,6 +10,7 @@ import pytest
 
 from nomospace import laws
 from nomospace.calls.problems import LeaseLapsed, OtherLaw, Refused
+from nomospace.calls.ways import Strength, Way
 from nomospace.law import CompiledLaw, load
 from nomospace.terms import Compound, Term, show, t
 from nomospace.terms.templates import ANY, Template
@@ -137,7 +138,7 @@ def test_nobody_else_gets_at_a_letter(post: Pair, how: str, at: str) -> None:
     post.since = len(post.history)
     for whose in (BOB, ANY, str):
         template = Template.of(letter(ANY, ANY, whose))
-        error = post.ask(EVE, Seek("post", how, template, at)).error
+        error = post.ask(EVE, Seek("post", Way(how), template, at)).error
         assert isinstance(error, Refused)
         assert error.ruling.refused
         assert "refused: no rule lets it through" in str(error)
@@ -246,7 +247,7 @@ def test_only_providers_react_to_requests(market: Pair) -> None:
 def test_who_loses_the_role_loses_the_reaction(market: Pair, strength: str) -> None:
     """R7a: what comes then is not shown, and the reaction is taken back everywhere."""
     at, writer = ("y", BOB) if strength == STRONG else ("", ANN)
-    market.ask(PAT, React("market", REQUESTS, strength=strength, at=at))
+    market.ask(PAT, React("market", REQUESTS, strength=Strength(strength), at=at))
     market.pass_s(1)
     assert market.certify(PAT, market.law, "admin", ROLE, held=False)
     market.since = len(market.history)

@@ -8,6 +8,7 @@ import pytest
 
 from nomospace.calls.answers import Found
 from nomospace.calls.requests import Adjust, Out, Seek
+from nomospace.calls.ways import Way
 from nomospace.host.effects import Answer
 from nomospace.terms.templates import Template
 from tests.paper.hosts import Hosts
@@ -27,7 +28,7 @@ class Consumer:
         self.next_job()
 
     def next_job(self) -> None:
-        seek = Seek("jobs", "take", Template.of((self.name, str)))
+        seek = Seek("jobs", Way.TAKE, Template.of((self.name, str)))
         self.net.call(self.id, seek, then=self.work)
 
     def work(self, answer: Answer) -> None:
@@ -36,7 +37,7 @@ class Consumer:
 
     def react(self, found: Found) -> None:
         """Remove the tuple where it is; who has it performs the job."""
-        seek = Seek("jobs", "take_nowait", Template.of(found.fields), at=found.source)
+        seek = Seek("jobs", Way.TAKE_NOWAIT, Template.of(found.fields), at=found.source)
         self.net.call(self.id, seek, then=self.perform)
 
     def perform(self, answer: Answer) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from nomospace.calls.requests import Out, Seek, Share
+from nomospace.calls.ways import Way
 from nomospace.host.calls import Call
 from nomospace.host.system import SYSTEM
 from nomospace.protocols.messages import View
@@ -77,7 +78,7 @@ def test_operations_halt_while_the_group_changes_and_then_go_on(three: Hosts) ->
     three.engage("c")
     three.until(lambda: three.hosts["b"].frozen)
     ops = [three.call(BOB, Out("jobs", ("n", number))) for number in range(3)]
-    ops.append(three.call(BOB, Seek("jobs", "take_all", Template.of(("n", int)))))
+    ops.append(three.call(BOB, Seek("jobs", Way.TAKE_ALL, Template.of(("n", int)))))
     assert [op in three.answers for op in ops] == [False] * 4
     three.until(lambda: ops[-1] in three.answers)
     assert three.hosts["b"].view.members == ("a", "b", "c")

@@ -4,6 +4,7 @@ from typing import Any
 
 from nomospace.calls.answers import Found
 from nomospace.calls.requests import ONCE, Seek
+from nomospace.calls.ways import Way
 from nomospace.host.system import SYSTEM
 from nomospace.terms.templates import ANY, Template
 from tests.paper.hosts import Hosts
@@ -27,7 +28,9 @@ class Player:
     def select(self, number: int) -> bool:
         """Step 4: a probe at the player last known to have the piece; then it is one's own."""
         piece = Template.of((number, str))
-        found = self.net.ask(self.id, Seek("puzzle", "take_nowait", piece, at=self.tray[number][1]))
+        found = self.net.ask(
+            self.id, Seek("puzzle", Way.TAKE_NOWAIT, piece, at=self.tray[number][1])
+        )
         if found is not None:
             self.net.out(self.id, *found.fields, space="puzzle")
             self.net.run(0.5)

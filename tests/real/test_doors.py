@@ -22,6 +22,7 @@ from mcp import Client, StdioServerParameters
 
 from nomospace import ANY
 from nomospace.calls.requests import Open, Seek, Share
+from nomospace.calls.ways import Way
 from nomospace.cli import main
 from nomospace.client.remote import RemoteHost, connect
 from nomospace.node.listen import PortLimits
@@ -103,7 +104,7 @@ def test_token_that_is_taken_back_while_its_bearer_is_there(ward: Ward) -> None:
             await other.hello("eve@ward", token=hers)
             assert await other.call(Open("given", None, True)) is None
             assert await other.call(Share(("given",), True)) is None
-            seek = Seek("given", "take", Template.of(("job", ANY)))
+            seek = Seek("given", Way.TAKE, Template.of(("job", ANY)))
             other.send(join([pack_ask(9, 0, seek)]))
             async with asyncio.timeout(WAIT_S):
                 while (await ward.space("given")).waiting < 2:

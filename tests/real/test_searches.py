@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from nomospace.calls.requests import Open, Out, OutMany, React, Seek, Sets
+from nomospace.calls.ways import Way
 from nomospace.errors import NomospaceError
 from nomospace.terms import ANY, Compound, Term, a, obj
 from nomospace.terms.templates import Template, same as same_as
@@ -51,9 +52,9 @@ def test_read_that_ties_many_classes(host: RealHost) -> None:
     async def program() -> None:
         async with tenant_of(host, "mallory") as tenant, steady(host, None):
             await _open(tenant, ten, (*graph, obj("E", 8, to=7)))
-            assert await tenant.call(Seek("s", "read_nowait", Template.of(tied))) is None
+            assert await tenant.call(Seek("s", Way.READ_NOWAIT, Template.of(tied))) is None
             path = Template.of([*walk, obj("E", same_as("n14"), to=7)])
-            assert _code(await tenant.call(Seek("s", "read_nowait", path))) == "limits.test"
+            assert _code(await tenant.call(Seek("s", Way.READ_NOWAIT, path))) == "limits.test"
 
     play(program())
 
@@ -70,7 +71,7 @@ def test_read_with_dear_predicates(host: RealHost) -> None:
             wide = _code(await tenant.call(Out("s", (huge,))))
             assert wide in ("term.too-large", "limits.call-parts")
             done = work.done
-            assert await tenant.call(Seek("s", "read_nowait", Template.of([dear]))) is None
+            assert await tenant.call(Seek("s", Way.READ_NOWAIT, Template.of([dear]))) is None
             assert work.done > done + 2, "others had their turn"
 
     play(program())
@@ -87,18 +88,19 @@ def test_correlation_of_few_tuples(host: RealHost) -> None:
     async def program() -> None:
         async with tenant_of(host, "oscar") as tenant, steady(host, None) as work:
             await _open(tenant, *star)
-            one = Seek("s", "read_nowait", Template.of(classes), sets=Sets())
+            one = Seek("s", Way.READ_NOWAIT, Template.of(classes), sets=Sets())
             assert await tenant.call(one) is None
             none = [*classes[:5], a("C5", "v > 1000")]
             assert (
-                await tenant.call(Seek("s", "read_nowait", Template.of(none), sets=Sets())) is None
+                await tenant.call(Seek("s", Way.READ_NOWAIT, Template.of(none), sets=Sets()))
+                is None
             )
-            every = Seek("s", "read_all", Template.of(classes[:3]), sets=Sets())
+            every = Seek("s", Way.READ_ALL, Template.of(classes[:3]), sets=Sets())
             assert _code(await tenant.call(every)) == "limits.correlation"
             done = work.done
             endless = Template.of([*odd, a("C1", "v = 1"), a("C2", "v = 2 and v != 2")])
             asked = asyncio.create_task(
-                tenant.call(Seek("s", "read_all", endless, sets=Sets(max_set=8)))
+                tenant.call(Seek("s", Way.READ_ALL, endless, sets=Sets(max_set=8)))
             )
             while work.done < done + 20 and not asked.done():
                 await asyncio.sleep(0.01)
@@ -107,7 +109,7 @@ def test_correlation_of_few_tuples(host: RealHost) -> None:
         async with tenant_of(host, "peggy") as tenant:
             await _open(tenant, *broad)
             wide = Template.of([*[a("W")] * 6, a("Hub", "v > 1")])
-            asked_wide = Seek("s", "read_nowait", wide, sets=Sets())
+            asked_wide = Seek("s", Way.READ_NOWAIT, wide, sets=Sets())
             assert _code(await tenant.call(asked_wide)) == "limits.plan"
 
     play(program())

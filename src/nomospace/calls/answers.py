@@ -6,6 +6,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
+from nomospace.calls.ways import Mode, Strength
 from nomospace.terms import Term, show
 from nomospace.terms.templates import Template
 
@@ -98,8 +99,8 @@ class Listed(msgspec.Struct, frozen=True):
     id: str
     space: str
     template: Template
-    mode: str
-    strength: str
+    mode: Mode
+    strength: Strength
     at: str
     dest: str
     enabled: bool

@@ -12,6 +12,25 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
 
+from nomospace.calls.ways import (
+    BULK as BULK,
+    ONCE as ONCE,
+    ONCE_PER_TUPLE as ONCE_PER_TUPLE,
+    READ as READ,
+    READ_ALL as READ_ALL,
+    READ_NOWAIT as READ_NOWAIT,
+    STRONG as STRONG,
+    TAKE as TAKE,
+    TAKE_ALL as TAKE_ALL,
+    TAKE_NOWAIT as TAKE_NOWAIT,
+    TAKING as TAKING,
+    WAITING as WAITING,
+    WAYS as WAYS,
+    WEAK as WEAK,
+    Mode as Mode,
+    Strength as Strength,
+    Way as Way,
+)
 from nomospace.terms import Term
 from nomospace.terms.templates import Template
 
@@ -19,24 +38,6 @@ if TYPE_CHECKING:
     from nomospace.law import CompiledLaw
 else:
     CompiledLaw = Any  # annotations are read at run time too, and a client has no compiler
-
-
-TAKE: Final = "take"
-READ: Final = "read"
-TAKE_NOWAIT: Final = "take_nowait"
-READ_NOWAIT: Final = "read_nowait"
-TAKE_ALL: Final = "take_all"
-READ_ALL: Final = "read_all"
-
-WAYS: Final = (TAKE, READ, TAKE_NOWAIT, READ_NOWAIT, TAKE_ALL, READ_ALL)
-WAITING: Final = (TAKE, READ)
-TAKING: Final = (TAKE, TAKE_NOWAIT, TAKE_ALL)
-BULK: Final = (TAKE_ALL, READ_ALL)
-
-ONCE: Final = "once"
-ONCE_PER_TUPLE: Final = "once-per-tuple"
-STRONG: Final = "strong"
-WEAK: Final = "weak"
 
 
 class OntologyText(msgspec.Struct, frozen=True, gc=False, array_like=True):
@@ -119,7 +120,7 @@ class Seek(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="seek"):
     """
 
     space: str
-    how: str
+    how: Way
     template: Template
     at: str = ""
     dest: str = ""
@@ -150,8 +151,8 @@ class React(msgspec.Struct, frozen=True, array_like=True, tag="react"):
 
     space: str
     template: Template
-    mode: str = ONCE_PER_TUPLE
-    strength: str = WEAK
+    mode: Mode = ONCE_PER_TUPLE
+    strength: Strength = WEAK
     at: str = ""
     dest: str = ""
     listener: Callable[[Any], None] | None = None

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from nomospace.calls.answers import DisclosedRuling, Found
-from nomospace.calls.requests import Request, Sets
+from nomospace.calls.requests import React, Request, Seek
 from nomospace.errors import Unavailable
 from nomospace.terms import Term
 from nomospace.terms.templates import Template
@@ -122,25 +122,13 @@ class Connection(Protocol):
     ) -> Coroutine[object, None, None]:
         """Write one tuple."""
 
-    def seek(
-        self,
-        space: str,
-        how: str,
-        template: Template,
-        at: str,
-        dest: str,
-        lease_us: int,
-        timeout_s: float | None,
-        sets: Sets | None = None,
-    ) -> Coroutine[object, None, Any]:
+    def seek(self, seek: Seek, timeout_s: float | None = None) -> Coroutine[object, None, Any]:
         """A `Found`, `None`, or a tuple of `Found`; raises `TimedOut`.
 
         When its task is cancelled, a tuple that was taken all the same goes back.
         """
 
-    def react(
-        self, space: str, template: Template, mode: str, strength: str, at: str, dest: str, ear: Ear
-    ) -> None:
+    def react(self, request: React, ear: Ear) -> None:
         """Register a reaction before any later call of this agent; the ear hears how it went."""
 
     def adjust(self, reaction: str, what: str) -> None:

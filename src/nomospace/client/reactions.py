@@ -26,6 +26,8 @@ from types import coroutine
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from nomospace.calls.answers import Found
+from nomospace.calls.requests import React
+from nomospace.calls.ways import ONCE, STRONG, Mode, Strength
 from nomospace.client.connection import Closed, Connection, Firing, Report
 from nomospace.client.listening import (
     LIMIT_S,
@@ -40,19 +42,13 @@ from nomospace.client.tuples import Tuple, agent_id, as_tuple, as_tuples
 from nomospace.errors import CallerError
 from nomospace.terms.templates import Template, freeze_tuple
 
-ONCE: Final = "once"
-ONCE_PER_TUPLE: Final = "once-per-tuple"
-MODES: Final = (ONCE, ONCE_PER_TUPLE)
-STRONG: Final = "strong"
-WEAK: Final = "weak"
-STRENGTHS: Final = (STRONG, WEAK)
-
 FIRINGS_MAX: Final = 10_000
 """How many firings of one reaction may wait for its listener."""
 LISTENER_TIMEOUT_S: Final = 30.0
 """How long a weak listener may take by default."""
 
 S = TypeVar("S")
+Word = TypeVar("Word", Mode, Strength)
 Listener = Callable[[Tuple, str, "AnyHandle"], "Awaitable[None] | None"]
 """`listener(tuple, source, handle)`."""
 AnyHandle: TypeAlias = "ReactionHandle[Any]"
@@ -214,23 +210,19 @@ class ReactionHandle(Generic[S]):
         self,
         connection: Connection,
         space: S,
-        template: Template,
+        request: React,
         listener: Listener,
         *,
-        mode: str,
-        strength: str,
-        at: str,
-        dest: str,
         timeout_s: float,
         forget: Callable[[AnyHandle], None],
     ) -> None:
         self.space = space
         """Where the listener works: the space; for a strong reaction the step that it runs in."""
-        self.template = template
-        self.mode = mode
-        self.strength = strength
-        self.at = at
-        self.dest = dest
+        self.template = request.template
+        self.mode = request.mode
+        self.strength = request.strength
+        self.at = request.at
+        self.dest = request.dest
         self.fired = 0
         """How often the listener was run."""
         self.state = "enabled"
@@ -542,10 +534,14 @@ def check_listener(listener: object, strength: str) -> None:
         raise BadListener(given=_name(listener), why=_PLAIN)
 
 
-def check_way(what: str, given: object, known: tuple[str, ...]) -> None:
-    """Raise `NoSuchWay` when a mode or a strength is none that there is."""
-    if given not in known:
-        raise NoSuchWay(what=what, given=repr(given)[:60], known=known)
+def read_way(words: type[Word], given: str) -> Word:
+    """The mode or the strength that a user names; raises `NoSuchWay` when it is none."""
+    try:
+        return words(given)
+    except ValueError:
+        known = tuple([one.value for one in words])
+        what = words.__name__.lower()
+        raise NoSuchWay(what=what, given=repr(given)[:60], known=known) from None
 
 
 def _name(listener: object) -> str:

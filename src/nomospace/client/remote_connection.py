@@ -25,7 +25,6 @@ from nomospace.calls.requests import (
     React,
     Request,
     Seek,
-    Sets,
     Settle,
 )
 from nomospace.client.connection import Closed, Ear, Mailbox, TimedOut
@@ -34,7 +33,6 @@ from nomospace.errors import NomospaceError
 from nomospace.sessions.client_session import LAPSED, OutOfTime, nobody
 from nomospace.sessions.open_calls import OpenCall
 from nomospace.terms import Term
-from nomospace.terms.templates import Template
 from nomospace.wire.calls import LawUnknown
 from nomospace.wire.talk import BYE_FRAME, pack_ask, pack_out, pack_seek, pack_seen
 
@@ -49,31 +47,17 @@ class RemoteConnection(SessionDriver):
 
     # -- calls -----------------------------------------------------------------------------------
 
-    async def seek(
-        self,
-        space: str,
-        how: str,
-        template: Template,
-        at: str,
-        dest: str,
-        lease_us: int,
-        timeout_s: float | None,
-        sets: Sets | None = None,
-    ) -> Any:
+    async def seek(self, seek: Seek, timeout_s: float | None = None) -> Any:
         session = self._session
         if len(session.calls) >= self._window or self._error is not None:
             await self._room()
-        seek = Seek(space, how, template, at, dest, lease_us, sets)
-        taking = seek if how in TAKING else None
+        taking = seek if seek.how in TAKING else None
         if taking is not None and session.unreturned:
             kept = session.kept_for(seek)
             if kept:
                 return kept
         number = session.number + 1
-        if sets is None:
-            body = pack_seek(number, session.seen, space, how, template, at, dest, lease_us)
-        else:
-            body = pack_ask(number, session.seen, seek)
+        body = pack_seek(number, session.seen, seek)
         future = self._loop.create_future()
         call = OpenCall(number, future, taking, body)
         alone = not (session.calls or self._crowd)
@@ -92,15 +76,14 @@ class RemoteConnection(SessionDriver):
             self._give_up(call)
             raise
         except OutOfTime:
-            shown = repr(template)
+            pass
         except NomospaceError as error:
             if timeout_s is None or error.code != _CANCELLED:
                 raise
-            shown = repr(template)
         finally:
             if timer is not None:
                 timer.cancel()
-        raise TimedOut(space=space, template=shown, timeout_s=timeout_s or 0.0)
+        raise TimedOut(space=seek.space, template=repr(seek.template), timeout_s=timeout_s or 0.0)
 
     async def out(self, space: str, fields: tuple[Term, ...], to: str, ttl_us: int) -> None:
         session = self._session
@@ -215,11 +198,9 @@ class RemoteConnection(SessionDriver):
 
     # -- reactions -------------------------------------------------------------------------------
 
-    def react(
-        self, space: str, template: Template, mode: str, strength: str, at: str, dest: str, ear: Ear
-    ) -> None:
+    def react(self, request: React, ear: Ear) -> None:
         self._check_open()
-        self._watching.add(React(space, template, mode, strength, at, dest), ear)
+        self._watching.add(request, ear)
 
     def adjust(self, reaction: str, what: str) -> None:
         if self._error is None:

@@ -16,22 +16,18 @@ from types import TracebackType
 from typing import Any, Final, Literal, Unpack, overload
 
 from nomospace.calls.answers import Found
-from nomospace.calls.requests import OutMany, Settle, Share
+from nomospace.calls.requests import OutMany, React, Seek, Settle, Share
+from nomospace.calls.ways import ONCE_PER_TUPLE, STRONG, WEAK, Mode, Strength, Way
 from nomospace.client.connection import Connection, Report
 from nomospace.client.listening import LISTENER, refuse_waiting
 from nomospace.client.reactions import (
     LISTENER_TIMEOUT_S,
-    MODES,
-    ONCE_PER_TUPLE,
-    STRENGTHS,
-    STRONG,
-    WEAK,
     AnyHandle,
     Listener,
     ReactionHandle,
     Step,
     check_listener,
-    check_way,
+    read_way,
 )
 from nomospace.client.tuples import (
     Correlation,
@@ -205,7 +201,7 @@ class Space:
         """
         if LISTENER.get() is not None:
             refuse_waiting("take", self.name)
-        return Taking(self, self._one("take", template, timeout, at, dest, lease, sets), lease)
+        return Taking(self, self._one(Way.TAKE, template, timeout, at, dest, lease, sets), lease)
 
     def read(
         self,
@@ -228,11 +224,11 @@ class Space:
         """
         if LISTENER.get() is not None:
             refuse_waiting("read", self.name)
-        return self._one("read", template, timeout, at, dest, None, sets)
+        return self._one(Way.READ, template, timeout, at, dest, None, sets)
 
     async def _one(
         self,
-        how: str,
+        how: Way,
         template: tuple[object, ...],
         timeout: float | None,
         at: str | None,
@@ -240,16 +236,17 @@ class Space:
         lease: float | None,
         sets: Correlation,
     ) -> Tuple:
-        found: Found = await self._connection.seek(
+        seek = Seek(
             self.name,
             how,
             Template.of(template),
             "" if at is None else place("at", at),
             "" if dest is None else agent_id("dest", dest),
             0 if lease is None else micros("lease", lease),
-            None if timeout is None else seconds("timeout", timeout, zero=True),
             sets_of(sets) if sets else None,
         )
+        timeout_s = None if timeout is None else seconds("timeout", timeout, zero=True)
+        found: Found = await self._connection.seek(seek, timeout_s)
         return as_tuple(found)
 
     async def acknowledge(self, taken: Tuple) -> None:
@@ -303,7 +300,7 @@ class Space:
         ...     jobs.take_nowait("job", int), jobs.take_nowait("job", int)
         (('job', 17), None)
         """
-        found = await self._now("take_nowait", template, at, dest, sets)
+        found = await self._now(Way.TAKE_NOWAIT, template, at, dest, sets)
         return None if found is None else as_tuple(found)
 
     async def read_nowait(
@@ -320,7 +317,7 @@ class Space:
         ...     jobs = host.agent("nurse").space("jobs")
         ...     jobs.read_nowait("job", int, at="nowhere@else")
         """
-        found = await self._now("read_nowait", template, at, dest, sets)
+        found = await self._now(Way.READ_NOWAIT, template, at, dest, sets)
         return None if found is None else as_tuple(found)
 
     async def take_all(
@@ -339,7 +336,7 @@ class Space:
         ...     jobs.take_all("job", int), jobs.take_all("job", int)
         ([('job', 1), ('job', 2)], [])
         """
-        return as_tuples(await self._now("take_all", template, at, dest, sets))
+        return as_tuples(await self._now(Way.TAKE_ALL, template, at, dest, sets))
 
     async def read_all(
         self,
@@ -357,26 +354,25 @@ class Space:
         ...     jobs.read_all("job", between(2, 4))
         [('job', 2), ('job', 3), ('job', 4)]
         """
-        return as_tuples(await self._now("read_all", template, at, dest, sets))
+        return as_tuples(await self._now(Way.READ_ALL, template, at, dest, sets))
 
     def _now(
         self,
-        how: str,
+        how: Way,
         template: tuple[object, ...],
         at: str | None,
         dest: str | None,
         sets: Correlation,
     ) -> Coroutine[object, None, Any]:
-        return self._connection.seek(
+        seek = Seek(
             self.name,
             how,
             Template.of(template),
             "" if at is None else place("at", at),
             "" if dest is None else agent_id("dest", dest),
-            0,
-            None,
-            sets_of(sets) if sets else None,
+            sets=sets_of(sets) if sets else None,
         )
+        return self._connection.seek(seek)
 
     # -- reactions ---------------------------------------------------------------------------
 
@@ -437,25 +433,26 @@ class Space:
         done 17 of nurse@ward-3
         []
         """
-        check_way("mode", mode, MODES)
-        check_way("strength", strength, STRENGTHS)
-        check_listener(listener, strength)
+        often, strong = read_way(Mode, mode), read_way(Strength, strength)
+        check_listener(listener, strong)
+        request = React(
+            self.name,
+            Template.of(tuple(template)),
+            often,
+            strong,
+            place("at", at),
+            agent_id("dest", dest),
+        )
         handle: AnyHandle = ReactionHandle(
             self._connection,
-            Step(self.name) if strength == STRONG else self,
-            Template.of(tuple(template)),
+            Step(self.name) if strong == STRONG else self,
+            request,
             listener,
-            mode=mode,
-            strength=strength,
-            at=place("at", at),
-            dest=agent_id("dest", dest),
             timeout_s=self._timeout,
             forget=self._forget,
         )
         self._handles[handle] = None
-        self._connection.react(
-            self.name, handle.template, mode, strength, handle.at, handle.dest, handle
-        )
+        self._connection.react(request, handle)
         if handle.error is not None:
             raise handle.error
         return handle

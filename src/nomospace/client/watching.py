@@ -13,8 +13,8 @@ from typing import Final
 
 from nomospace.calls.answers import Found
 from nomospace.calls.requests import Adjust, React, Request
+from nomospace.calls.ways import ONCE, ONCE_PER_TUPLE, WEAK
 from nomospace.client.connection import Ear, Firing, NotYetKnown, Report
-from nomospace.client.reactions import ONCE, ONCE_PER_TUPLE, WEAK
 from nomospace.errors import CallerError, NomospaceError
 from nomospace.terms.templates import ANY, Template
 

@@ -66,7 +66,7 @@ def show(request: requests.Out | requests.Seek | requests.React) -> Compound:
             name = "react"
             args = (*args, MODES[request.mode])
             if request.strength == requests.STRONG:
-                options.append(Compound("strength", (requests.STRONG,)))
+                options.append(Compound("strength", (requests.STRONG.value,)))
         else:
             name = WORDS[request.how]
             if request.lease_us:

@@ -33,7 +33,7 @@ _ONE: Final = frozenset(WAYS) - frozenset(BULK)
 class PlainCalls(HostPart):
     """The branch for plain calls of one host.
 
-    >>> from nomospace.calls.requests import Open, Out, Seek, Share
+    >>> from nomospace.calls.requests import TAKE, Open, Out, Seek, Share
     >>> from nomospace.host.calls import Arrive, Call
     >>> from nomospace.host.core import Host
     >>> from nomospace.terms.templates import Template
@@ -42,7 +42,7 @@ class PlainCalls(HostPart):
     ...     Call(1, "ann@ward", request) for request in (Open("jobs"), Share(("jobs",)))
     ... ]]:
     ...     _ = host.handle(event, now=0)
-    >>> take = Seek("jobs", "take", Template.of(("job", int)))
+    >>> take = Seek("jobs", TAKE, Template.of(("job", int)))
     >>> calls = [Call(2, "ann@ward", Out("jobs", ("job", 17))), Call(3, "ann@ward", take)]
     >>> done, effects = host.handle_many(calls, now=0)
     >>> done, [type(effect).__name__ for effect in effects], effects[2].value.fields

@@ -30,13 +30,13 @@ from nomospace.calls.requests import (
     STRONG,
     TAKE_ALL,
     TAKE_NOWAIT,
-    WEAK,
     Adjust,
     Out,
     React,
     Reactions,
     Request,
     Seek,
+    Way,
 )
 from nomospace.host.calls import Call
 from nomospace.host.effects import Fire
@@ -98,7 +98,7 @@ class Firing:
         """Remove the reaction that fired."""
         self._inside(Adjust(self.reaction, "remove"))
 
-    def _seek(self, how: str, template: Template, space: str | None) -> Any:
+    def _seek(self, how: Way, template: Template, space: str | None) -> Any:
         return self._inside(Seek(space or self._registered.request.space, how, template))
 
     def _inside(self, request: Request) -> Any:
@@ -330,7 +330,7 @@ class Reacting(HostPart):
                 reaction = Reaction(
                     one.id,
                     request.template,
-                    ONCE if request.mode == ONCE else ONCE_PER_TUPLE,
+                    request.mode,
                     at=request.at if "@" in request.at else None,
                     dest=request.dest or None,
                     listener=self._listener(one) if request.strength == STRONG else None,
@@ -462,7 +462,7 @@ class Reacting(HostPart):
         reaction = Reaction(
             (peer, key),
             Template.from_term(tuple(body.pattern)),
-            ONCE if body.mode == ONCE else ONCE_PER_TUPLE,
+            body.mode,
             at=body.at or None,
             dest=body.dest or None,
             seen=SeenIds(spans),
@@ -542,10 +542,6 @@ class Reacting(HostPart):
 
 def check(request: React) -> None:
     """Refuse a reaction that cannot be."""
-    if request.mode not in (ONCE, ONCE_PER_TUPLE):
-        raise BadReaction(what="mode", given=request.mode, known=(ONCE, ONCE_PER_TUPLE))
-    if request.strength not in (STRONG, WEAK):
-        raise BadReaction(what="strength", given=request.strength, known=(STRONG, WEAK))
     if request.strength == STRONG and not request.at and request.space != SYSTEM:
         raise UnboundStrong
     if request.dest and "@" not in request.dest:

@@ -28,12 +28,11 @@ from nomospace.calls.problems import (
     Busy,
     Cancelled,
     ContactLost,
-    NoSuchWay,
     NotAnAgent,
     PrivateSpace,
     ReadOnly,
 )
-from nomospace.calls.requests import BULK, TAKING, WAITING, WAYS, Seek
+from nomospace.calls.requests import BULK, TAKING, WAITING, Seek
 from nomospace.errors import LimitReached, NomospaceError
 from nomospace.host.calls import Waiting
 from nomospace.host.effects import TAKEN
@@ -58,6 +57,7 @@ from nomospace.space import (
     Gathering,
     Record,
     Space,
+    WaiterKind,
 )
 
 if TYPE_CHECKING:
@@ -77,8 +77,6 @@ class Seeking(HostPart):
 
     def seek(self, op: int, resident: Resident, seek: Seek) -> None:
         """Begin a read or a take."""
-        if seek.how not in WAYS:
-            raise NoSuchWay(given=seek.how, known=WAYS)
         host = self._host
         if seek.dest and "@" not in seek.dest:
             raise NotAnAgent(given=seek.dest)
@@ -425,7 +423,7 @@ class Seeking(HostPart):
             host.collecting.spread(one, wanted)
 
     @staticmethod
-    def _kind(one: Op) -> str:
+    def _kind(one: Op) -> WaiterKind:
         """How an operation waits here. What a law or a lease has a say in is only offered."""
         if not one.takes and not one.law:
             return READ_WAITER

@@ -12,6 +12,8 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
+import msgspec
+
 from nomospace.calls.problems import BadReaction, Cancelled
 from nomospace.calls.requests import (
     Adjust,
@@ -22,16 +24,15 @@ from nomospace.calls.requests import (
     React,
     Request,
     Seek,
-    Sets,
     Unread,
 )
+from nomospace.calls.ways import STRONG
 from nomospace.client import Closed, Departed, DisclosedRuling, Ear, Mailbox, Report, TimedOut
 from nomospace.host.calls import Call, Event
 from nomospace.host.effects import Answer, Effect, Fire, Mail, Note
 from nomospace.law import CompiledLaw
 from nomospace.sessions.local_calls import LocalCall, LocalCalls
 from nomospace.terms import Term
-from nomospace.terms.templates import Template
 
 QUIET_NOTES: Final = frozenset({"expired", "listener-failed", "view"})
 """Notes that are no trouble, or that the handle of the reaction has reported already."""
@@ -100,18 +101,8 @@ class LocalConnection:
     ) -> Coroutine[object, None, None]:
         return self.ask(Out(space, fields, to, ttl_us))
 
-    def seek(
-        self,
-        space: str,
-        how: str,
-        template: Template,
-        at: str,
-        dest: str,
-        lease_us: int,
-        timeout_s: float | None,
-        sets: Sets | None = None,
-    ) -> Coroutine[object, None, Any]:
-        return self.ask(Seek(space, how, template, at, dest, lease_us, sets), timeout_s)
+    def seek(self, seek: Seek, timeout_s: float | None = None) -> Coroutine[object, None, Any]:
+        return self.ask(seek, timeout_s)
 
     async def adopt(
         self, law: CompiledLaw, args: tuple[Term, ...], mailbox: Mailbox
@@ -129,9 +120,7 @@ class LocalConnection:
             raise
         return told
 
-    def react(
-        self, space: str, template: Template, mode: str, strength: str, at: str, dest: str, ear: Ear
-    ) -> None:
+    def react(self, request: React, ear: Ear) -> None:
         def registered(answer: Answer) -> None:
             if answer.error is not None:
                 ear.on_refused(answer.error)
@@ -141,8 +130,8 @@ class LocalConnection:
                 ear.on_registered(answer.value)
 
         self._check_open()
-        listener = ear.on_strong if strength == "strong" else None
-        request = React(space, template, mode, strength, at, dest, listener)
+        if request.strength == STRONG:
+            request = msgspec.structs.replace(request, listener=ear.on_strong)
         self._clients.post(self._agent, request, registered)
 
     def adjust(self, reaction: str, what: str) -> None:

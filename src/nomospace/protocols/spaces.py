@@ -18,6 +18,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from nomospace.calls.ways import Mode
 from nomospace.protocols.births import SILENT
 from nomospace.protocols.messages import Payload, ViewId
 from nomospace.terms import Term
@@ -262,7 +263,7 @@ class ReactWatch(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="re
     law: str
     agent: str
     pattern: tuple[Term, ...]
-    mode: str
+    mode: Mode
     at: str
     dest: str
     spans: Payload

@@ -15,8 +15,9 @@ Taken: TypeAlias = tuple[Seek, Found | tuple[Found, ...]]
 def giving_back(taken: Taken) -> list[Asked]:
     """What has to be asked so that it is back: a lease is given up, other tuples lie there again.
 
+    >>> from nomospace.calls.ways import TAKE
     >>> from nomospace.terms.templates import ANY, Template
-    >>> seek = Seek("jobs", "take", Template.of(("job", ANY)))
+    >>> seek = Seek("jobs", TAKE, Template.of(("job", ANY)))
     >>> giving_back((seek, Found(("job", 1), "ann@x", 3, "ann@x")))
     [PutBack(space='jobs', fields=('job', 1))]
     """

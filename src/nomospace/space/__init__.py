@@ -19,11 +19,7 @@ from nomospace.space.outcomes import (
     Outcome as Outcome,
     Woken as Woken,
 )
-from nomospace.space.reactions import (
-    ONCE as ONCE,
-    ONCE_PER_TUPLE as ONCE_PER_TUPLE,
-    Reaction as Reaction,
-)
+from nomospace.space.reactions import Reaction as Reaction
 from nomospace.space.records import Record as Record, TupleId as TupleId
 from nomospace.space.search import (
     Search as Search,
@@ -31,5 +27,10 @@ from nomospace.space.search import (
     Unfinished as Unfinished,
 )
 from nomospace.space.seen import SeenIds as SeenIds
-from nomospace.space.watchers import OFFER as OFFER, READ as READ, TAKE as TAKE
+from nomospace.space.watchers import (
+    OFFER as OFFER,
+    READ as READ,
+    TAKE as TAKE,
+    WaiterKind as WaiterKind,
+)
 from nomospace.terms.budget import Slice as Slice

@@ -29,7 +29,7 @@ from nomospace.space.steps import SpaceSteps
 from nomospace.space.store import Looker, SpaceRecords, TupleTwice
 from nomospace.space.timers import Timers
 from nomospace.space.waiting import Waiters
-from nomospace.space.watchers import Waiter
+from nomospace.space.watchers import Waiter, WaiterKind
 from nomospace.terms import Term
 from nomospace.terms.budget import Slice
 from nomospace.terms.templates import Template
@@ -259,7 +259,7 @@ class Space(Searches):
         self,
         ticket: Hashable,
         template: Template,
-        how: str,
+        how: WaiterKind,
         *,
         at: str | None = None,
         dest: str | None = None,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Final, Literal, TypeAlias
 
+from nomospace.calls.ways import ONCE, Mode
 from nomospace.space.meant import Speech
 from nomospace.space.records import Record
 from nomospace.space.search import Search
@@ -14,10 +14,6 @@ from nomospace.space.store import NotInSpace
 from nomospace.space.watchers import Watchers
 from nomospace.terms.budget import Slice
 from nomospace.terms.templates import Template
-
-ONCE: Final = "once"
-ONCE_PER_TUPLE: Final = "once-per-tuple"
-Mode: TypeAlias = Literal["once", "once-per-tuple"]
 
 
 class Reaction:
@@ -58,7 +54,7 @@ class Reaction:
     ) -> None:
         self.id = id
         self.template = template
-        self.mode: Mode = mode
+        self.mode = mode
         self.at = at
         self.dest = dest
         self.listener = listener

@@ -20,6 +20,7 @@ from collections import deque
 from sys import maxsize
 from typing import TYPE_CHECKING, Any, Final
 
+from nomospace.calls.ways import ONCE
 from nomospace.errors import LimitReached
 from nomospace.space.outcomes import (
     Dear,
@@ -31,7 +32,7 @@ from nomospace.space.outcomes import (
     Ranaway,
     Woken,
 )
-from nomospace.space.reactions import ONCE, Reaction, SpaceReactions
+from nomospace.space.reactions import Reaction, SpaceReactions
 from nomospace.space.records import Record
 from nomospace.space.search import Search, Unfinished
 from nomospace.space.searching import Searches

@@ -6,7 +6,7 @@ from collections.abc import Hashable
 
 from nomospace.space.meant import Speech
 from nomospace.space.store import NotInSpace, SpaceRecords
-from nomospace.space.watchers import OFFER, READ, TAKE, Waiter, Watchers
+from nomospace.space.watchers import OFFER, READ, TAKE, Waiter, WaiterKind, Watchers
 
 
 class Waiters:
@@ -54,7 +54,7 @@ class Waiters:
             assert self._store.sets is not None, "it waits for sets"
             self._store.sets.cancel(waiter.sets, waiter.order)
 
-    def _watchers(self, how: str) -> Watchers[Waiter]:
+    def _watchers(self, how: WaiterKind) -> Watchers[Waiter]:
         if how == TAKE:
             return self.takes
         if how == READ:

@@ -13,6 +13,7 @@ its objects and all that are above these.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
+from enum import StrEnum
 from heapq import merge
 from itertools import dropwhile, islice
 from typing import Final, Generic, Protocol, TypeAlias, TypeVar
@@ -31,12 +32,21 @@ from nomospace.terms.values import ATOMIC
 SHAPES_MAX: Final = 64
 """Shapes of one arity that are told apart."""
 
-TAKE: Final = "take"
-"""Wait to remove a tuple."""
-READ: Final = "read"
-"""Wait to see a tuple."""
-OFFER: Final = "offer"
-"""Wait to be told of one tuple, which stays, until rearmed: the scout of a remote take."""
+
+class WaiterKind(StrEnum):
+    """What somebody waits for."""
+
+    TAKE = "take"
+    """To remove a tuple."""
+    READ = "read"
+    """To see a tuple."""
+    OFFER = "offer"
+    """To be told of one tuple, which stays, until rearmed: the scout of a remote take."""
+
+
+TAKE: Final = WaiterKind.TAKE
+READ: Final = WaiterKind.READ
+OFFER: Final = WaiterKind.OFFER
 
 
 class Watcher(Protocol):
@@ -57,7 +67,7 @@ class Waiter(msgspec.Struct, eq=False):
 
     ticket: Hashable
     template: Template
-    how: str
+    how: WaiterKind
     at: str | None
     dest: str | None
     order: int

@@ -27,13 +27,11 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar, Unpack, overload
 
 from nomospace import client
+from nomospace.calls.ways import ONCE_PER_TUPLE, STRONG, WEAK
 from nomospace.client.listening import refuse_waiting
 from nomospace.client.membership import Letter
 from nomospace.client.reactions import (
     LISTENER_TIMEOUT_S,
-    ONCE_PER_TUPLE,
-    STRONG,
-    WEAK,
     AnyHandle as AsyncHandle,
     Listener as AsyncListener,
     check_listener,

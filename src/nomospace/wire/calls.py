@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, get_args
 import msgspec
 
 from nomospace.calls.answers import AnswerValue, DisclosedRuling, Found, Listed, Standing
+from nomospace.calls.problems import BadReaction, NoSuchWay
 from nomospace.calls.requests import (
     STRONG,
     Adopt,
@@ -34,6 +35,7 @@ from nomospace.calls.requests import (
     Request,
     Seek,
 )
+from nomospace.calls.ways import Mode, Strength, Way
 from nomospace.errors import CallerError, LimitReached, NomospaceError
 from nomospace.terms import ANY, Source, encode
 from nomospace.terms.templates import Template
@@ -71,6 +73,8 @@ HUGE_MAX: Final = 1_000
 alike, so that a map of them would be a list."""
 TEMPLATE_BYTES_MAX: Final = 512
 """Only templates up to this size are kept ready."""
+
+_Word = TypeVar("_Word", Way, Mode, Strength)
 
 _set: Final = msgspec.structs.force_setattr
 
@@ -350,12 +354,24 @@ def _check_period(period_us: int) -> None:
         raise Unfit(f"a time of {period_us:,} µs; it is 0 to {PERIOD_US_MAX:,}")
 
 
+def _word(words: type[_Word], given: str) -> _Word:
+    """One of a closed set of words; raises `NoSuchWay` or `BadReaction`."""
+    try:
+        return words(given)
+    except ValueError:
+        known = tuple([one.value for one in words])
+        if words is Way:
+            raise NoSuchWay(given=given, known=known) from None
+        raise BadReaction(what=words.__name__.lower(), given=given, known=known) from None
+
+
 def _read_seek(seek: WireSeek, laws: Laws) -> Seek:
     pattern = seek.pattern
     template = _templates.get(pattern) or _read_template(pattern)
     if seek.lease_us:
         _check_period(seek.lease_us)
-    return Seek(seek.space, seek.how, template, seek.at, seek.dest, seek.lease_us, seek.sets)
+    how = _word(Way, seek.how)
+    return Seek(seek.space, how, template, seek.at, seek.dest, seek.lease_us, seek.sets)
 
 
 _templates: dict[bytes, Template] = {}
@@ -384,8 +400,9 @@ def _read_template(pattern: bytes) -> Template:
 def _read_react(react: WireReact, laws: Laws) -> React:
     if react.strength == STRONG:
         raise StaysAtHome(space=react.space)
+    mode, strength = _word(Mode, react.mode), _word(Strength, react.strength)
     template = _read_template(react.pattern)
-    return React(react.space, template, react.mode, react.strength, react.at, react.dest)
+    return React(react.space, template, mode, strength, react.at, react.dest)
 
 
 def _read_open(request: WireOpen, laws: Laws) -> Open:

@@ -10,6 +10,7 @@ import msgspec
 
 from nomospace.calls.answers import Found
 from nomospace.calls.requests import LawText, OntologyText, Sets
+from nomospace.calls.ways import Mode, Strength
 from nomospace.terms import Term
 
 
@@ -64,8 +65,8 @@ class WireListed(msgspec.Struct, frozen=True, gc=False, array_like=True):
     id: str
     space: str
     pattern: bytes
-    mode: str
-    strength: str
+    mode: Mode
+    strength: Strength
     at: str
     dest: str
     enabled: bool

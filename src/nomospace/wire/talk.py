@@ -213,35 +213,30 @@ def _unpacked(data: bytes) -> Any:
 _HOW: Final = {how: number for number, how in enumerate(WAYS)}
 
 
-def pack_seek(
-    seq: int,
-    seen: int,
-    space: str,
-    how: str,
-    template: Template,
-    at: str,
-    dest: str,
-    lease_us: int,
-) -> bytes:
+def pack_seek(seq: int, seen: int, seek: Seek) -> bytes:
     """A call that reads or takes.
 
     >>> from nomospace.terms.templates import ANY
-    >>> frame = unpack_frame(pack_seek(7, 0, "jobs", "take", Template.of(("job", ANY)), "", "", 0))
+    >>> seek = Seek("jobs", WAYS[0], Template.of(("job", ANY)))
+    >>> frame = unpack_frame(pack_seek(7, 0, seek))
     >>> frame
     [1, 7, 0, 'jobs', 0, 2, 0, 'job']
     >>> read_call(frame, laws=None)[2].template
     Template.of(term('[job,formal(any)]'))
     """
-    if template.plain and not at and not dest and not lease_us:
-        flat: list[object] = [SEEK_PLAIN, seq, seen, space, _HOW[how], template.arity]
+    if seek.sets is not None:
+        return pack_ask(seq, seen, seek)
+    template, how = seek.template, _HOW[seek.how]
+    if template.plain and not seek.at and not seek.dest and not seek.lease_us:
+        flat: list[object] = [SEEK_PLAIN, seq, seen, seek.space, how, template.arity]
         for place in template.equal:
             flat += place
         try:
             return pack(flat)
         except OverflowError:
             pass
-    frame = (SEEK, seq, seen, space, _HOW[how], template.term, at, dest, lease_us)
-    return _packed(frame, 5)
+    where = (seek.at, seek.dest, seek.lease_us)
+    return _packed((SEEK, seq, seen, seek.space, how, template.term, *where), 5)
 
 
 def pack_out(

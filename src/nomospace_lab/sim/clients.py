@@ -129,11 +129,8 @@ class Client:
         self.deeds.append(deed)
         session = self.session
         number, seen = session.number + 1, session.seen
-        if isinstance(request, Seek) and request.sets is None:
-            body = pack_seek(
-                number, seen, request.space, request.how, request.template, request.at,
-                request.dest, request.lease_us,
-            )  # fmt: skip
+        if isinstance(request, Seek):
+            body = pack_seek(number, seen, request)
         elif isinstance(request, Out):
             body = pack_out(number, seen, request.space, request.fields, request.to, request.ttl_us)
         else:

@@ -29,6 +29,7 @@ from nomospace.calls.requests import (
     Settle,
     Share,
     Tell,
+    Way,
 )
 from nomospace.host.calls import Call
 from nomospace.host.effects import Answer
@@ -71,4 +72,5 @@ __all__ = [
     "Settle",
     "Share",
     "Tell",
+    "Way",
 ]

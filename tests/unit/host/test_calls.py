@@ -31,6 +31,7 @@ from nomospace.calls.requests import (
     Settle,
     Share,
 )
+from nomospace.calls.ways import Strength, Way
 from nomospace.errors import NomospaceError
 from nomospace.host.calls import Arrive, Call, Depart
 from nomospace.host.core import Host
@@ -55,23 +56,21 @@ def net() -> Hosts:
     [
         (Out("nowhere", ("job", 1)), NotOpen),
         (OutMany("nowhere", (("job", 1),)), NotOpen),
-        (Seek("nowhere", "take", JOB), NotOpen),
-        (Seek("nowhere", "read_all", JOB), NotOpen),
+        (Seek("nowhere", Way.TAKE, JOB), NotOpen),
+        (Seek("nowhere", Way.READ_ALL, JOB), NotOpen),
         (React("nowhere", JOB), NotOpen),
         (Share(("nowhere",)), NotOpen),
         (Settle("nowhere", "a/1/1"), NotOpen),
         (Out("jobs", ("job", 1), to="b"), NotAnAgent),
         (OutMany("jobs", (("job", 1),), to="b"), NotAnAgent),
-        (Seek("jobs", "take", JOB, dest="b"), NotAnAgent),
+        (Seek("jobs", Way.TAKE, JOB, dest="b"), NotAnAgent),
         (React("jobs", JOB, dest="b"), NotAnAgent),
-        (React("jobs", JOB, mode="twice"), BadReaction),
-        (React("jobs", JOB, strength="mild"), BadReaction),
-        (React("jobs", JOB, strength="strong"), UnboundStrong),
+        (React("jobs", JOB, strength=Strength.STRONG), UnboundStrong),
         (Adjust("no such", "remove"), BadReaction),
         (Open("other", LAW), NotAMember),
         (Open("jobs", LAW), NotAMember),
         (Share(("LimeSystem",)), ReadOnly),
-        (Seek("LimeSystem", "take", JOB), ReadOnly),
+        (Seek("LimeSystem", Way.TAKE, JOB), ReadOnly),
     ],
     ids=lambda one: one.__name__ if isinstance(one, type) else type(one).__name__,
 )
@@ -188,7 +187,7 @@ def test_errors_tell_what_and_what_next(net: Hosts) -> None:
     said: dict[str, Any] = {
         "open it first": Out("nowhere", ("job",)),
         "only agents hold tuples": Out("jobs", ("job",), to="b"),
-        "name it with at=": React("jobs", JOB, strength="strong"),
+        "name it with at=": React("jobs", JOB, strength=Strength.STRONG),
         "adopt it first": Open("other", LAW),
     }
     for words, request in said.items():

@@ -9,6 +9,7 @@ import pytest
 
 from nomospace.calls.answers import Found
 from nomospace.calls.requests import Adopt, Cancel, OntologyText, Open, Out, Seek, Sets, Share
+from nomospace.calls.ways import Way
 from nomospace.host import collecting, mirroring
 from nomospace.host.collecting import Collecting, TooManySeen
 from nomospace.law import load
@@ -49,7 +50,7 @@ def speaker(net: Hosts, agent: str, *, durable: bool = True) -> None:
 
 
 def begin(net: Hosts, agent: str, how: str = "take", at: str = "", **sets: Any) -> int:
-    return net.call(agent, Seek("jobs", how, Template.of(WANTED), at, sets=Sets(**sets)))
+    return net.call(agent, Seek("jobs", Way(how), Template.of(WANTED), at, sets=Sets(**sets)))
 
 
 def left(net: Hosts, *agents: str) -> list[tuple[Term, ...]]:
@@ -157,7 +158,7 @@ def test_who_is_denied_gives_back_what_it_has(net: Hosts) -> None:
     op = begin(net, ANN)
     net.until(lambda: bool(net.messages(Fetch)))
     # Before ann's host gets to c, an agent there takes the tuple.
-    assert net.do(CAT, Seek("jobs", "take_nowait", Template.of([a("Car"), a("Finance")])))
+    assert net.do(CAT, Seek("jobs", Way.TAKE_NOWAIT, Template.of([a("Car"), a("Finance")])))
     net.until(lambda: bool(net.messages(Denied)))
     net.run(2)
     assert op not in net.answers
@@ -258,7 +259,7 @@ def test_a_set_that_comes_while_a_single_tuple_is_claimed_in_vain(net: Hosts) ->
     net.run(1)
     net.out(BOB, *insured("x"), obj("Finance", "f-x"))
     net.until(lambda: net.messages(Claim) == ["ab"])
-    assert net.do(BOB, Seek("jobs", "take_nowait", Template.of(WANTED)))
+    assert net.do(BOB, Seek("jobs", Way.TAKE_NOWAIT, Template.of(WANTED)))
     net.out(CAT, *insured("y"))
     net.out(CAT, *financed("y"))
     net.until(lambda: op in net.answers)
@@ -281,9 +282,9 @@ def test_a_host_alone_can_be_asked_for(net: Hosts) -> None:
 def test_who_does_not_wait_may_ask_another_host_for_a_set(net: Hosts, how: str, stays: int) -> None:
     net.out(ANN, *insured("x"))
     net.out(BOB, *insured("y"))
-    assert net.ask(ANN, Seek("jobs", how, Template.of(WANTED), "b", sets=Sets())) is None
+    assert net.ask(ANN, Seek("jobs", Way(how), Template.of(WANTED), "b", sets=Sets())) is None
     net.out(BOB, *financed("y"))
-    found = net.ask(ANN, Seek("jobs", how, Template.of(WANTED), "b", sets=Sets()))
+    found = net.ask(ANN, Seek("jobs", Way(how), Template.of(WANTED), "b", sets=Sets()))
     assert found.fields == (obj("SportsCar", "y"), obj("Insurance", "i-y"), obj("Finance", "f-y"))
     assert [one.fields for one in found.members] == [insured("y"), financed("y")]
     assert "share SportsCar y" in found.why
@@ -297,7 +298,7 @@ def test_all_sets_of_another_host(net: Hosts) -> None:
     net.out(BOB, obj("SportsCar", "x"), obj("Finance", "other"))
 
     def asked(how: str, correlate: str) -> list[str]:
-        seek = Seek("jobs", how, Template.of(WANTED), "b", sets=Sets(correlate=correlate))
+        seek = Seek("jobs", Way(how), Template.of(WANTED), "b", sets=Sets(correlate=correlate))
         return [str(one.fields[2].args[1]) for one in net.ask(ANN, seek)]
 
     assert asked("read_all", "auto") == ["f-w"], "one answers alone"
@@ -312,7 +313,7 @@ def test_a_set_that_is_none_by_this_hosts_reading_goes_back(
     net.out(BOB, *insured("y"))
     net.out(BOB, *financed("y"))
     monkeypatch.setattr("nomospace.host.claiming.composed", lambda _, __, sets: [None] * len(sets))
-    seek = Seek("jobs", "take_nowait", Template.of(WANTED), "b", sets=Sets())
+    seek = Seek("jobs", Way.TAKE_NOWAIT, Template.of(WANTED), "b", sets=Sets())
     assert net.ask(ANN, seek) is None
     net.run(1)
     assert left(net, BOB) == [insured("y"), financed("y")]

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from nomospace.calls.requests import ONCE_PER_TUPLE, WEAK, Adopt, Open, React, Seek, Share
+from nomospace.calls.ways import Way
 from nomospace.law import load
 from nomospace.protocols.spaces import DirectoryChanged, Sharing
 from nomospace.protocols.streams import Streams
@@ -48,7 +49,7 @@ def under_law(pair: Pair, agent: str) -> None:
         Adopt(LAW),
         Open("desk", LAW),
         Share(("desk",)),
-        Seek("desk", "take", JOB),
+        Seek("desk", Way.TAKE, JOB),
     ):
         pair.call(name, agent, request)
 

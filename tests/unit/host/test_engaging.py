@@ -3,6 +3,7 @@
 import pytest
 
 from nomospace.calls.requests import Cancel, Out, Seek
+from nomospace.calls.ways import Way
 from nomospace.host.calls import Arrive, Depart, Tick
 from nomospace.protocols.spaces import Given, Handed, Returned, Watch
 from nomospace.terms.templates import ANY, Template
@@ -27,7 +28,7 @@ def test_what_is_called_while_the_group_changes_waits_and_goes_on_in_order() -> 
     net.join("ab")
     net.until(lambda: net.hosts["a"].frozen)
     ops = [net.call(ANN, Out("jobs", ("job", n))) for n in range(3)]
-    ops += [net.call(ANN, Seek("jobs", "take_nowait", JOB)) for _ in range(2)]
+    ops += [net.call(ANN, Seek("jobs", Way.TAKE_NOWAIT, JOB)) for _ in range(2)]
     assert not any(op in net.answers for op in ops)
     net.settle()
     assert [net.got(op) for op in ops[3:]] == [("job", 0), ("job", 1)]

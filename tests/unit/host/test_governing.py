@@ -32,6 +32,7 @@ from nomospace.calls.requests import (
     Share,
     Tell,
 )
+from nomospace.calls.ways import Strength
 from nomospace.host.calls import Arrive, Certified, Revoked, Speak
 from nomospace.law import CompiledLaw, load
 from nomospace.terms import show, t
@@ -124,7 +125,7 @@ def test_a_private_space_has_reactions_too(strength: str) -> None:
     net = Hosts("a", laws=[LAW])
     member(net, "ann@a", shared=False)
     met: list[Any] = []
-    request = React("jobs", JOB, strength=strength, at="a", listener=met.append)
+    request = React("jobs", JOB, strength=Strength(strength), at="a", listener=met.append)
     net.do("ann@a", request)
     net.out("ann@a", "job", 1)
     assert len(met) + len(net.fired) == 1

@@ -5,6 +5,7 @@ import pytest
 from nomospace.calls.answers import Found
 from nomospace.calls.problems import InDoubt, LeaseLapsed
 from nomospace.calls.requests import Cancel, Open, Seek, Settle, Share
+from nomospace.calls.ways import Way
 from nomospace.host.holding import DELIVERIES_MAX
 from nomospace.terms.templates import ANY, Template
 from tests.paper.hosts import Hosts
@@ -26,7 +27,7 @@ def net() -> Hosts:
 
 
 def lease(net: Hosts, agent: str, how: str = "take", at: str = "") -> Found:
-    found = net.ask(agent, Seek("jobs", how, JOB, at, lease_us=LEASE_US))
+    found = net.ask(agent, Seek("jobs", Way(how), JOB, at, lease_us=LEASE_US))
     assert isinstance(found, Found)
     return found
 
@@ -93,7 +94,7 @@ def test_who_waits_gets_what_comes_back(net: Hosts) -> None:
 
 def test_a_wait_under_a_lease_is_served_under_a_lease(net: Hosts) -> None:
     for taker in ("eve@b", ANN):
-        op = net.call(taker, Seek("jobs", "take", Template.of(("late", ANY)), lease_us=LEASE_US))
+        op = net.call(taker, Seek("jobs", Way.TAKE, Template.of(("late", ANY)), lease_us=LEASE_US))
         net.run(0.5)
         net.out(BOB, "late", 1)
         net.run(0.5)
@@ -106,7 +107,7 @@ def test_a_wait_under_a_lease_is_served_under_a_lease(net: Hosts) -> None:
 def test_a_bulk_take_lends_each(net: Hosts) -> None:
     net.out(BOB, "job", 2)
     for taker in ("eve@b", ANN):
-        founds = net.ask(taker, Seek("jobs", "take_all", JOB, "b", lease_us=LEASE_US))
+        founds = net.ask(taker, Seek("jobs", Way.TAKE_ALL, JOB, "b", lease_us=LEASE_US))
         assert len({found.lease for found in founds}) == 2
         net.ask(taker, Settle("jobs", founds[0].lease, done=False))
         net.ask(taker, Settle("jobs", founds[1].lease, done=False))
@@ -146,7 +147,7 @@ def test_dead_letters_of_a_private_space_are_private() -> None:
 
 def test_a_leased_take_that_is_called_off_gives_its_tuple_back_at_once(net: Hosts) -> None:
     net.seek(BOB, "take_nowait", "job", ANY)
-    op = net.call(ANN, Seek("jobs", "take", JOB, lease_us=LEASE_US))
+    op = net.call(ANN, Seek("jobs", Way.TAKE, JOB, lease_us=LEASE_US))
     net.run(0.5)
     net.out(BOB, "job", 2)
     net.run(0.05)  # lent, and on its way
@@ -227,9 +228,9 @@ def test_what_comes_back_to_a_space_that_was_parted_serves_nobody_who_waits_ther
         net.agent(agent, "jobs")
     net.out("ann@a", "job", 1)
     template = Template.of(("job", int))
-    net.do("bob@a", Seek("jobs", "take", template, lease_us=1_000_000))
+    net.do("bob@a", Seek("jobs", Way.TAKE, template, lease_us=1_000_000))
     net.do("ann@a", Share(("jobs",), shared=False))
-    waiting = net.call("cat@a", Seek("jobs", "take", template, lease_us=1_000_000))
+    waiting = net.call("cat@a", Seek("jobs", Way.TAKE, template, lease_us=1_000_000))
     net.run(2)
     assert waiting not in net.answers
     assert net.held("ann@a", "job", int) == [("job", 1)]

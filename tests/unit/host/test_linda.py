@@ -3,6 +3,7 @@
 import pytest
 
 from nomospace.calls.requests import ONCE, ONCE_PER_TUPLE, STRONG, WEAK, Out, React, Seek
+from nomospace.calls.ways import Way
 from nomospace.host.linda import MODES, WORDS, read, seconds, show
 from nomospace.terms import show as text, term
 from nomospace.terms.templates import ANY, Template
@@ -14,14 +15,14 @@ OPERATIONS = [
     (Out("s", ("job", 1), "ann@x"), "out([job,1],[to('ann@x')])"),
     (Out("s", ("job", 1), "", 1_500_000), "out([job,1],[ttl(1.5)])"),
     (Out("s", ("job", 1), "ann@x", 2_000_000), "out([job,1],[to('ann@x'),ttl(2)])"),
-    (Seek("s", "take", JOB), "in([job,formal(any),formal(int)])"),
-    (Seek("s", "read", JOB), "rd([job,formal(any),formal(int)])"),
-    (Seek("s", "take_nowait", JOB), "inp([job,formal(any),formal(int)])"),
-    (Seek("s", "read_nowait", JOB), "rdp([job,formal(any),formal(int)])"),
-    (Seek("s", "take_all", JOB), "ing([job,formal(any),formal(int)])"),
-    (Seek("s", "read_all", JOB), "rdg([job,formal(any),formal(int)])"),
+    (Seek("s", Way.TAKE, JOB), "in([job,formal(any),formal(int)])"),
+    (Seek("s", Way.READ, JOB), "rd([job,formal(any),formal(int)])"),
+    (Seek("s", Way.TAKE_NOWAIT, JOB), "inp([job,formal(any),formal(int)])"),
+    (Seek("s", Way.READ_NOWAIT, JOB), "rdp([job,formal(any),formal(int)])"),
+    (Seek("s", Way.TAKE_ALL, JOB), "ing([job,formal(any),formal(int)])"),
+    (Seek("s", Way.READ_ALL, JOB), "rdg([job,formal(any),formal(int)])"),
     (
-        Seek("s", "take", JOB, "b", "ann@x", 30_000_000),
+        Seek("s", Way.TAKE, JOB, "b", "ann@x", 30_000_000),
         "in([job,formal(any),formal(int)],[lease(30),at(b),dest('ann@x')])",
     ),
     (React("s", JOB), "react([job,formal(any),formal(int)],oncePerTuple)"),

@@ -11,6 +11,7 @@ import pytest
 
 from nomospace.calls.problems import AgentLeft, Busy, Cancelled
 from nomospace.calls.requests import Adjust, Cancel, Out, React, Reactions, Seek, Settle, Share
+from nomospace.calls.ways import Mode, Way
 from nomospace.host.calls import Depart, Tick
 from nomospace.host.looking import PARKED_EACH_MAX, WatchersTooDear
 from nomospace.space.search import SearchTooLong, TooManyFound
@@ -48,7 +49,7 @@ def net() -> Hosts:
 
 def ask(net: Hosts, agent: str, how: str, template: Template, **more: Any) -> int:
     """Call without letting the host hear the time after it."""
-    return net.call(agent, Seek("jobs", how, template, **more))
+    return net.call(agent, Seek("jobs", Way(how), template, **more))
 
 
 def tick(net: Hosts, name: str = "a") -> int:
@@ -72,7 +73,7 @@ def test_an_answer_comes_after_several_slices(net: Hosts) -> None:
 def test_all_that_match_are_those_of_the_last_step(net: Hosts) -> None:
     op = ask(net, BOB, "read_all", LATE)
     net.tell("a", Tick())
-    net.do(ANN, Seek("jobs", "take_nowait", Template.of(("job", 90))))
+    net.do(ANN, Seek("jobs", Way.TAKE_NOWAIT, Template.of(("job", 90))))
     net.do(ANN, Out("jobs", ("job", 200)))
     tick(net)
     found = [one.fields[1] for one in net.answers[op].value]
@@ -81,13 +82,13 @@ def test_all_that_match_are_those_of_the_last_step(net: Hosts) -> None:
 
 def test_a_take_whose_tuple_goes_before_it_is_reached_has_the_next(net: Hosts) -> None:
     op = ask(net, BOB, "take_nowait", LATE)
-    net.do(ANN, Seek("jobs", "take_nowait", Template.of(("job", 81))))
+    net.do(ANN, Seek("jobs", Way.TAKE_NOWAIT, Template.of(("job", 81))))
     tick(net)
     assert net.got(op) == ("job", 82)
 
 
 def test_a_tuple_that_comes_back_behind_is_found(net: Hosts) -> None:
-    lent = net.do(ANN, Seek("jobs", "take", Template.of(("job", 3)), lease_us=10**9))
+    lent = net.do(ANN, Seek("jobs", Way.TAKE, Template.of(("job", 3)), lease_us=10**9))
     op = ask(
         net, BOB, "take_nowait", Template.of(("job", where("not (< 3) and not (> 3 and < 99)")))
     )
@@ -229,14 +230,14 @@ def test_only_so_many_searches_of_one_agent_are_parked(net: Hosts) -> None:
 def test_a_waiter_whose_test_is_too_dear_is_told_and_the_writer_is_not_harmed(
     net: Hosts,
 ) -> None:
-    op = net.call(BOB, Seek("jobs", "take", DEAR))
+    op = net.call(BOB, Seek("jobs", Way.TAKE, DEAR))
     assert op not in net.answers
     net.do(ANN, Out("jobs", (*GRAPH, obj("Edge", 8, to=7))))
     error = net.answers[op].error
     assert isinstance(error, TestTooDear)
     assert error.code == "limits.test"
     with pytest.raises(TestTooDear):
-        net.ask(BOB, Seek("jobs", "read_nowait", DEAR))
+        net.ask(BOB, Seek("jobs", Way.READ_NOWAIT, DEAR))
 
 
 class TestBetweenHosts:
@@ -255,7 +256,7 @@ class TestBetweenHosts:
     @pytest.mark.parametrize("how", ["take_nowait", "take", "read", "read_nowait"])
     def test_another_host_is_answered_after_several_slices(self, net: Hosts, how: str) -> None:
         at = "a" if how.endswith("nowait") else ""
-        op = net.call("cat@b", Seek("jobs", how, LATE, at=at))
+        op = net.call("cat@b", Seek("jobs", Way(how), LATE, at=at))
         net.settle()
         assert net.got(op) == ("job", 81)
 
@@ -264,15 +265,15 @@ class TestBetweenHosts:
     ) -> None:
         monkeypatch.setattr("nomospace.space.search.SEARCH_UNITS_MAX", 200)
         ops = [
-            net.call("cat@b", Seek("jobs", "take_nowait", LATE, at="a")),
-            net.call("cat@b", Seek("jobs", "take", LATE)),
+            net.call("cat@b", Seek("jobs", Way.TAKE_NOWAIT, LATE, at="a")),
+            net.call("cat@b", Seek("jobs", Way.TAKE, LATE)),
         ]
         net.settle()
         for op in ops:
             assert "this search" in str(net.answers[op].error)
 
     def test_contact_is_lost_meanwhile(self, net: Hosts) -> None:
-        op = net.call("cat@b", Seek("jobs", "take", LATE))
+        op = net.call("cat@b", Seek("jobs", Way.TAKE, LATE))
         net.until(lambda: net.hosts["a"].looking.next_deadline() is not None)
         net.cut("ab")
         net.run(60)
@@ -288,29 +289,29 @@ class TestReactions:
         return [one.found.fields[1] for one in net.fired]
 
     def test_what_was_there_is_met_slice_by_slice(self, net: Hosts) -> None:
-        net.do(BOB, React("jobs", LATE, mode="once-per-tuple"))
+        net.do(BOB, React("jobs", LATE, mode=Mode.ONCE_PER_TUPLE))
         net.tell("a", Tick())
         assert len(self.fired(net)) < 19
         net.do(ANN, Out("jobs", ("job", 300)))
-        net.do(ANN, Seek("jobs", "take_nowait", Template.of(("job", 99))))
+        net.do(ANN, Seek("jobs", Way.TAKE_NOWAIT, Template.of(("job", 99))))
         tick(net)
         assert sorted(self.fired(net)) == [*range(81, 99), 300]
 
     def test_one_that_is_removed_or_disabled_meets_no_more(self, net: Hosts) -> None:
         for what in ("remove", "disable"):
-            id = net.do(BOB, React("jobs", LATE, mode="once-per-tuple"))
+            id = net.do(BOB, React("jobs", LATE, mode=Mode.ONCE_PER_TUPLE))
             net.do(BOB, Adjust(id, what))
             assert tick(net) <= 1
         assert self.fired(net) == []
 
     def test_one_that_fires_once_is_over_then(self, net: Hosts) -> None:
-        net.do(BOB, React("jobs", LATE, mode="once"))
+        net.do(BOB, React("jobs", LATE, mode=Mode.ONCE))
         tick(net)
         assert self.fired(net) == [81]
         assert net.do(BOB, Reactions()) == ()
 
     def test_its_agent_leaves_meanwhile(self, net: Hosts) -> None:
-        net.do(BOB, React("jobs", LATE, mode="once-per-tuple"))
+        net.do(BOB, React("jobs", LATE, mode=Mode.ONCE_PER_TUPLE))
         net.tell("a", Depart(BOB))
         assert tick(net) <= 1
         assert self.fired(net) == []
@@ -322,7 +323,7 @@ class TestReactions:
         net.settle()
         for number in range(100):
             net.do(ANN, Out("jobs", ("job", number)))
-        net.do("cat@b", React("jobs", LATE, mode="once-per-tuple"))
+        net.do("cat@b", React("jobs", LATE, mode=Mode.ONCE_PER_TUPLE))
         net.settle()
         assert sorted(self.fired(net)) == [*range(81, 100)]
 
@@ -334,16 +335,16 @@ class TestThoseWhoWait:
         self, net: Hosts, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("nomospace.host.looking.WATCHERS_UNITS_MAX", 5_000)
-        first = net.call(BOB, Seek("jobs", "take", DEAR))
+        first = net.call(BOB, Seek("jobs", Way.TAKE, DEAR))
         net.do(BOB, React("jobs", DEAR))
-        refused = net.call(BOB, Seek("jobs", "take", DEAR))
+        refused = net.call(BOB, Seek("jobs", Way.TAKE, DEAR))
         assert isinstance(net.answers[refused].error, WatchersTooDear)
         with pytest.raises(WatchersTooDear, match="fewer ties"):
             net.do(BOB, React("jobs", DEAR))
-        other = net.call(ANN, Seek("jobs", "take", DEAR))
+        other = net.call(ANN, Seek("jobs", Way.TAKE, DEAR))
         assert other not in net.answers  # it is bob's share that is used up
         net.do(BOB, Cancel(first))
-        again = net.call(BOB, Seek("jobs", "take", DEAR))
+        again = net.call(BOB, Seek("jobs", Way.TAKE, DEAR))
         assert again not in net.answers
 
     def test_a_reaction_whose_test_is_too_dear_is_disabled_and_noted(self, net: Hosts) -> None:

@@ -9,6 +9,7 @@ import pytest
 from nomospace.calls.answers import Found
 from nomospace.calls.problems import OntologyUnknown
 from nomospace.calls.requests import Adopt, OntologyText, Open, Seek, Sets, Share
+from nomospace.calls.ways import Mode, Way
 from nomospace.host.speaking import (
     TOLD_LEVELS_MAX,
     OntologyTooLong,
@@ -50,7 +51,7 @@ def speaker(net: Hosts, agent: str, ontology: Ontology | None = CARS, space: str
 
 
 def asked(how: str, *pattern: Any, **sets: Any) -> Seek:
-    return Seek("jobs", how, Template.of(pattern), sets=Sets(**sets))
+    return Seek("jobs", Way(how), Template.of(pattern), sets=Sets(**sets))
 
 
 @pytest.fixture
@@ -65,7 +66,7 @@ def net() -> Hosts:
 
 def test_a_class_accepts_what_the_ontology_says(net: Hosts) -> None:
     net.out(ANN, "sale", obj("SportsCar", "s1", price=9))
-    found: Found = net.ask(ANN, Seek("jobs", "read", Template.of([a("Automobile", "price > 5")])))
+    found: Found = net.ask(ANN, Seek("jobs", Way.READ, Template.of([a("Automobile", "price > 5")])))
     assert (found.fields[0], found.why) == ("sale", "SportsCar is a Automobile")
     assert net.seek(ANN, "read_nowait", a("SportsCar"), "sale") == found.fields
     assert net.seek(ANN, "take_nowait", a("Insurance")) is None
@@ -123,7 +124,7 @@ def test_hosts_share_a_space_where_both_speak_the_same() -> None:
     speaker(net, BOB)
     net.settle()
     net.out(BOB, obj("SportsCar", "s1"))
-    found: Found = net.ask(ANN, Seek("jobs", "take", Template.of([a("Car")])))
+    found: Found = net.ask(ANN, Seek("jobs", Way.TAKE, Template.of([a("Car")])))
     assert (found.source, found.why) == (BOB, "SportsCar is a Car")
 
 
@@ -153,7 +154,7 @@ def test_a_waiting_take_is_served_by_meaning(net: Hosts) -> None:
 
 
 def test_a_reaction_fires_by_meaning(net: Hosts) -> None:
-    net.react(ANN, a("Car"), mode="once-per-tuple")
+    net.react(ANN, a("Car"), mode=Mode.ONCE_PER_TUPLE)
     net.out(ANN, obj("SportsCar", "s1"))
     net.out(ANN, obj("Finance", "f1"))
     net.out(ANN, "old", obj("Automobile", "m1"))
@@ -163,7 +164,7 @@ def test_a_reaction_fires_by_meaning(net: Hosts) -> None:
 
 def test_a_lease_by_meaning(net: Hosts) -> None:
     net.out(ANN, obj("SportsCar", "s1"))
-    found = net.ask(ANN, Seek("jobs", "take", Template.of([a("Car")]), lease_us=1_000_000))
+    found = net.ask(ANN, Seek("jobs", Way.TAKE, Template.of([a("Car")]), lease_us=1_000_000))
     assert found.lease
     assert found.why == "SportsCar is a Car"
     assert net.seek(ANN, "read_nowait", a("Car")) is None
@@ -269,9 +270,9 @@ def test_a_question_that_would_take_too_large_a_plan_is_cut_and_noted(
 @pytest.mark.parametrize(
     ("seek", "why"),
     [
-        (Seek("jobs", "take", Template.of(["job", int]), sets=Sets()), "names classes"),
-        (Seek("jobs", "take", Template.of(BOTH), lease_us=5, sets=Sets()), "on one tuple"),
-        (Seek("jobs", "take", Template.of(BOTH), at=ANN, sets=Sets()), "different holders"),
+        (Seek("jobs", Way.TAKE, Template.of(["job", int]), sets=Sets()), "names classes"),
+        (Seek("jobs", Way.TAKE, Template.of(BOTH), lease_us=5, sets=Sets()), "on one tuple"),
+        (Seek("jobs", Way.TAKE, Template.of(BOTH), at=ANN, sets=Sets()), "different holders"),
         (asked("take", *BOTH, correlate="often"), "auto, always or never"),
         (asked("take", *BOTH, max_set=99), "it is 1 to"),
     ],

@@ -18,6 +18,7 @@ from nomospace.calls.requests import (
     Seek,
     Share,
 )
+from nomospace.calls.ways import Way
 from nomospace.host.outstanding import ANSWERED, BEGUN, Outstanding, OutstandingCalls
 from nomospace.law import CompiledLaw, load
 from nomospace.terms import Term, t
@@ -143,7 +144,7 @@ def test_an_answer_of_no_such_form_is_mail(answer: str, how: str) -> None:
     """A law makes an answer that no caller could read: it ended the host's step with a bug."""
     net = community(load(MADE % answer), "ann@a")
     net.out("ann@a", "job", 1)
-    op = net.call("ann@a", Seek("jobs", how, JOB))
+    op = net.call("ann@a", Seek("jobs", Way(how), JOB))
     assert op not in net.answers
     assert [mail.agent for mail in net.mail] == ["ann@a"]
     assert net.do("ann@a", Out("jobs", ("job", 2))) is None

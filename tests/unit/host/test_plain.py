@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from nomospace.calls.requests import READ, TAKE, Adopt, Open, Out, Seek, Share
+from nomospace.calls.ways import Way
 from nomospace.host.calls import Arrive, Call, Loaded
 from nomospace.host.changes import TupleGone, TuplePut
 from nomospace.host.core import Host
@@ -48,9 +49,11 @@ def test_it_gives_what_the_other_parts_would(how: str, monkeypatch: pytest.Monke
         if not plain:
             monkeypatch.setattr(PlainCalls, "serve", lambda *_: 0)
         made = host(durable=True, traces=True)
-        effects = [made.handle(Call(2, "ann@a", Seek("jobs", how, JOB)), now=5) for _ in range(3)]
+        effects = [
+            made.handle(Call(2, "ann@a", Seek("jobs", Way(how), JOB)), now=5) for _ in range(3)
+        ]
         effects.append(made.handle(Call(3, "ann@a", Out("jobs", ("job", 9))), now=6))
-        gave.append((effects, told(made, Seek("jobs", "read_all", JOB))))
+        gave.append((effects, told(made, Seek("jobs", Way.READ_ALL, JOB))))
     assert gave[0] == gave[1]
 
 
@@ -123,8 +126,7 @@ def test_all_else_goes_the_way_of_all_others(shared: bool, agent: str, space: st
         Seek("jobs", TAKE, JOB, at="ann@a"),
         Seek("jobs", TAKE, JOB, dest="bob@a"),
         Seek("jobs", TAKE, JOB, lease_us=5),
-        Seek("jobs", "take_all", JOB),
-        Seek("jobs", "steal", JOB),
+        Seek("jobs", Way.TAKE_ALL, JOB),
         Seek("jobs", TAKE, Template.of(("job", 17))),
     ],
 )

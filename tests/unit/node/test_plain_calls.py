@@ -11,7 +11,8 @@ from typing import Any, cast
 import pytest
 
 from nomospace.calls.answers import Found
-from nomospace.calls.requests import Open, OutMany, Request, Share
+from nomospace.calls.requests import Open, OutMany, Request, Seek, Share
+from nomospace.calls.ways import Way
 from nomospace.host.plain import PlainCalls
 from nomospace.node.client_link import ClientLink
 from nomospace.node.turns import QUANTUM_FRAMES
@@ -78,9 +79,7 @@ class Line:
     def seek(self, how: str, *template: Any, space: str = "jobs", **place: Any) -> bytes:
         """A call of this client, as bytes."""
         self.seq += 1
-        at, dest, lease_us = place.get("at", ""), place.get("dest", ""), place.get("lease_us", 0)
-        made = Template.of(template)
-        return talk.pack_seek(self.seq, 0, space, how, made, at, dest, lease_us)
+        return talk.pack_seek(self.seq, 0, Seek(space, Way(how), Template.of(template), **place))
 
 
 def run(work: Callable[[ServedHost], None], **options: Any) -> None:

@@ -8,6 +8,7 @@ import pytest
 from nomospace import ANY, Host, Law, t
 from nomospace.calls.problems import NotOpen, Refused
 from nomospace.calls.requests import Adopt, Open, Out, Seek, Share
+from nomospace.calls.ways import Way
 from nomospace.client import Report, Space
 from nomospace.host.calls import PutBack
 from nomospace.law import load
@@ -35,11 +36,11 @@ def post_office() -> Hosts:
 def test_a_taker_who_could_not_have_written_it_gets_it_again() -> None:
     net = post_office()
     net.ask(ANN, Out("post", LETTER))
-    assert net.ask(BOB, Seek("post", "take", PATTERN)).fields == LETTER
+    assert net.ask(BOB, Seek("post", Way.TAKE, PATTERN)).fields == LETTER
     with pytest.raises(Refused):
         net.ask(BOB, Out("post", LETTER))
     net.ask(BOB, PutBack("post", LETTER))
-    assert net.ask(BOB, Seek("post", "take", PATTERN)).fields == LETTER
+    assert net.ask(BOB, Seek("post", Way.TAKE, PATTERN)).fields == LETTER
 
 
 def test_its_law_may_refuse_that_too() -> None:

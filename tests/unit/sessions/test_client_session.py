@@ -11,6 +11,7 @@ import pytest
 from nomospace.calls.answers import Found
 from nomospace.calls.problems import AgentLeft
 from nomospace.calls.requests import Cancel, OutMany, Seek
+from nomospace.calls.ways import Way
 from nomospace.errors import NomospaceError
 from nomospace.host.effects import Answer
 from nomospace.sessions.client_session import (
@@ -28,7 +29,7 @@ from nomospace.wire import talk
 
 ANN = "ann@ward"
 JOB = Found(("job", 1), ANN, 1, ANN)
-TAKE = Seek("jobs", "take", Template.of(("job", ANY)))
+TAKE = Seek("jobs", Way.TAKE, Template.of(("job", ANY)))
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from nomospace.calls.requests import (
     Seek,
     Settle,
 )
+from nomospace.calls.ways import Mode, Way
 from nomospace.errors import Unavailable
 from nomospace.host.calls import Absent, Asked, Call, Event, Present, PutBack
 from nomospace.host.effects import Answer, Came, Effect, Fire, Left, Mail, Note
@@ -33,8 +34,8 @@ from nomospace.wire import talk
 
 ANN = "ann@ward"
 FOUND = Found(("job", 1), ANN, 1, ANN)
-TAKE = Seek("jobs", "take", Template.of(("job", ANY)))
-LEASED = Seek("jobs", "take", Template.of(("job", ANY)), lease_us=5)
+TAKE = Seek("jobs", Way.TAKE, Template.of(("job", ANY)))
+LEASED = Seek("jobs", Way.TAKE, Template.of(("job", ANY)), lease_us=5)
 
 
 class Gate:
@@ -328,7 +329,7 @@ def test_reactions_fire_at_the_session_that_has_them() -> None:
     session, wire = desk.open("a")
     _, other = desk.open("b", alongside=True)
     for seq, mode in ((1, "once"), (2, "once-per-tuple")):
-        desk.sessions.ask(session, seq, React("jobs", TAKE.template, mode))
+        desk.sessions.ask(session, seq, React("jobs", TAKE.template, Mode(mode)))
         desk.step(Answer(desk.op(), f"r{seq}"))
     for _ in range(2):
         assert desk.step(Fire(ANN, "r2", FOUND))[:-1] == []

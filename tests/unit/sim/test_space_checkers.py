@@ -23,6 +23,7 @@ from nomospace.calls.requests import (
     Settle,
     Share,
 )
+from nomospace.calls.ways import Way
 from nomospace.host.system import SYSTEM
 from nomospace.terms.templates import ANY, Template
 from nomospace_lab.sim.census import AGENTS, SHARES
@@ -113,7 +114,7 @@ class Tale:
         self.did(agent, Out("jobs", ("job", number), **options))
         return Found(("job", number), agent, number, agent)
 
-    def take(self, agent: str, value: Any, how: str = TAKE, **options: Any) -> int:
+    def take(self, agent: str, value: Any, how: Way = TAKE, **options: Any) -> int:
         return self.did(agent, Seek("jobs", how, ALL, **options), value)
 
     def count(self, ann: tuple[Found, ...], bob: tuple[Found, ...], round: int = 1) -> None:

@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 
+from nomospace.calls.ways import ONCE, ONCE_PER_TUPLE
 from nomospace.errors import NomospaceError
 from nomospace.space import (
     OFFER,
-    ONCE,
-    ONCE_PER_TUPLE,
     READ,
     TAKE,
     Fired,

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from nomospace.calls.ways import ONCE_PER_TUPLE
 from nomospace.space import (
     OFFER,
-    ONCE_PER_TUPLE,
     READ,
     TAKE,
     Fired,

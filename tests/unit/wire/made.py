@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable
+from enum import Enum
 from functools import cache
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
@@ -62,6 +63,8 @@ def of(annotation: Any, slot: Slot | None = None, depth: int = 0) -> st.SearchSt
     if isinstance(annotation, type) and hasattr(annotation, "_fields"):  # a named tuple
         parts = [of(part, slot, depth) for part in get_type_hints(annotation).values()]
         return st.tuples(*parts).map(annotation._make)  # type: ignore[attr-defined]
+    if isinstance(annotation, type) and issubclass(annotation, Enum):
+        return st.sampled_from(annotation)
     origin, args = get_origin(annotation), get_args(annotation)
     if origin is tuple and args[-1] is ...:
         return st.lists(of(args[0], slot, depth), max_size=2).map(tuple)
@@ -138,6 +141,8 @@ def example_of(annotation: Any, slot: Slot | None, word: str) -> Any:
         return Template.of(("job", ANY, LEAF))
     if isinstance(annotation, type) and issubclass(annotation, msgspec.Struct):
         return example(annotation)
+    if isinstance(annotation, type) and issubclass(annotation, Enum):
+        return next(iter(annotation))
     origin, args = get_origin(annotation), get_args(annotation)
     if origin is tuple:
         parts = args[:1] if args[-1] is ... else args

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from nomospace.calls.answers import Found, Listed
+from nomospace.calls.problems import BadReaction, NoSuchWay
 from nomospace.calls.requests import Adopt, LawText, Open, Out, OutMany, React, Request, Seek
+from nomospace.calls.ways import Strength, Way
 from nomospace.control import DisclosedRuling
 from nomospace.errors import CallerError, NomospaceError
 from nomospace.law import CompiledLaw, load
@@ -41,7 +43,7 @@ from tests.unit.wire.made import FIELDS, TERMS, instances
 LAW = load("law(open). sent(X, M, Y) :- do(forward).", "open.law")
 OTHER = load("law(shut). sent(X, M, Y) :- do(deliver).", "shut.law")
 TEXT = LawText(LAW.hash, "open.law", LAW.tree.source.text)
-SEEK = Seek("jobs", "take", Template.of(("job", ANY, int)), lease_us=5)
+SEEK = Seek("jobs", Way.TAKE, Template.of(("job", ANY, int)), lease_us=5)
 
 
 def known(law: str | LawText) -> CompiledLaw:
@@ -179,8 +181,21 @@ def test_a_message_that_is_too_large_is_named() -> None:
         decode_request(["tell", LAW.hash, "x" * 1_000_001, "bob@x"], known)
 
 
+def test_words_of_closed_sets_are_checked_as_they_are_read() -> None:
+    pattern = encode(("job",))
+    with pytest.raises(NoSuchWay, match=r"'fly' is no way .* use one of take, read, take_nowait"):
+        decode_request(["seek", "jobs", "fly", pattern], known)
+    with pytest.raises(BadReaction, match=r"'twice' is no mode .* use one of once, once-per-tuple"):
+        decode_request(["react", "jobs", pattern, "twice", "weak"], known)
+    with pytest.raises(BadReaction, match=r"'mild' is no strength .* use one of strong, weak"):
+        decode_request(["react", "jobs", pattern, "once", "mild"], known)
+    read = decode_request(["seek", "jobs", "take", pattern], known)
+    assert isinstance(read, Seek)
+    assert read.how is Way.TAKE
+
+
 def test_a_strong_reaction_stays_at_home() -> None:
-    react = React("jobs", SEEK.template, strength="strong", at="ward")
+    react = React("jobs", SEEK.template, strength=Strength.STRONG, at="ward")
     with pytest.raises(StaysAtHome, match="make the reaction weak"):
         encode_request(react)
     with pytest.raises(StaysAtHome):

@@ -13,6 +13,7 @@ from hypothesis import given, settings, strategies as st
 from nomospace.calls.answers import Found
 from nomospace.calls.problems import Busy
 from nomospace.calls.requests import Cancel, Out, OutMany, Seek, Settle, Share
+from nomospace.calls.ways import Way
 from nomospace.errors import CallerError, LawError
 from nomospace.terms import t
 from nomospace.terms.templates import ANY, Template, between
@@ -64,8 +65,8 @@ def test_tuples_travel_whatever_is_in_them(fields: tuple[Any, ...]) -> None:
 )
 @pytest.mark.parametrize("place", [("", "", 0), ("ward", "ann@w", 7)])
 def test_templates_travel(patterns: tuple[Any, ...], place: tuple[str, str, int]) -> None:
-    seek = Seek("jobs", "take_nowait", Template.of(patterns), *place)
-    data = talk.pack_seek(3, 9, seek.space, seek.how, seek.template, *place)
+    seek = Seek("jobs", Way.TAKE_NOWAIT, Template.of(patterns), *place)
+    data = talk.pack_seek(3, 9, seek)
     seq, seen, made = talk.read_call(talk.unpack_frame(data), LAWS)
     assert (seq, seen, made) == (3, 9, seek)
     assert isinstance(made, Seek)
@@ -150,8 +151,8 @@ def test_frames_that_are_none_cost_the_connection(frame: tuple[Any, ...]) -> Non
 def _known() -> list[bytes]:
     return [
         talk.pack_out(3, 9, "jobs", FIELDS[1], "ann@w", 5),
-        talk.pack_seek(3, 9, "jobs", "take", Template.of(("job", ANY, 3)), "", "", 0),
-        talk.pack_seek(3, 9, "jobs", "take", Template.of(("job", int)), "ward", "", 5),
+        talk.pack_seek(3, 9, Seek("jobs", Way.TAKE, Template.of(("job", ANY, 3)))),
+        talk.pack_seek(3, 9, Seek("jobs", Way.TAKE, Template.of(("job", int)), "ward", "", 5)),
         talk.pack_ask(3, 9, OutMany("jobs", (FIELDS[1],))),
         talk.pack_ask(3, 9, Cancel(1)),
     ]
@@ -184,7 +185,8 @@ def test_random_bytes_do_no_more_harm_either(data: bytes) -> None:
 
 def test_frames_are_small() -> None:
     """A take of three fields and its answer, with the number of a session that has lived long."""
-    take = talk.pack_seek(70_000, 1 << 41, "jobs", "take", Template.of(("job", 17, ANY)), "", "", 0)
+    seek = Seek("jobs", Way.TAKE, Template.of(("job", 17, ANY)))
+    take = talk.pack_seek(70_000, 1 << 41, seek)
     assert len(take) == 30
     answer = talk.pack_reply(1 << 41, 70_000, Found(("job", 17, "x"), "ann@w", 3, "ann@w"))
     assert len(answer) == 39

@@ -46,6 +46,7 @@ from nomospace_lab.sim.requests import (
     Request,
     Seek,
     Tell,
+    Way,
 )
 from nomospace_lab.sim.workloads import workload
 
@@ -98,7 +99,7 @@ class BiddingMarket:
         """Put a request into the market."""
         self.world.call(client, Out(MARKET, (t.requester(client), t.service(service))))
 
-    def collect(self, client: str, service: str, how: str) -> None:
+    def collect(self, client: str, service: str, how: Way) -> None:
         """Take or read a bid that was made, or comes."""
         at = "" if how in (TAKE, READ) else self.rng.choice(("", *HOSTS))
         self.world.call(client, Seek(MARKET, how, bids_for(client, service), at))

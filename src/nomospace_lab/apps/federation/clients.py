@@ -36,6 +36,7 @@ from nomospace_lab.sim.requests import (
     Seek,
     Settle,
     Share,
+    Way,
 )
 
 SPACES: Final = ("jobs", "news", "mail")
@@ -132,7 +133,7 @@ class FederationClients:
     def _somebody(self) -> str:
         return self.rng.choice(list(self.spaces))
 
-    def _seek(self, agent: str, space: str, how: str, lease_us: int = 0) -> Seek:
+    def _seek(self, agent: str, space: str, how: Way, lease_us: int = 0) -> Seek:
         dest = self._somebody() if self.rng.random() < 0.1 else ""
         return Seek(space, how, self.template(), self._place(agent), dest, lease_us)
 

@@ -53,6 +53,7 @@ from nomospace_lab.sim.requests import (
     Settle,
     Share,
     Tell,
+    Way,
 )
 from nomospace_lab.sim.workloads import workload
 
@@ -112,7 +113,7 @@ class Writers:
         place = to if self.rng.random() < 0.3 else ""
         self.world.call(writer, Out(POST, letter(text, writer, to), to=place))
 
-    def read(self, reader: str, how: str) -> None:
+    def read(self, reader: str, how: Way) -> None:
         """Get letters to oneself; what does not wait asks some host."""
         at = "" if how in (TAKE, READ) else self.rng.choice(("", *HOSTS))
         self.world.call(reader, Seek(POST, how, letters_to(reader), at))

@@ -35,6 +35,7 @@ from nomospace_lab.sim.requests import (
     Seek,
     Settle,
     Share,
+    Way,
 )
 from nomospace_lab.sim.simulation import START_US
 from nomospace_lab.sim.workloads import workload
@@ -95,7 +96,7 @@ class Program:
         self._numbers[0] += 1
         return ("job", self.rng.randrange(KINDS), self._numbers[0])
 
-    def _seek(self, how: str, lease_us: int = 0) -> Seek:
+    def _seek(self, how: Way, lease_us: int = 0) -> Seek:
         template = Template.of(("job", self.rng.randrange(KINDS), int))
         return Seek("jobs", how, template, lease_us=lease_us)
 

@@ -34,6 +34,7 @@ from nomospace_lab.sim.requests import (
     Out,
     React,
     Seek,
+    Way,
 )
 from nomospace_lab.sim.workloads import workload
 
@@ -64,7 +65,7 @@ class Analysts:
         self.rng = rng
         self._facts = 0
 
-    def look(self, analyst: str, how: str, company: object, cls: Term) -> None:
+    def look(self, analyst: str, how: Way, company: object, cls: Term) -> None:
         """Ask for what is known of a company, once or from now on."""
         template = Template.of((t.company(company), Compound("class", (cls,)), t.fact(ANY)))
         if how == REACT:

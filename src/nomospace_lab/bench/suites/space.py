@@ -260,7 +260,8 @@ class Crowd:
     """A space where half as many wait, and half as many reactions are registered, as is said."""
 
     def __init__(self, count: int) -> None:
-        from nomospace.space import ONCE_PER_TUPLE, TAKE, Reaction
+        from nomospace.calls.ways import ONCE_PER_TUPLE
+        from nomospace.space import TAKE, Reaction
         from nomospace.terms.templates import ANY, Template
 
         self.ours = Ours()
