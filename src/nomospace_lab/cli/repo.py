@@ -108,14 +108,17 @@ def quick_arguments(root: Path, arguments: list[str]) -> list[str]:
     return ["-m", "not slow", f"--ignore={WITH_SERVERS}", *there, *arguments]
 
 
-def processes_for_tests() -> int:
-    """How many processes run the tests: one for each core that has memory enough, two at least.
+def processes_for_tests(*, quick: bool = False) -> int:
+    """How many processes run the tests: three for two cores, where there is memory; two at least.
 
-    >>> 2 <= processes_for_tests() <= max(2, os.cpu_count() or 1)
+    Many tests wait for hosts, servers or pages that they have started; those of a quick run do not.
+
+    >>> 2 <= processes_for_tests(quick=True) <= processes_for_tests()
     True
     """
+    cores = os.cpu_count() or 1
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return max(2, min(os.cpu_count() or 1, memory // MEMORY_OF_TESTS))
+    return max(2, min(cores if quick else 3 * cores // 2, memory // MEMORY_OF_TESTS))
 
 
 @pytest_app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
@@ -129,7 +132,7 @@ def run_tests(
         ),
     ] = False,
 ) -> None:
-    """Run the tests and the doctests, a process for each core; further arguments go to pytest."""
+    """Run the tests and the doctests in several processes; further arguments go to pytest."""
     root = checkout()
     arguments = list(context.args)
     if quick:
@@ -139,7 +142,7 @@ def run_tests(
         # What else they want of the system; it lies beside the tests, so it is found from the root.
         subprocess.run([sys.executable, "-m", "tests.parts", *arguments], cwd=root, check=False)
     if not any(a.startswith(("-n", "--numprocesses", "--pdb", "--collect")) for a in arguments):
-        arguments = ["-n", str(processes_for_tests()), *arguments]
+        arguments = ["-n", str(processes_for_tests(quick=quick)), *arguments]
     if any(a.startswith(("-n", "--numprocesses")) for a in arguments):
         # File by file, so that a file's tests share what it has started, and in the order that
         # tests/rounds.py puts them in: what takes long begins first.
