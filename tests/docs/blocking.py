@@ -41,7 +41,7 @@ if TYPE_CHECKING:  # who only connects loads no host
     from nomospace.client import remote
     from nomospace.client.laws import Law
     from nomospace.protocols.messages import View
-    from nomospace.wire.admin import A, OperatorQuestion
+    from nomospace.wire.admin import A, ContactLine, OperatorQuestion
 '''
 ABOUT_MAX: Final = 86
 """What fits into a line with its quotes; of more, the last part of a sentence is left out."""
@@ -75,7 +75,12 @@ FACES: Final = (
          "engage", "disengage", "moved", "wait_engaged", "wait_parted"),
         (("name", "str", "The host's name."),),
     ),
-    Face("RemoteHostCalls", "remote.RemoteHost", ("client/remote.py",), ("ask",)),
+    Face(
+        "RemoteHostCalls",
+        "remote.RemoteHost",
+        ("client/remote.py",),
+        ("ask", "contact", "engage", "disengage", "moved"),
+    ),
     Face("AgentCalls", "client.Agent", ("client/agent.py",), ("id", "move", "close")),
     Face(
         "MembershipCalls",

@@ -1,4 +1,4 @@
-"""Routes for operators: they look into a host, and suspend who does harm."""
+"""Routes for operators: they look into a host, suspend who does harm, let it engage or leave."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from nomospace.api.routing import PROBLEMS, After, Caller, LawPath, Limit, Space
 from nomospace.api.typed import typed_template
 from nomospace.node import viewed as v
 from nomospace.node.views import Views
+from nomospace.wire.admin import Contact, Disengage, Engage, SetPosition
 
 router = APIRouter(prefix="/v1", responses=PROBLEMS, tags=["looking"])
 
@@ -60,6 +61,30 @@ async def resume(views: TheViews, name: Suspendable) -> Response:
     """End a suspension: what was kept meanwhile is served, once."""
     await views.resume(name)
     return Response(status_code=204)
+
+
+@router.get("/contact")
+async def contact(views: TheViews) -> v.ContactView:
+    """With whom the host is one group, whether it engages at all, and where it is."""
+    return await views.contact(Contact())
+
+
+@router.post("/contact/engage")
+async def engage(views: TheViews) -> v.ContactView:
+    """Let the host join whom its policy lets it join; engagement follows."""
+    return await views.contact(Engage())
+
+
+@router.post("/contact/disengage")
+async def disengage(views: TheViews) -> v.ContactView:
+    """Let the host leave its group and stay alone; answered when it has left."""
+    return await views.contact(Disengage())
+
+
+@router.post("/contact/position")
+async def position(views: TheViews, asked: m.HostPosition) -> v.ContactView:
+    """Tell where the host is: two or three numbers, in metres, as a device has measured them."""
+    return await views.contact(SetPosition(tuple(asked.position)))
 
 
 @router.get("/communities")

@@ -60,6 +60,12 @@ class Suspending(Asked):
     why: Annotated[str, Field(max_length=500)] = ""
 
 
+class HostPosition(Asked):
+    """Where a host is, in metres."""
+
+    position: Annotated[list[float], Field(max_length=16)]
+
+
 class Login(Asked):
     """A token, to begin a session of a browser with."""
 

@@ -1,29 +1,34 @@
-"""`nomospace host run`: a host in this process, for peers and clients."""
+"""`nomospace host`: a host in this process, and the contact of a running one with others."""
 
 import json
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
+import msgspec
 import typer
 
+from nomospace.cli.remote_options import Remote, command_group, on_host, print_json
 from nomospace.extras import need
 
 if TYPE_CHECKING:
     from nomospace.api.http import ServedApi
     from nomospace.node.serve import Server
+    from nomospace.wire.admin import ContactLine
 
-app = typer.Typer(add_completion=False, help="Run a host.")
+T = TypeVar("T")
+
+app = command_group(
+    """Run a host; let a running one engage with others, leave them, and know where it is.
+
+    On a host with certificates all but run take a token with the scope operator.
+    """
+)
 
 
-@app.callback()
-def host() -> None:
-    """Run a host."""
-
-
-def _told(**flags: int | None) -> dict[str, int]:
+def _told(**flags: T | None) -> dict[str, T]:
     return {name: value for name, value in flags.items() if value is not None}
 
 
@@ -72,6 +77,18 @@ def run(
     loss_ms: Annotated[
         int | None, typer.Option(help="Milliseconds of silence after which a host is gone.")
     ] = None,
+    policy: Annotated[
+        str, typer.Option(help="With whom to engage: reachable, announced, or position.")
+    ] = "",
+    range_m: Annotated[
+        float | None, typer.Option(help="Policy position: metres in which hosts hear each other.")
+    ] = None,
+    speed_max: Annotated[
+        float | None, typer.Option(help="Policy position: how fast a host moves, in m/s.")
+    ] = None,
+    place: Annotated[
+        str, typer.Option("--position", metavar="X,Y", help="Where it is at its start, in metres.")
+    ] = "",
     log: Annotated[str, typer.Option(help="How to log: text, or json.")] = "",
     as_json: Annotated[
         bool, typer.Option("--json", help="Say on standard output when it is ready, as JSON.")
@@ -100,6 +117,10 @@ def run(
         services={"http": http} if http else None,
         api={"listen": api} if api else None,
         links=_told(heartbeat_ms=heartbeat_ms, loss_ms=loss_ms),
+        contact={
+            **_told(range_m=range_m, speed_max=speed_max),
+            **_told(policy=policy or None, position=_numbers(place.split(",")) if place else None),
+        },
         log={"form": log} if log else None,
     )
 
@@ -143,6 +164,70 @@ def run(
 
         beside = _with_console if console else serving
     run_loop(Server(told, beside=beside).run(ready))
+
+
+# -- contact -------------------------------------------------------------------------------------
+
+
+@app.command()
+@on_host
+def contact(remote: Remote) -> None:
+    """Say with whom a host is in contact, whether it engages at all, and where it is."""
+    from nomospace.wire.admin import Contact
+
+    _say(remote, remote.ask(Contact()))
+
+
+@app.command()
+@on_host
+def engage(remote: Remote) -> None:
+    """Let a host join whom its policy lets it join."""
+    from nomospace.wire.admin import Engage
+
+    _say(remote, remote.ask(Engage()))
+
+
+@app.command()
+@on_host
+def disengage(remote: Remote) -> None:
+    """Let a host leave its group and stay alone until engage, or until it starts again."""
+    from nomospace.wire.admin import Disengage
+
+    _say(remote, remote.ask(Disengage()))
+
+
+@app.command(context_settings={"ignore_unknown_options": True})  # -5 is a number
+@on_host
+def position(
+    remote: Remote,
+    place: Annotated[
+        list[str], typer.Argument(metavar="X Y [Z]", help="Where the host is, in metres.")
+    ],
+) -> None:
+    """Tell a host where it is, for the policy position."""
+    from nomospace.wire.admin import SetPosition
+
+    _say(remote, remote.ask(SetPosition(_numbers(place))))
+
+
+def _numbers(words: list[str]) -> tuple[float, ...]:
+    """A position as it was typed; raises `NotAPosition`."""
+    from nomospace.protocols.policy import NotAPosition
+
+    try:
+        return tuple([float(word) for word in words])
+    except ValueError:
+        raise NotAPosition(position=tuple(words)) from None
+
+
+def _say(remote: Remote, line: "ContactLine") -> None:
+    if remote.as_json:
+        print_json(msgspec.to_builtins(line))
+        return
+    others = [name for name in line.members if name != line.host]
+    found = f"is in contact with {', '.join(others)}" if others else "is in contact with nobody"
+    place = f"; it is at {', '.join(f'{part:g}' for part in line.position)}" * bool(line.position)
+    print(f"{line.host} {found}{place}{'' if line.willing else '; it engages when it is told to'}")
 
 
 @asynccontextmanager

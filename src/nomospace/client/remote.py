@@ -34,7 +34,16 @@ from nomospace.client.remote_connection import RemoteConnection
 from nomospace.client.session_driver import RECONNECT_S
 from nomospace.client.tuples import seconds
 from nomospace.errors import NomospaceError
-from nomospace.wire.admin import A, OperatorQuestion, read_answer
+from nomospace.wire.admin import (
+    A,
+    Contact,
+    ContactLine,
+    Disengage,
+    Engage,
+    OperatorQuestion,
+    SetPosition,
+    read_answer,
+)
 from nomospace.wire.talk import (
     FAILURE,
     REFUSAL,
@@ -177,6 +186,25 @@ class RemoteHost:
             if self._asking is None or not self._asking.open:
                 self._asking = await _Asking.begin(self._dialler, self.url)
         return await self._asking.ask(question)
+
+    async def contact(self) -> ContactLine:
+        """With whom the host is one group, whether it engages at all, and where it is.
+
+        This and the next three are for operators, as `ask` is.
+        """
+        return await self.ask(Contact())
+
+    async def engage(self) -> ContactLine:
+        """Let the host join whom its policy lets it join; engagement follows."""
+        return await self.ask(Engage())
+
+    async def disengage(self) -> ContactLine:
+        """Let the host leave its group, and stay alone until `engage`; returns when it has left."""
+        return await self.ask(Disengage())
+
+    async def moved(self, x_m: float, y_m: float, z_m: float | None = None) -> ContactLine:
+        """Tell the host where it is, in metres; raises `NotAPosition`."""
+        return await self.ask(SetPosition((x_m, y_m) if z_m is None else (x_m, y_m, z_m)))
 
     async def close(self) -> None:
         """End all connections; the agents and what is theirs stay on the host."""

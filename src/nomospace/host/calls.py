@@ -156,7 +156,7 @@ class Disengage(msgspec.Struct, frozen=True):
 class Moved(msgspec.Struct, frozen=True):
     """The host is at another place now, in metres."""
 
-    position: tuple[float, float]
+    position: tuple[float, ...]
 
 
 class Heard(msgspec.Struct, frozen=True, gc=False):

@@ -42,7 +42,7 @@ from nomospace.protocols.courier import Parcel, Receipt
 from nomospace.protocols.engagement import Engagement
 from nomospace.protocols.messages import Adverts, Relay, View
 from nomospace.protocols.pace import Pace
-from nomospace.protocols.policy import Policy
+from nomospace.protocols.policy import Policy, is_position
 from nomospace.protocols.spaces import (
     DirectoryChanged,
     DirectoryEntry,
@@ -147,7 +147,18 @@ class Group(HostPart):
         self._leaving_at = self._step.now + DRAIN_US
         self._leave_when_drained()
 
-    def moved(self, position: tuple[float, float]) -> None:
+    @property
+    def willing(self) -> bool:
+        """Whether the host engages at all, or stays alone until it is told to."""
+        return self._leaving_at is None and self._engagement.willing
+
+    @property
+    def position(self) -> tuple[float, ...]:
+        """Where the host is, in metres; empty when nobody has said."""
+        info = self._engagement.info
+        return tuple(info) if is_position(info) else ()
+
+    def moved(self, position: tuple[float, ...]) -> None:
         """The host is at another place now."""
         self._carry(self._engagement.handle(links.Moved(position), now=self._step.now))
 

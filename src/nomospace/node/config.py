@@ -40,6 +40,12 @@ line. A file holds these tables, all of them optional:
     heartbeat_ms = 1000                  # between two signs of life
     loss_ms = 3500                       # a host that is silent for so long is gone
 
+    [contact]
+    policy = "reachable"                 # or announced, position: with whom it engages, and when
+    range_m = 100.0                      # policy position: how far a host can be heard,
+    speed_max = 2.0                      # and how fast one moves, in m/s
+    position = [0.0, 0.0]                # where it is at its start, in metres
+
     [limits]                             # what each agent, token and community may have
     agent_calls = 50000                  # see `host.shares`
 
@@ -62,9 +68,20 @@ from nomospace.errors import CallerError
 from nomospace.host.shares import USUAL_SHARES, Shares
 from nomospace.node.addresses import Address, BadHostAddress
 from nomospace.protocols.pace import HEARTBEAT, LOSS, BadPace, Pace
+from nomospace.protocols.policy import (
+    AGREE_S,
+    Announced,
+    NoSafeDistance,
+    NotAPosition,
+    Policy,
+    Position,
+    Reachable,
+    is_position,
+)
 
 FILE_BYTES_MAX: Final = 1_000_000
 """The largest configuration file."""
+POLICIES: Final = ("reachable", "announced", "position")
 JOIN_MAX: Final = 1_000
 """How many addresses a host may be told to join."""
 
@@ -109,6 +126,16 @@ class LinkSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     loss_ms: int = LOSS // 1000
 
 
+class ContactSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """With whom a host engages, and when (`protocols.policy`)."""
+
+    policy: str = "reachable"
+    range_m: float = 0.0
+    speed_max: float = 0.0
+    agree_s: float = AGREE_S
+    position: tuple[float, ...] = ()
+
+
 class LogSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How a host tells what happens."""
 
@@ -140,6 +167,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     api: Api = Api()
     secretaries: dict[str, str] = {}
     links: LinkSettings = LinkSettings()
+    contact: ContactSettings = ContactSettings()
     limits: Shares = USUAL_SHARES
     log: LogSettings = LogSettings()
 
@@ -158,6 +186,19 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """How soon it notices who came or went."""
         links = self.links
         return Pace(heartbeat=links.heartbeat_ms * 1000, loss=links.loss_ms * 1000)
+
+    @property
+    def policy(self) -> Policy:
+        """With whom it engages; raises `NoSafeDistance`."""
+        told = self.contact
+        if told.policy == "position":
+            return Position(
+                range_m=told.range_m,
+                speed_max=told.speed_max,
+                detect_s=self.links.loss_ms / 1000,
+                agree_s=told.agree_s,
+            )
+        return Announced() if told.policy == "announced" else Reachable()
 
     @property
     def store(self) -> str:
@@ -280,6 +321,7 @@ _TABLES: Final[dict[str, type[msgspec.Struct] | None]] = {
     "api": Api,
     "secretaries": None,
     "links": LinkSettings,
+    "contact": ContactSettings,
     "limits": Shares,
     "log": LogSettings,
 }
@@ -288,6 +330,10 @@ _FLAGS: Final = {
     ("api", "listen"): "--api",
     ("links", "heartbeat_ms"): "--heartbeat-ms",
     ("links", "loss_ms"): "--loss-ms",
+    ("contact", "policy"): "--policy",
+    ("contact", "range_m"): "--range-m",
+    ("contact", "speed_max"): "--speed-max",
+    ("contact", "position"): "--position",
     ("log", "form"): "--log",
 }
 """The flags of tables other than `[host]`."""
@@ -408,5 +454,18 @@ def _check(config: Config, lines: _Lines, given: dict[str, Any]) -> None:
         _ = config.pace
     except BadPace as error:
         raise fail(f"{error.what}_ms", str(error), "links") from None
+    contact = config.contact
+    if contact.policy not in POLICIES:
+        why = f"{contact.policy!r} is no policy; use {', '.join(POLICIES)}"
+        raise fail("policy", why, "contact")
+    if contact.position and not is_position(contact.position):
+        raise fail("position", str(NotAPosition(position=contact.position)), "contact")
+    for key in ("speed_max", "agree_s"):
+        if not getattr(contact, key) >= 0:
+            raise fail(key, f"{key} must be 0 at least", "contact")
+    try:
+        _ = config.policy
+    except NoSafeDistance as error:
+        raise fail("range_m", str(error), "contact") from None
     if config.log.form not in ("text", "json"):
         raise fail("form", f"{config.log.form!r} is no form; use text or json", "log")

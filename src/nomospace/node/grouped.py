@@ -9,6 +9,7 @@ from nomospace.errors import Unavailable
 from nomospace.host.calls import Disengage, Engage, Moved
 from nomospace.node.driver import Driver
 from nomospace.protocols.messages import View
+from nomospace.protocols.policy import NotAPosition, is_position
 
 
 class NotInTime(Unavailable):
@@ -56,10 +57,17 @@ class Grouped(Driver):
         self._running()
         self._tell(Disengage())
 
-    def moved(self, x_m: float, y_m: float) -> None:
-        """Tell where the host is now, in metres; for policies that engage by position."""
+    def moved(self, x_m: float, y_m: float, z_m: float | None = None) -> None:
+        """Tell where the host is now, in metres; for policies that engage by position.
+
+        Raises `NotAPosition`. All hosts of a group give two numbers, or all give three.
+        """
         self._running()
-        self._tell(Moved((float(x_m), float(y_m))))
+        given = (x_m, y_m) if z_m is None else (x_m, y_m, z_m)
+        position = tuple([float(part) for part in given])
+        if not is_position(position):  # the core may have to hold it, and then nobody hears of it
+            raise NotAPosition(position=position)
+        self._tell(Moved(position))
 
     async def wait_engaged(self, *hosts: str, timeout: float | None = None) -> None:
         """Wait until all these hosts are in the group of this one; raises `NotInTime`."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from nomospace.errors import CallerError
+from nomospace.protocols.policy import NotAPosition, is_position
 from nomospace.space import Space
 from nomospace.terms import show
 from nomospace.wire import admin
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 WHY_MAX: Final = 500
 """How much of an operator's reason is kept."""
+PART_S: Final = 20.0
+"""How long a host that is told to disengage may take to leave its group."""
+ContactQuestion: TypeAlias = admin.Contact | admin.Engage | admin.Disengage | admin.SetPosition
 PREFIX_MIN: Final = 8
 """How much of a law's hash must be given to name it."""
 
@@ -63,6 +67,8 @@ class Operating:
         if isinstance(question, admin.Suspensions):
             found = self._server.host.core.suspending.all()
             return [admin.SuspensionLine(one.name, one.since, one.why) for one in found]
+        if isinstance(question, ContactQuestion):
+            return self._contact(question)
         assert isinstance(question, admin.Doctor), question
         return self._doctor()
 
@@ -92,6 +98,22 @@ class Operating:
         await host.suspend(name, question.why[:WHY_MAX])
         line = next(one for one in host.core.suspending.all() if one.name == name)
         return admin.SuspensionLine(name, line.since, line.why)
+
+    async def _contact(self, question: ContactQuestion) -> admin.ContactLine:
+        host = self._server.host
+        if isinstance(question, admin.Engage):
+            host.engage()
+        elif isinstance(question, admin.Disengage):
+            others = [name for name in host.view.members if name != host.name]
+            host.disengage()
+            await host.wait_parted(*others, timeout=PART_S)
+        elif isinstance(question, admin.SetPosition):
+            place = question.position
+            if not is_position(place):
+                raise NotAPosition(position=place)
+            host.moved(*place)
+        group = host.core.group
+        return admin.ContactLine(host.name, group.willing, group.position, host.view.members)
 
     def _suspendable(self, name: str) -> str:
         """The id of an agent, or the hash of a law that this host has or has suspended."""

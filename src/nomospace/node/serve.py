@@ -40,6 +40,7 @@ from nomospace.node.metrics import Metrics
 from nomospace.node.operating import Operating
 from nomospace.node.principals import Door, OpenDoor, Standings
 from nomospace.node.working import TooManyJobs, Workers
+from nomospace.protocols.policy import is_position
 from nomospace.store.journal import RulingCounts
 from nomospace.store.opening import open_store
 from nomospace.store.private import narrow
@@ -179,6 +180,7 @@ class Server:
             network=network,
             store=store,
             pace=config.pace,
+            policy=config.policy,
             clock=self._clock_from,
             domain=settings.domain or None,
             servers=config.servers,
@@ -195,6 +197,8 @@ class Server:
             store.close()  # nobody else would, and the next who opens it finds it in use
             raise
         parts.push_async_callback(self.host.close)
+        if is_position(config.contact.position):
+            self.host.moved(*config.contact.position)
         self.standings = Standings(self._door(), self._now)
         parts.push_async_callback(self.work.close)
         shelf = LawShelf(self.host.law, compiles=False)

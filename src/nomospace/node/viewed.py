@@ -52,6 +52,16 @@ class SuspensionView:
 
 
 @dataclass(frozen=True, slots=True)
+class ContactView:
+    """A host and its group: whether it engages at all, where it is in metres, and with whom."""
+
+    host: str
+    willing: bool
+    position: tuple[float, ...]
+    members: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class CommunityView:
     """A law with members here."""
 

@@ -1,8 +1,9 @@
 """What a console shows of a running host: who is where, who is under which law, and why.
 
-`Views` reads the parts of a host, and changes nothing but who is suspended; every answer is plain
-data, complete in itself and bounded. It is for those who may see the whole host (the scope
-`operator`): what an agent may know of itself is told by its own controller.
+`Views` reads the parts of a host, and changes nothing but who is suspended and with whom the host
+is in contact; every answer is plain data, complete in itself and bounded. It is for those who may
+see the whole host (the scope `operator`): what an agent may know of itself is told by its own
+controller.
 
 Nothing here costs a host anything until somebody asks. Rulings and operations on tuples are read
 from the journal, where they are anyway, so a view shows what is on disk and survives a restart.
@@ -20,7 +21,7 @@ from nomospace.control import TooMuchState, TooOld
 from nomospace.control.explain import Explanation, explain, verdict_on
 from nomospace.errors import CallerError
 from nomospace.node import viewed
-from nomospace.node.operating import Operating
+from nomospace.node.operating import ContactQuestion, Operating
 from nomospace.node.past import member_before
 from nomospace.node.within import LINES_MAX, Within, shown, space_view
 from nomospace.store.journal import EventRecord, decode_record
@@ -134,6 +135,11 @@ class Views:
     async def resume(self, name: str) -> None:
         """End a suspension; raises `NotSuspendable`."""
         await self._operating.answer(Resume(name))
+
+    async def contact(self, question: ContactQuestion) -> viewed.ContactView:
+        """The host's contact, after it has engaged, left or moved if that is asked for."""
+        line = await self._operating.answer(question)
+        return viewed.ContactView(line.host, line.willing, line.position, line.members)
 
     # -- communities -----------------------------------------------------------------------------
 

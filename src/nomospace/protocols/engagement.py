@@ -143,6 +143,16 @@ class Engagement:
         """The hosts that can be reached now, this one among them, sorted."""
         return self._links.component
 
+    @property
+    def willing(self) -> bool:
+        """Whether it engages at all: not before it announces so, or after it has left."""
+        return self._links.willing
+
+    @property
+    def info(self) -> object:
+        """What its hellos say of itself: a position, or nothing."""
+        return self._links.info
+
     def reaches(self, host: str) -> bool:
         """Whether a host can be reached now."""
         return self._links.reaches(host)

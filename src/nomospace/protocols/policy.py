@@ -20,6 +20,8 @@ from nomospace.errors import CallerError
 
 SLACK_SHARE: Final = 0.05
 """How much nearer than the safe distance hosts come before they engage, as a share of it."""
+AGREE_S: Final = 6.5
+"""How long a group may take to install a view, at the usual pace."""
 FAR_M: Final = 1e12
 """No coordinate is as large."""
 
@@ -111,12 +113,12 @@ class Position:
     range_m: float
     speed_max: float
     detect_s: float = 3.5
-    agree_s: float = 6.5
+    agree_s: float = AGREE_S
     slack_m: float | None = None
     willing: bool = True
 
     def __post_init__(self) -> None:
-        if self.safe_m - self._slack <= 0:
+        if not self.safe_m - self._slack > 0:  # nor for what is no number
             raise NoSafeDistance(range_m=self.range_m, speed_max=self.speed_max, safe_m=self.safe_m)
 
     @property

@@ -85,9 +85,9 @@ class HostCalls:
         """Leave the group by announcement, and stay alone until `engage`."""
         background.call(self._it.disengage)
 
-    def moved(self, x_m: float, y_m: float) -> None:
+    def moved(self, x_m: float, y_m: float, z_m: float | None = None) -> None:
         """Tell where the host is now, in metres; for policies that engage by position."""
-        background.call(self._it.moved, x_m, y_m)
+        background.call(self._it.moved, x_m, y_m, z_m)
 
     def wait_engaged(self, *hosts: str, timeout: float | None = None) -> None:
         """Wait until all these hosts are in the group of this one; raises `NotInTime`."""

@@ -1,7 +1,8 @@
 """What operators ask a running host, and the answers: for the command line and for consoles.
 
 Questions have no part in sessions: one whose answer is lost is asked again. Most change nothing;
-those that do (`Suspend`, `Resume`) come to the same when they are asked twice.
+those that do (`Suspend`, `Resume`, `Engage`, `Disengage`, `SetPosition`) come to the same when they
+are asked twice.
 Only a client with the scope `operator` may ask them. Each question is a struct with a tag that says
 in brackets what it is answered with; new questions are added here and nowhere else.
 """
@@ -193,6 +194,36 @@ class Suspensions(OperatorQuestion[list[SuspensionLine]], frozen=True, tag="susp
     """Who is suspended?"""
 
 
+class ContactLine(msgspec.Struct, frozen=True):
+    """A host and its group: whether it engages at all, where it is, and with whom it is one group.
+
+    A position is in metres, and empty when nobody has told it.
+    """
+
+    host: str
+    willing: bool
+    position: tuple[float, ...]
+    members: tuple[str, ...]
+
+
+class Contact(OperatorQuestion[ContactLine], frozen=True, tag="contact"):
+    """With whom is the host in contact?"""
+
+
+class Engage(OperatorQuestion[ContactLine], frozen=True, tag="engage"):
+    """Join whom the policy lets the host join; answered at once, engagement follows."""
+
+
+class Disengage(OperatorQuestion[ContactLine], frozen=True, tag="disengage"):
+    """Leave the group by announcement, and stay alone; answered when the host has left."""
+
+
+class SetPosition(OperatorQuestion[ContactLine], frozen=True, tag="position"):
+    """The host is here now: two or three numbers, in metres."""
+
+    position: tuple[float, ...]
+
+
 class AdminFinding(msgspec.Struct, frozen=True):
     """Something that is looked at: what was found, and the command that mends it."""
 
@@ -217,6 +248,10 @@ Question: TypeAlias = (
     | Suspend
     | Resume
     | Suspensions
+    | Contact
+    | Engage
+    | Disengage
+    | SetPosition
     | Doctor
 )
 """What an operator may ask."""

@@ -5,6 +5,7 @@ import pytest
 from nomospace.node.addresses import Address
 from nomospace.node.config import BadConfig, read_config
 from nomospace.protocols.pace import USUAL, Pace
+from nomospace.protocols.policy import Announced, Position, Reachable
 
 GOOD = """\
 [host]
@@ -58,6 +59,10 @@ def test_a_file_is_read_and_flags_win() -> None:
         ('["ward-3", "ward-4"]', '["a", "a"]', "ward.toml, line 8", "twice"),
         ('folder = "journal"', "folder = 3", "ward.toml, line 11", "[journal] folder: expected"),
         ("heartbeat_ms = 100", "heartbeat_ms = 5", "ward.toml, line 15", "from 20 to 60,000 ms"),
+        ("[links]", '[contact]\npolicy = "near"\n[links]', "ward.toml, line 15", "no policy"),
+        ("[links]", "[contact]\nposition = [1]\n[links]", "line 15", "two or three finite"),
+        ("[links]", "[contact]\nspeed_max = nan\n[links]", "line 15", "must be 0 at least"),
+        ("[links]", '[contact]\npolicy = "position"\n[links]', "line 14", "safe distance of 0 m"),
         ("loss_ms = 400", "loss_ms = 150", "ward.toml, line 16", "from 200, 2 heartbeats, to"),
     ],
 )
@@ -67,6 +72,14 @@ def test_a_slip_is_told_with_its_line(old: str, new: str, where: str, why: str) 
         read_config(GOOD.replace(old, new), "ward.toml")
     assert where in caught.value.where
     assert why in str(caught.value)
+
+
+def test_a_policy_goes_by_the_hosts_own_loss() -> None:
+    told = '[contact]\npolicy = "position"\nrange_m = 100\nspeed_max = 2\nposition = [1, 2]\n'
+    policy = read_config(GOOD + told, "ward.toml").policy
+    assert policy == Position(range_m=100, speed_max=2, detect_s=0.4)
+    assert read_config(GOOD, "ward.toml", contact={"policy": "announced"}).policy == Announced()
+    assert read_config(GOOD, "ward.toml").policy == Reachable()
 
 
 def test_a_wrong_flag_is_told_by_its_name() -> None:
