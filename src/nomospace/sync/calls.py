@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # who only connects loads no host
     from nomospace.client import remote
     from nomospace.client.laws import Law
     from nomospace.protocols.messages import View
-    from nomospace.wire.admin import A, OperatorQuestion
+    from nomospace.wire.admin import A, ContactLine, OperatorQuestion
 
 
 class HostCalls:
@@ -111,6 +111,22 @@ class RemoteHostCalls:
     def ask(self, question: OperatorQuestion[A]) -> A:
         """Ask an operator's question (`nomospace.wire.admin`); needs a token of that scope."""
         return background.wait(self._it.ask(question))
+
+    def contact(self) -> ContactLine:
+        """With whom the host is one group, whether it engages at all, and where it is."""
+        return background.wait(self._it.contact())
+
+    def engage(self) -> ContactLine:
+        """Let the host join whom its policy lets it join; engagement follows."""
+        return background.wait(self._it.engage())
+
+    def disengage(self) -> ContactLine:
+        """Let the host leave its group, and stay alone until `engage`; returns when it has left."""
+        return background.wait(self._it.disengage())
+
+    def moved(self, x_m: float, y_m: float, z_m: float | None = None) -> ContactLine:
+        """Tell the host where it is, in metres; raises `NotAPosition`."""
+        return background.wait(self._it.moved(x_m, y_m, z_m))
 
 
 class AgentCalls:
