@@ -18,20 +18,20 @@ fields.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, dataclass_transform
+from typing import ClassVar, dataclass_transform
 
 
-def _rebuild(kind: type[NomospaceError], values: dict[str, Any]) -> NomospaceError:
+def _rebuild(kind: type[NomospaceError], values: dict[str, object]) -> NomospaceError:
     return kind(**values)
 
 
-class _Attributes(dict[str, Any]):
+class _Attributes(dict[str, object]):
     """The attributes of an error, by name, for its words."""
 
     def __init__(self, error: NomospaceError) -> None:
         self._error = error
 
-    def __missing__(self, name: str) -> Any:
+    def __missing__(self, name: str) -> object:
         return getattr(self._error, name)
 
 
@@ -50,7 +50,7 @@ class NomospaceError(Exception):
     def __init_subclass__(cls) -> None:
         dataclass(eq=False, kw_only=True)(cls)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return _rebuild, (type(self), {f.name: getattr(self, f.name) for f in fields(self)})
 
     def __str__(self) -> str:

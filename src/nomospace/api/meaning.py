@@ -300,7 +300,7 @@ def _field(value: Term) -> FieldView:
     (FieldView(label='Car A', more='doors 5'), FieldView(label='17', more=''))
     """
     data = json_of(value)
-    if not is_object(value):
+    if not is_object(value) or not isinstance(data, dict):
         return FieldView(_json(data), "")
     identity = data.get("id")
     called = "" if identity is None else f" {identity}"

@@ -10,13 +10,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from time import monotonic
-from typing import Any, Final
+from typing import IO, TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 import msgspec
 
 from nomospace.client import own_tokens
 from nomospace.errors import CallerError, PeerError, Unavailable
+
+if TYPE_CHECKING:
+    from http.client import HTTPMessage, HTTPResponse
+    from urllib.request import BaseHandler, Request
 
 TIMEOUT_S: Final = 10.0
 """How long a service may take for each step of an answer."""
@@ -134,7 +138,7 @@ def fetch_blocking(
     token = token or own_token_at(url)
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     # No proxies: what the environment says about the world is not about a community's services.
-    handlers: list[Any] = [ProxyHandler({}), _redirects(parts.scheme)]
+    handlers: list[BaseHandler] = [ProxyHandler({}), _redirects(parts.scheme)]
     if parts.scheme == "https":
         import ssl
 
@@ -162,7 +166,7 @@ def own_token_at(url: str) -> str:
     return own_tokens.find(parts.hostname, parts.port)
 
 
-def _redirects(scheme: str) -> Any:
+def _redirects(scheme: str) -> BaseHandler:
     from urllib.request import HTTPRedirectHandler
 
     class SameKind(HTTPRedirectHandler):
@@ -170,17 +174,27 @@ def _redirects(scheme: str) -> Any:
         another machine would show it the token.
         """
 
-        def redirect_request(self, *given: Any) -> Any:
-            asked, to = given[0], urlsplit(given[-1])
-            again = super().redirect_request(*given) if to.scheme == scheme else None
-            if again is not None and to.netloc != urlsplit(asked.full_url).netloc:
+        def redirect_request(
+            self,
+            req: Request,
+            fp: IO[bytes],
+            code: int,
+            msg: str,
+            headers: HTTPMessage,
+            newurl: str,
+        ) -> Request | None:
+            to = urlsplit(newurl)
+            if to.scheme != scheme:
+                return None
+            again = super().redirect_request(req, fp, code, msg, headers, newurl)
+            if again is not None and to.netloc != urlsplit(req.full_url).netloc:
                 again.remove_header("Authorization")
             return again
 
     return SameKind()
 
 
-def _read(url: str, answer: Any, timeout: float) -> bytes:
+def _read(url: str, answer: HTTPResponse, timeout: float) -> bytes:
     """A body to its end. The socket's own timeout is for each piece; this one is for all."""
     parts: list[bytes] = []
     size, until = 0, monotonic() + timeout

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import Final, NoReturn
 
 from nomospace.errors import CallerError
 from nomospace.meaning.facts import Fact
@@ -20,7 +20,6 @@ from nomospace.terms.values import (
     FORMAL,
     OBJECT,
     PARTIAL,
-    Atomic,
     Compound,
     NotATerm,
     Term,
@@ -105,18 +104,18 @@ def _fact(line: str) -> Fact:
         raise _Unfit(str(error)) from None
 
 
-def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _pairs(pairs: list[tuple[str, object]]) -> dict[str, object]:
     made = dict(pairs)
     if len(made) != len(pairs):
         raise _Unfit("it has a key twice")
     return made
 
 
-def _constant(word: str) -> Any:
+def _constant(word: str) -> NoReturn:
     raise _Unfit(f"{word} is no number")
 
 
-def _is_object(data: dict[str, Any]) -> bool:
+def _is_object(data: dict[str, object]) -> bool:
     return (
         isinstance(data.get("class"), str)
         and bool(data["class"])
@@ -125,7 +124,7 @@ def _is_object(data: dict[str, Any]) -> bool:
     )
 
 
-def term_of(data: Any, depth: int = DEPTH_MAX) -> Term:
+def term_of(data: object, depth: int = DEPTH_MAX) -> Term:
     """A value of JSON as a term.
 
     >>> term_of({"class": "Car", "id": "A", "properties": {"price": {"amount": 5}}})
@@ -136,8 +135,8 @@ def term_of(data: Any, depth: int = DEPTH_MAX) -> Term:
     if isinstance(data, list):
         return tuple([term_of(item, depth - 1) for item in data])
     if not isinstance(data, dict):
-        value: Atomic = data
-        return value
+        assert data is None or isinstance(data, str | int | float), "JSON has nothing else"
+        return data
     class_name, identity, properties = None, None, data
     if _is_object(data):
         class_name, properties = data["class"], data.get("properties", {})
@@ -152,7 +151,7 @@ def term_of(data: Any, depth: int = DEPTH_MAX) -> Term:
     return Compound(OBJECT, (class_name, identity, tuple(listed)))
 
 
-def json_of(term: Term) -> Any:
+def json_of(term: Term) -> object:
     """A term as JSON; what JSON does not know, as its text.
 
     >>> json_of(term_of({"class": "Car", "id": "A", "properties": {"price": {"amount": 5}}}))

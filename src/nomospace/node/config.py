@@ -59,7 +59,7 @@ import re
 import tomllib
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -339,7 +339,7 @@ _FLAGS: Final = {
 """The flags of tables other than `[host]`."""
 
 
-def _known(data: dict[str, Any], lines: _Lines) -> None:
+def _known(data: dict[str, object], lines: _Lines) -> None:
     """No table and no key that means nothing: a slip would pass for a setting."""
     for table, inside in data.items():
         if table not in _TABLES:
@@ -370,13 +370,14 @@ def _invalid(error: msgspec.ValidationError, lines: _Lines) -> BadConfig:
     return BadConfig(where=lines.place(table, key), why=f"{named}{why[0].lower()}{why[1:]}")
 
 
-def _check(config: Config, lines: _Lines, given: dict[str, Any]) -> None:
+def _check(config: Config, lines: _Lines, given: dict[str, object]) -> None:
     """What one value alone does not tell."""
 
     def fail(key: str, why: str, table: str = "host") -> BadConfig:
         flag = f"--{key}" if key != "name" else "NAME"
-        flags = given if table == "host" else given.get(table, {})
-        place = _FLAGS.get((table, key), flag) if key in flags else lines.place(table, key)
+        flags = given if table == "host" else given.get(table)
+        from_flag = isinstance(flags, dict) and key in flags
+        place = _FLAGS.get((table, key), flag) if from_flag else lines.place(table, key)
         return BadConfig(where=place, why=why)
 
     host = config.host

@@ -11,7 +11,7 @@ import json
 import logging
 import sys
 from datetime import UTC, datetime
-from typing import Any, Final, Literal, TextIO
+from typing import Final, Literal, TextIO
 
 from nomospace.node.notes import OnNote
 
@@ -26,12 +26,12 @@ _QUIET: Final = frozenset(
 """Notes that are no trouble."""
 
 
-def _facts(record: logging.LogRecord) -> dict[str, Any]:
+def _facts(record: logging.LogRecord) -> dict[str, object]:
     facts = getattr(record, "facts", None)
     return facts if isinstance(facts, dict) else {}
 
 
-def _bounded(value: object) -> Any:
+def _bounded(value: object) -> object:
     if value is None or isinstance(value, bool | int | float):
         return value
     text = value if isinstance(value, str) else str(value)
@@ -42,7 +42,7 @@ class JsonForm(logging.Formatter):
     """One JSON object a line: `at`, `level`, `from`, `what`, the facts, and `error`."""
 
     def format(self, record: logging.LogRecord) -> str:
-        fields: dict[str, Any] = {
+        fields: dict[str, object] = {
             "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "from": record.name,

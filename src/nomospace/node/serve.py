@@ -17,7 +17,7 @@ from functools import partial
 from glob import escape
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self, runtime_checkable
 
 from nomospace.calls.requests import LawText, OntologyText
 from nomospace.client import Report
@@ -29,11 +29,11 @@ from nomospace.law import CompiledLaw
 from nomospace.node.addresses import Address
 from nomospace.node.client_link import ClientLink
 from nomospace.node.clients import Clients
-from nomospace.node.clock import Clock
+from nomospace.node.clock import Clock, ClockMark
 from nomospace.node.config import BadConfig, Config
 from nomospace.node.journaling import QUIET, Journalist, Sealing, check_folder, told
-from nomospace.node.links import Hear
-from nomospace.node.listen import Listener
+from nomospace.node.links import Hear, HostLinks
+from nomospace.node.listen import Arrival, Listener
 from nomospace.node.local import Host
 from nomospace.node.logs import note_log
 from nomospace.node.metrics import Metrics
@@ -47,6 +47,9 @@ from nomospace.store.private import narrow
 from nomospace.wire.admin import TAIL_MAX, JournalRecord, Tail
 from nomospace.wire.calls import LawShelf, Unready
 from nomospace.wire.frames import too_large
+
+if TYPE_CHECKING:
+    from nomospace.node.identity import Identity
 
 FAULTY_MAX: Final = 64
 """Of how many ontologies it is remembered what is wrong with them."""
@@ -112,7 +115,7 @@ class Server:
         config: Config,
         *,
         on_report: Callable[[Report], None] | None = None,
-        beside: Callable[[Server], AbstractAsyncContextManager[Any]] | None = None,
+        beside: Callable[[Server], AbstractAsyncContextManager[object]] | None = None,
         host: Host | None = None,
     ) -> None:
         self.config = config
@@ -126,7 +129,7 @@ class Server:
         if config.journal.on:
             self._journalist = Journalist(config.host.name, lambda: self.host.core)
         self._watch: asyncio.Task[None] | None = None
-        self.identity: Any = None
+        self.identity: Identity | None = None
         self.own = OwnToken(secrets.token_urlsafe(32) if config.host.insecure else "")
         """What a host without certificates lets its user's programs in by; else empty."""
         self.clock: Clock | None = None
@@ -167,7 +170,7 @@ class Server:
 
             self.identity = Identity(settings.trust, settings.name, on_note=self.note)
         self.links = links = self._wires()
-        network: Any = links
+        network: HostLinks = links
         vouching = None
         if self.identity is not None:
             from nomospace.node.vouching import SealedLinks, Vouching
@@ -333,7 +336,7 @@ class Server:
     def _law(self, law: str) -> CompiledLaw | None:
         return self.host.law(law)
 
-    def _clock_from(self, mark: Any) -> Clock:
+    def _clock_from(self, mark: ClockMark) -> Clock:
         self.clock = Clock(mark)
         return self.clock
 
@@ -355,7 +358,7 @@ class Server:
             key=link_key() if settings.insecure else b"",
         )
 
-    def _accept_host(self, arrival: Any) -> asyncio.Protocol:
+    def _accept_host(self, arrival: Arrival) -> asyncio.Protocol:
         accept = getattr(self.links, "accept", None)
         if accept is None:
             arrival.refuse("no-peers-here", why="this host's peers come over NATS")
@@ -464,6 +467,7 @@ class Server:
         """Tell the host which role certificates its authorities have revoked."""
         from nomospace.node.identity import revocation_lists
 
+        assert self.identity is not None, "only a host with an identity is told of them"
         for found in revocation_lists(self.identity.folder, self.note):
             try:
                 self.host.revoked(found)

@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator
 from difflib import get_close_matches
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from nomospace.control import Event, arrived, sent
 from nomospace.errors import CallerError, LawError
@@ -33,7 +33,7 @@ LINE_BYTES_MAX: Final = 16_000_000
 SECONDS_MAX: Final = 1_000_000_000_000
 """The furthest time from 0, in seconds; about 30,000 years."""
 
-Row: TypeAlias = dict[str, Any]
+Row: TypeAlias = dict[str, object]
 """One line out, with its keys in the order they are printed."""
 
 
@@ -109,7 +109,7 @@ def _read(number: int, line: bytes) -> EventLine | StartLine:
     return EventLine(number, at, home, _event(data, home))
 
 
-def _json(line: bytes) -> dict[str, Any]:
+def _json(line: bytes) -> dict[str, object]:
     if len(line) > LINE_BYTES_MAX:
         raise _Wrong(f"it is longer than the limit of {LINE_BYTES_MAX:,} bytes")
     try:
@@ -129,8 +129,8 @@ def _json(line: bytes) -> dict[str, Any]:
     return data
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found: dict[str, object] = {}
     for key, value in pairs:
         if key in found:
             raise _Wrong(f'"{key}" stands twice')
@@ -154,14 +154,14 @@ def _kind(value: object) -> str:
     return "an array" if isinstance(value, list) else "an object"
 
 
-def _need(data: dict[str, Any], key: str) -> Any:
+def _need(data: dict[str, object], key: str) -> object:
     if key not in data:
         near = get_close_matches(key, data, n=1)
         raise _Wrong(f'"{key}" is missing' + (f'; is "{near[0]}" a slip for it?' if near else ""))
     return data[key]
 
 
-def _known(data: dict[str, Any], keys: tuple[str, ...], what: str) -> None:
+def _known(data: dict[str, object], keys: tuple[str, ...], what: str) -> None:
     """Refuse what looks like a slip for a key that is not there; anything else is the writer's."""
     for key in data:
         if key not in keys:
@@ -232,7 +232,7 @@ def _settable(terms: tuple[Term, ...]) -> tuple[Term, ...]:
 # -- events --------------------------------------------------------------------------------
 
 
-def _event(data: dict[str, Any], home: str) -> Event:
+def _event(data: dict[str, object], home: str) -> Event:
     name = _need(data, "event")
     if not isinstance(name, str):
         raise _Wrong(f'"event" must be the name of an event, and is {_kind(name)}')

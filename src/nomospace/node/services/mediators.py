@@ -45,11 +45,12 @@ import secrets
 from collections.abc import Iterator
 from contextlib import suppress
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 import msgspec
 
-from nomospace.client import Closed, Membership, ReactionHandle, Space
+from nomospace.client import Closed, Membership, ReactionHandle, Space, Tuple
+from nomospace.client.reactions import AnyHandle
 from nomospace.errors import CallerError, NomospaceError, Unavailable
 from nomospace.extras import need
 from nomospace.services.mediator import (
@@ -172,11 +173,11 @@ class SpaceMediator:
             for handle in self._handles:
                 handle.remove()
 
-    async def _heard_of(self, found: Any, source: str, handle: Any) -> None:
+    async def _heard_of(self, found: Tuple, source: str, handle: AnyHandle) -> None:
         with suppress(CallerError, Unavailable):  # what one mediator has room for another may not
             await self._want(found[1], found[2])
 
-    async def _heard_off(self, found: Any, source: str, handle: Any) -> None:
+    async def _heard_off(self, found: Tuple, source: str, handle: AnyHandle) -> None:
         if source != self._space.owner:
             self._book.remove(found[1], found[2])
 
@@ -326,9 +327,12 @@ class NatsMediator(SpaceMediator):
 
     # -- subscriptions -----------------------------------------------------------------------
 
-    async def _want(self, client: str, wanted: Any) -> bool:
+    async def _want(self, client: str, wanted: Term) -> bool:
         new = await super()._want(client, wanted)
-        kinds = _kinds(wanted.args[0]) or ["*"]
+        assert isinstance(wanted, Compound), "what is in the book was read as a subscription"
+        attributes = wanted.args[0]
+        assert isinstance(attributes, tuple), "so was what it wants"
+        kinds = _kinds(attributes) or ["*"]
         subject = f"{self._prefix}.{_word(wanted.name)}.{kinds[0]}"
         if subject not in self._subjects and len(self._subjects) < SUBJECTS_MAX:
             assert self._client is not None, "a mediator is connected before it hears of wishes"
@@ -339,12 +343,13 @@ class NatsMediator(SpaceMediator):
 
     # -- publications ------------------------------------------------------------------------
 
-    async def _pass_on(self, published: Any) -> None:
+    async def _pass_on(self, published: Term) -> None:
         """Have the server confirm a publication, or raise: then its lease gives it back."""
         from nats.errors import Error, MaxPayloadError
 
         client = self._client
         assert client is not None, "a mediator is connected while it works"
+        assert isinstance(published, Compound), "it was read as a publication"
         self._numbers += 1
         id = f"{self._name}.{self._numbers}"
         text = show(published)

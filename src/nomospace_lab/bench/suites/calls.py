@@ -77,7 +77,7 @@ class CallCount:
     def most(self, times: int) -> Iterator[str]:
         """The functions that were called most, with how often in one of so many operations."""
         start = len(self._folder)
-        for code, calls in self.calls.most_common(SHOWN):
+        for code, calls in self.calls.copy().most_common(SHOWN):  # threads count on
             yield f"{calls / times:7.2f}  {code.co_filename[start:]} {code.co_qualname}"
 
 
