@@ -17,7 +17,7 @@ __version__ = "0.1.0"
 _FACE = {
     "ANY": ("nomospace.terms.templates", "ANY"),
     "Agent": ("nomospace.client", "Agent"),
-    "AgentAway": ("nomospace.node", "AgentAway"),
+    "AgentAway": ("nomospace.calls.problems", "AgentAway"),
     "Bug": ("nomospace.errors", "Bug"),
     "CallerError": ("nomospace.errors", "CallerError"),
     "Closed": ("nomospace.client", "Closed"),
@@ -26,6 +26,7 @@ _FACE = {
     "Departed": ("nomospace.client", "Departed"),
     "Host": ("nomospace.node", "Host"),
     "HostLost": ("nomospace.client.session_driver", "HostLost"),
+    "InDoubt": ("nomospace.calls.problems", "InDoubt"),
     "Law": ("nomospace.client.laws", "Law"),
     "LawError": ("nomospace.errors", "LawError"),
     "LeaseLapsed": ("nomospace.calls.problems", "LeaseLapsed"),
@@ -36,6 +37,9 @@ _FACE = {
     "Network": ("nomospace.node", "Network"),
     "NomospaceError": ("nomospace.errors", "NomospaceError"),
     "NotAMember": ("nomospace.calls.problems", "NotAMember"),
+    "NotAnOperator": ("nomospace.calls.problems", "NotAnOperator"),
+    "NotLetIn": ("nomospace.calls.problems", "NotLetIn"),
+    "NotYourAgent": ("nomospace.calls.problems", "NotYourAgent"),
     "Ontology": ("nomospace.client.ontologies", "Ontology"),
     "PeerError": ("nomospace.errors", "PeerError"),
     "PrivateSpace": ("nomospace.calls.problems", "PrivateSpace"),
@@ -71,10 +75,15 @@ _FACE = {
 
 if TYPE_CHECKING:
     from nomospace.calls.problems import (
+        AgentAway as AgentAway,
         ContactLost as ContactLost,
+        InDoubt as InDoubt,
         LeaseLapsed as LeaseLapsed,
         MoveRefused as MoveRefused,
         NotAMember as NotAMember,
+        NotAnOperator as NotAnOperator,
+        NotLetIn as NotLetIn,
+        NotYourAgent as NotYourAgent,
         PrivateSpace as PrivateSpace,
         ReadOnly as ReadOnly,
         Refused as Refused,
@@ -111,7 +120,6 @@ if TYPE_CHECKING:
     from nomospace.law import CompiledLaw
     from nomospace.meaning import Ontology as Ontology, dependence_function as dependence_function
     from nomospace.node import (
-        AgentAway as AgentAway,
         Host as Host,
         MemoryStore as MemoryStore,
         Network as Network,

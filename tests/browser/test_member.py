@@ -8,8 +8,9 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import FilePayload, Page, expect
 
+from nomospace.calls.problems import NotLetIn
 from nomospace.calls.requests import Tell
-from nomospace.node.principals import NotLetIn, OpenDoor, Principal
+from nomospace.node.principals import OpenDoor, Principal
 from nomospace.terms import Term
 from nomospace.trust.authority import Authority, make_authority, new_serial
 from nomospace.trust.keys import SecretKey

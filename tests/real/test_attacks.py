@@ -19,7 +19,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from nomospace.calls.problems import NotAMember, NotOpen, OtherLaw
+from nomospace.calls.problems import (
+    NotAMember,
+    NotAnOperator,
+    NotLetIn,
+    NotOpen,
+    NotYourAgent,
+    OtherLaw,
+)
 from nomospace.calls.requests import Adopt, LawText, Open, Out, Tell
 from nomospace.client import Agent, Membership
 from nomospace.client.dialling import NotItsHost, Unreachable
@@ -28,7 +35,6 @@ from nomospace.host.moving import MayCome, Unwelcome
 from nomospace.host.posting import Letter
 from nomospace.law import load
 from nomospace.node.identity import CLIENT_ALPN, HOST_ALPN
-from nomospace.node.principals import NotAnOperator, NotLetIn, NotYourAgent
 from nomospace.protocols.courier import Parcel
 from nomospace.protocols.routing.frames import Post
 from nomospace.terms import show, term

@@ -21,12 +21,12 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 from nomospace import ANY
+from nomospace.calls.problems import NotAnOperator, NotLetIn, NotYourAgent
 from nomospace.calls.requests import Open, Seek, Share
 from nomospace.calls.ways import Way
 from nomospace.cli import main
 from nomospace.client.remote import RemoteHost, connect
 from nomospace.node.listen import PortLimits
-from nomospace.node.principals import NotAnOperator, NotLetIn, NotYourAgent
 from nomospace.terms.templates import Template
 from nomospace.wire.admin import SpaceLine, Spaces, Stats, Tail
 from nomospace.wire.framing import STRANGER_BYTES_MAX, join

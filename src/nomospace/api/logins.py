@@ -14,7 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from nomospace.node.principals import NotLetIn, Principal
+from nomospace.calls.problems import NotLetIn
+from nomospace.node.principals import Principal
 
 LOGIN_S: Final = 300.0
 """How long a token for one login is good."""

@@ -4,12 +4,13 @@ The console imports from `api` alone, so that all it does could be done over HTT
 """
 
 from nomospace.api.service import Membership as Membership
+from nomospace.calls.problems import NotLetIn as NotLetIn
 from nomospace.client import DisclosedRuling as DisclosedRuling, Space as Space
 from nomospace.client.membership import (
     CERTIFICATE_BYTES_MAX as CERTIFICATE_BYTES_MAX,
     read_certificate as read_certificate,
 )
-from nomospace.node.principals import NotLetIn as NotLetIn, Principal as Principal
+from nomospace.node.principals import Principal as Principal
 from nomospace.node.viewed import (
     AgentView as AgentView,
     CommunityView as CommunityView,

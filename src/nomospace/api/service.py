@@ -22,12 +22,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, Unpack
 
 from nomospace.api.logins import End, LoginListener, Logins
+from nomospace.calls.problems import NotAnOperator, NotLetIn, NotYourAgent
 from nomospace.calls.requests import CLIENT_PROGRAM, Settle, Show, Tell
 from nomospace.client import Agent, Departed, DisclosedRuling, TimedOut, Tuple
 from nomospace.client.tuples import Correlation, agent_id
 from nomospace.errors import CallerError, NomospaceError, Unavailable
 from nomospace.law import CompiledLaw
-from nomospace.node.principals import NotAnOperator, NotLetIn, NotYourAgent, OpenDoor, Principal
+from nomospace.node.principals import OpenDoor, Principal
 from nomospace.node.serve import check_keys
 from nomospace.node.viewed import ObligationView
 from nomospace.node.views import Views

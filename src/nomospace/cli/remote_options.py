@@ -113,10 +113,10 @@ class Remote:
         return asyncio.run(self._run(work))
 
     async def _run(self, work: Callable[[RemoteHost], Awaitable[T]]) -> T:
-        from nomospace.client.dialling import Url
+        from nomospace.client.dialling import read_urls
         from nomospace.client.remote import connect
 
-        if self.token.startswith(TOKENS_BEGIN) and not Url(self.url).secure:
+        if self.token.startswith(TOKENS_BEGIN) and not read_urls(self.url)[0].secure:
             why = (
                 f"{self.url} is not encrypted, and a token must not be shown there; leave it "
                 "away (is NOMOSPACE_TOKEN set?), or use nomos://…"
@@ -128,6 +128,7 @@ class Remote:
             identity=self.identity or None,
             trust=self.trust or None,
             reconnect_s=self.timeout_s,
+            connect_s=0,
             alongside=self.alongside,
             on_report=_report,
         ) as host:

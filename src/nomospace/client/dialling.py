@@ -41,6 +41,8 @@ PORT: Final = 7420
 """The port of hosts, where an address names none."""
 DIAL_S: Final = 10.0
 """How long one attempt to reach a host may take, proof of identity included."""
+URLS_MAX: Final = 16
+"""How many addresses a client may name."""
 CLOSE_S: Final = 1.0
 """How long a connection may take to end in good order."""
 FILE_BYTES_MAX: Final = 1 << 20
@@ -179,6 +181,16 @@ class Url:
     def at(self, address: str) -> Url:
         """Another host's address, spoken to in the same way."""
         return Url(f"{'nomos' if self.secure else 'nomos+plain'}://{address}")
+
+
+def read_urls(text: str) -> tuple[Url, ...]:
+    """The addresses that a text names, with commas between them.
+
+    >>> read_urls("nomos://ward-3,ward-4:7421")
+    (nomos://ward-3:7420, nomos://ward-4:7421)
+    """
+    scheme, mark, places = text.partition("://")
+    return tuple([Url(f"{scheme}{mark}{place}") for place in places.split(",")[:URLS_MAX]])
 
 
 def _is_loopback(host: str) -> bool:
@@ -341,6 +353,11 @@ class Dialler:
             raise Unreachable(url=str(url), why=why) from None
         except ssl.SSLCertVerificationError as error:
             raise NotItsHost(url=str(url), why=error.verify_message) from None
+        except ssl.SSLError as error:
+            if error.reason != "WRONG_VERSION_NUMBER":
+                raise Unreachable(url=str(url), why=error.reason or str(error)) from None
+            why = "it does not speak TLS; a host without certificates is nomos+plain://127.0.0.1:…"
+            raise NotItsHost(url=str(url), why=why) from None
         except OSError as error:
             raise Unreachable(url=str(url), why=error.strerror or str(error)) from None
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, Self
 
@@ -27,6 +28,7 @@ from nomospace.client.dialling import (
     HostConnection,
     Unreachable,
     Url,
+    read_urls,
     trust_context,
 )
 from nomospace.client.reactions import LISTENER_TIMEOUT_S
@@ -112,21 +114,24 @@ class RemoteHost:
 
     def __init__(
         self,
-        url: Url,
+        urls: tuple[Url, ...],
         dialler: Dialler,
         *,
         hosts: dict[str, Url],
         reconnect_s: float,
+        connect_s: float,
         window: int,
         alongside: bool,
         listener_timeout: float,
         on_report: Callable[[Report], None] | None,
     ) -> None:
-        self.url = url
+        self.url = urls[0]
+        self._urls = urls
         self.on_report = on_report
         self._dialler = dialler
         self._hosts = hosts
         self._reconnect_s = reconnect_s
+        self._connect_s = connect_s
         self._window = window
         self._alongside = alongside
         self._listener_timeout = listener_timeout
@@ -165,7 +170,7 @@ class RemoteHost:
     async def _make(self, asked: str) -> RemoteAgent:
         session = RemoteConnection(
             self._dialler,
-            self.url,
+            self._urls,
             asked,
             alongside=self._alongside,
             reconnect_s=self._reconnect_s,
@@ -173,7 +178,7 @@ class RemoteHost:
             hosts=self._hosts,
             on_report=self._report,
         )
-        await session.start(timeout_s=self._reconnect_s)
+        await session.start(timeout_s=self._connect_s)
         agent = RemoteAgent(session, listener_timeout=self._listener_timeout)
         session.on_end = agent.stop
         return agent
@@ -184,7 +189,7 @@ class RemoteHost:
             raise Closed(what=f"the connection to {self.url}")
         async with self._making.setdefault("", asyncio.Lock()):
             if self._asking is None or not self._asking.open:
-                self._asking = await _Asking.begin(self._dialler, self.url)
+                self._asking = await self._begin_asking()
         return await self._asking.ask(question)
 
     async def contact(self) -> ContactLine:
@@ -205,6 +210,13 @@ class RemoteHost:
     async def moved(self, x_m: float, y_m: float, z_m: float | None = None) -> ContactLine:
         """Tell the host where it is, in metres; raises `NotAPosition`."""
         return await self.ask(SetPosition((x_m, y_m) if z_m is None else (x_m, y_m, z_m)))
+
+    async def _begin_asking(self) -> _Asking:
+        """Ask the first host that answers."""
+        for url in self._urls[:-1]:
+            with suppress(Unreachable):
+                return await _Asking.begin(self._dialler, url)
+        return await _Asking.begin(self._dialler, self._urls[-1])
 
     async def close(self) -> None:
         """End all connections; the agents and what is theirs stay on the host."""
@@ -302,6 +314,7 @@ def connect(
     trust: str | Path | None = None,
     hosts: Mapping[str, str] | None = None,
     reconnect_s: float = RECONNECT_S,
+    connect_s: float | None = None,
     window: int = WINDOW,
     alongside: bool = False,
     listener_timeout: float = LISTENER_TIMEOUT_S,
@@ -315,8 +328,13 @@ def connect(
     machine that the same user has started without certificates is `nomos+plain://127.0.0.1:port`;
     its own token is found (`own_tokens`).
 
+    Several addresses, `nomos://a:7420,b:7420`, are tried in their order. An agent whose home is
+    another host of the group than the one that answers is led there.
+
     A connection that breaks is made again, and nothing is lost or done twice by that; what waits
-    goes on waiting. After `reconnect_s` without the host, what is under way raises `HostLost`.
+    goes on waiting. After `reconnect_s` without the host, what is under way raises `HostLost`. The
+    first connection may take `connect_s` (as long, if it is not given); then `Unreachable` is
+    raised.
     `window` calls of an agent may be under way; more wait for their turn. `hosts` says where other
     hosts are, for agents that move, if the host itself does not know.
 
@@ -327,7 +345,7 @@ def connect(
     >>> connect("nomos+plain://127.0.0.1:7411")
     <host at nomos+plain://127.0.0.1:7411>
     """
-    where = Url(url)
+    urls = read_urls(url)
     who = identity
     place = None if trust is None else Path(trust)
     if who is not None and not isinstance(who, AgentIdentity):
@@ -335,12 +353,13 @@ def connect(
         who = AgentIdentity.load(folder)
         if place is None and (folder.parent.parent / "authority.pem").is_file():
             place = folder.parent.parent / "authority.pem"
-    context = trust_context(place) if where.secure and place is not None else None
+    context = trust_context(place) if urls[0].secure and place is not None else None
     return RemoteHost(
-        where,
+        urls,
         Dialler(identity=who, token=token, trust=context),
         hosts={name: Url(at) for name, at in (hosts or {}).items()},
         reconnect_s=seconds("reconnect_s", reconnect_s, zero=True),
+        connect_s=reconnect_s if connect_s is None else seconds("connect_s", connect_s, zero=True),
         window=max(1, min(window, WINDOW)),
         alongside=alongside,
         listener_timeout=listener_timeout,

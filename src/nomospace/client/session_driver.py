@@ -15,6 +15,7 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Final
 
+from nomospace.calls.problems import AgentAway
 from nomospace.calls.requests import Request
 from nomospace.client.connection import Mailbox, Report
 from nomospace.client.dialling import Dialler, HostConnection, Url
@@ -49,10 +50,13 @@ DEAD_S: Final = 16.0
 """A host that nothing came from for so long is gone."""
 PAUSES_S: Final = (0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0)
 """Pauses between attempts to reach a host; the last one is repeated. Chance shortens them all."""
+LED_MAX: Final = 4
+"""How many times in a row one host may name another for an agent."""
+DIAL_MIN_S: Final = 1.0
+"""How long an attempt to reach a host may take, however little time is left."""
 UNCLAIMED_MAX: Final = 10_000
 """How many letters wait for their mailbox: those that were there when the session began."""
 
-_AWAY: Final = "node.agent-away"
 _NOT_LET_IN: Final = "node.not-let-in"
 """A host without certificates that starts again has another token, and says so in a moment."""
 _CANCELLED: Final = "host.cancelled"
@@ -90,7 +94,7 @@ class SessionDriver:
     def __init__(
         self,
         dialler: Dialler,
-        url: Url,
+        urls: tuple[Url, ...],
         agent: str,
         *,
         alongside: bool = False,
@@ -100,7 +104,8 @@ class SessionDriver:
         on_report: Callable[[Report], None],
     ) -> None:
         self._dialler = dialler
-        self._url = url
+        self._urls = urls
+        """Where its host may be; first where it was last."""
         self._alongside = alongside
         self._reconnect_s = reconnect_s
         self._window = window
@@ -161,10 +166,53 @@ class SessionDriver:
     # -- connecting ------------------------------------------------------------------------------
 
     async def start(self, *, timeout_s: float) -> None:
-        """Connect for the first time; raises why it cannot be."""
-        talk, welcome = await self._dial(self._url, timeout_s)
-        self._do(self._session.welcomed(welcome, now=self._now()))
-        self._attach(talk)
+        """Connect for the first time, as soon as one of the addresses answers.
+
+        An agent that is at home at another host is looked for there. Without a time each address
+        is tried once. Raises why it cannot be.
+        """
+        until = self._loop.time() + timeout_s
+        attempt = led = 0
+        while True:
+            url = self._urls[attempt % len(self._urls)]
+            try:
+                left = max(until - self._loop.time(), DIAL_MIN_S)
+                talk, welcome = await self._dial(url, left if timeout_s else self._reconnect_s)
+            except NomospaceError as error:
+                if not _may_pass(error):
+                    raise
+                if isinstance(error, AgentAway) and led < LED_MAX and self._leads(error):
+                    led, attempt = led + 1, 0
+                    continue
+                attempt += 1
+                all_tried = attempt % len(self._urls) == 0
+                gone = isinstance(error, AgentAway) or self._loop.time() >= until
+                if all_tried and gone:
+                    raise
+            else:
+                self._put_first(url)
+                self._do(self._session.welcomed(welcome, now=self._now()))
+                self._attach(talk)
+                return
+            if all_tried:
+                await self._pause(attempt // len(self._urls) - 1)
+
+    def _leads(self, error: AgentAway) -> bool:
+        """Whether a host names another one for the agent, at an address that was not tried yet."""
+        home = self._hosts.get(error.at)
+        if home is None and error.address:
+            home = self._urls[0].at(error.address)
+        if home is None or str(home) in map(str, self._urls):
+            return False
+        self._put_first(home)
+        return True
+
+    def _put_first(self, url: Url) -> None:
+        self._urls = (url, *[one for one in self._urls if str(one) != str(url)])
+
+    async def _pause(self, attempt: int) -> None:
+        pause = PAUSES_S[min(attempt, len(PAUSES_S) - 1)]
+        await asyncio.sleep(pause * (0.5 + secrets.randbelow(1000) / 2000))
 
     def _now(self) -> int:
         return round(self._loop.time() * 1e6)
@@ -207,7 +255,7 @@ class SessionDriver:
         """Reach the host again, or the host that the agent has gone to."""
         attempt, why = 0, "it has just gone"
         while (left := self._lost_at + self._reconnect_s - self._loop.time()) > 0:
-            url = self._url
+            url = self._urls[attempt % len(self._urls)]
             # The host that the agent has left may have it back; but first it is where it went.
             if self._going_to is not None and (attempt % 2 == 0 or self._talk is not None):
                 url = self._going_to
@@ -221,10 +269,9 @@ class SessionDriver:
             else:
                 if self._arrived(talk, welcome, url):
                     return
-            pause = PAUSES_S[min(attempt, len(PAUSES_S) - 1)]
+            await self._pause(attempt // len(self._urls))
             attempt += 1
-            await asyncio.sleep(pause * (0.5 + secrets.randbelow(1000) / 2000))
-        at = str(self._url)
+        at = str(self._urls[0])
         self._end(HostLost(agent=self.agent, url=at, after_s=self._reconnect_s, why=why))
 
     def _arrived(self, talk: HostConnection, welcome: HostWelcome, url: Url) -> bool:
@@ -239,7 +286,8 @@ class SessionDriver:
             self._attach(talk)
             return not session.going_to
         if session.host != before:
-            self._url, self._going_to = url, None
+            self._going_to = None
+        self._put_first(url)
         self._dialling = None
         self._attach(talk)
         self._do(session.resend())
@@ -306,7 +354,7 @@ class SessionDriver:
         if isinstance(order, FollowAgent):
             url = self._hosts.get(order.to)
             if url is None and order.address:
-                url = self._url.at(order.address)
+                url = self._urls[0].at(order.address)
             if url is None:
                 self._end(MovedOn(agent=self.agent, to=order.to))
                 return
@@ -382,5 +430,5 @@ class SessionDriver:
 
 
 def _may_pass(error: NomospaceError) -> bool:
-    """Whether trying again later may do. An agent on its way is not at its host yet."""
-    return isinstance(error, Unavailable) or error.code == _AWAY
+    """Whether trying again later may do, as for an agent that is on its way."""
+    return isinstance(error, Unavailable)

@@ -328,6 +328,11 @@ class Host:
         """Whether an agent that this host knows the way to is not here: gone, or under way."""
         return agent not in self.spaces.residents and self.posting.knows(agent)
 
+    def host_of(self, agent: str) -> str:
+        """The engaged host that an agent is at, or whose domain it is of; empty if unknown."""
+        home = agent.partition("@")[2]
+        return self.group.where.get(agent) or (home if home in self.group.view.members else "")
+
     def connected(self, agent: str) -> bool:
         """Whether an agent is here or at an engaged host."""
         return agent in self.spaces.residents or agent in self.group.where

@@ -7,7 +7,7 @@ agents that move.
 """
 
 from nomospace.node.grouped import NotInTime as NotInTime
-from nomospace.node.local import AgentAway as AgentAway, Host as Host
+from nomospace.node.local import Host as Host
 from nomospace.node.local_connection import (
     LocalClients as LocalClients,
     LocalConnection as LocalConnection,

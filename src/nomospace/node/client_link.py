@@ -18,11 +18,12 @@ import asyncio
 from collections.abc import Awaitable, Iterator
 from typing import Final, cast
 
+from nomospace.calls.problems import NotAnOperator, NotLetIn, TooManyClients
 from nomospace.calls.requests import LawText, OntologyText, Open, Request
 from nomospace.errors import CallerError, LawError, NomospaceError, PeerError, Unavailable
 from nomospace.node.clients import Answers, Clients, micros
-from nomospace.node.entrance import Entrance, IncomingConnection, TooManyClients
-from nomospace.node.principals import NotAnOperator, NotLetIn, Principal
+from nomospace.node.entrance import Entrance, IncomingConnection
+from nomospace.node.principals import Principal
 from nomospace.node.turns import LOT_FRAMES, QUANTUM_BYTES, QUANTUM_FRAMES, TURN_S, Queue, Rate
 from nomospace.sessions.host_session import SOME, HostSession
 from nomospace.wire import talk

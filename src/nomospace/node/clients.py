@@ -16,10 +16,10 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from functools import partial
 from typing import Any, Final, Protocol
 
+from nomospace.calls.problems import NotLetIn, TooManyClients
 from nomospace.calls.requests import LawText, OntologyText
 from nomospace.host.shares import USUAL_SHARES, Shares
-from nomospace.node.entrance import TooManyClients
-from nomospace.node.principals import NotLetIn, Principal, Standings, WatchedPrincipal
+from nomospace.node.principals import Principal, Standings, WatchedPrincipal
 from nomospace.node.turns import LITTLE_S, Account, Rate, Turns
 from nomospace.sessions.host_session import HostSession
 from nomospace.sessions.host_sessions import HostSessions

@@ -11,9 +11,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from nomospace.calls.problems import NotLetIn
 from nomospace.errors import NomospaceError
 from nomospace.node.identity import Identity, stamp_of
-from nomospace.node.principals import NotLetIn, Principal
+from nomospace.node.principals import Principal
 from nomospace.trust.certificates import AgentCertificate, read_claim
 from nomospace.trust.proof import channel_of, check_proof
 from nomospace.trust.tokens import BadTokensFile, StoredToken, Tokens, read_tokens

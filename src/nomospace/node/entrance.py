@@ -10,8 +10,9 @@ from __future__ import annotations
 import secrets
 from typing import Final, Protocol
 
-from nomospace.errors import PeerError, Unavailable
-from nomospace.node.principals import Door, NotAnOperator, NotLetIn, NotYourAgent, Principal
+from nomospace.calls.problems import NotAnOperator, NotLetIn, NotYourAgent
+from nomospace.errors import PeerError
+from nomospace.node.principals import Door, Principal
 from nomospace.wire.framing import STRANGER_BYTES_MAX, BadFrame, Framer, Versions
 from nomospace.wire.talk import SELF, VERSIONS, Challenge, ClientHello, Proof, unpack_entry
 
@@ -28,14 +29,6 @@ class OtherVersion(PeerError):
     def __str__(self) -> str:
         older = "the client" if self.theirs < self.ours else "the host"
         return f"the client speaks version {self.theirs}, this host {self.ours}; upgrade {older}"
-
-
-class TooManyClients(Unavailable):
-    """A host has as many connections of clients as it bears."""
-
-    code = "node.too-many-clients"
-    words = "this host has {limit:,} clients and takes no more; try again later"
-    limit: int
 
 
 class IncomingConnection(Protocol):

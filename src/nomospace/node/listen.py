@@ -36,14 +36,17 @@ import socket
 import ssl
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from nomospace.calls.problems import NotLetIn
 from nomospace.errors import NomospaceError, Unavailable
 from nomospace.node.addresses import Address
 from nomospace.node.identity import CLIENT_ALPN, HOST_ALPN, Identity
 from nomospace.node.notes import Notes, OnNote
-from nomospace.wire.framing import join
+from nomospace.wire.framing import STRANGER_BYTES_MAX, join
+from nomospace.wire.talk import pack_refusal
 
 if TYPE_CHECKING:
     from nomospace.trust.certificates import HostCertificate
@@ -148,6 +151,13 @@ class Arrival:
     def refuse(self, what: str, **facts: object) -> None:
         """Drop it and note why."""
         self._listener._refuse(self, what, **facts)
+
+
+def _say(sock: socket.socket, error: NomospaceError) -> None:
+    """Tell whoever speaks another protocol than this port does, if it can be told at once."""
+    with suppress(OSError):
+        sock.recv(STRANGER_BYTES_MAX)  # a socket that is closed on what it has not read is reset
+        sock.send(join([pack_refusal(error)]))
 
 
 Receive = Callable[[Arrival], asyncio.Protocol]
@@ -369,8 +379,10 @@ class Port(ABC):
         if not byte:
             self._drop(arrival)
         elif self._tls is not None and byte[0] != TLS_FIRST_BYTE:
+            _say(sock, NotLetIn(why="this host speaks TLS, so its address is nomos://…"))
             arrival.refuse("plain-text", why="this port speaks TLS 1.3 only")
         elif self._tls is None and byte[0] == TLS_FIRST_BYTE:
+            _say(sock, NotLetIn(why="this host does not speak TLS"))
             arrival.refuse("tls-on-plain", why="this port has no certificate: use nomos+plain://")
         else:
             self._waiting.setdefault(arrival.ip, {})[arrival] = sock

@@ -14,10 +14,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from nomospace.calls.problems import AgentAway
 from nomospace.calls.requests import CLIENT_PROGRAM
 from nomospace.client import Agent, Closed, Program, Report, check_name
 from nomospace.client.reactions import LISTENER_TIMEOUT_S
-from nomospace.errors import Unavailable
 from nomospace.host.calls import Arrive, Disengage, Resume, RevocationsLearnt, Suspend, Tick
 from nomospace.host.changes import ProgramKept
 from nomospace.host.core import Host as Core
@@ -44,15 +44,6 @@ from nomospace.store.opening import open_store
 if TYPE_CHECKING:
     from nomospace.node.serve import Server
     from nomospace.trust.revocation import RevocationList
-
-
-class AgentAway(Unavailable):
-    """An agent was asked for that is at another host now, or under way."""
-
-    code = "node.agent-away"
-    words = "{agent} has left {host}; write to it, or wait until it comes back"
-    agent: str
-    host: str
 
 
 LEAVE_S: Final = 3.0
@@ -96,7 +87,7 @@ class Host(Grouped):
         programs: Iterable[str] | None = None,
         trusted_publishers: Mapping[str, bytes] | None = None,
         listen: str = "",
-        join: Iterable[str] = (),
+        join: Iterable[str] | str = (),
         transport: str = "",
         config: str | Path = "",
     ) -> None:
@@ -136,7 +127,7 @@ class Host(Grouped):
                 str(config or f"host {name}"),
                 name=name,
                 listen=listen or ("" if config else "127.0.0.1:0"),
-                join=tuple(join),
+                join=(join,) if isinstance(join, str) else tuple(join),
                 transport=transport,
                 store=str(store or ("" if config else "memory")),
                 trust=str(folder or ""),
@@ -387,8 +378,13 @@ class Host(Grouped):
             raise refused
         if not core.has(agent_id):
             # One of another domain may be on its way here: a second one must not be in its place.
-            if core.away(agent_id) or not agent_id.endswith(f"@{self.domain}"):
-                raise AgentAway(agent=agent_id, host=self.name)
+            away = core.away(agent_id)
+            if away or not agent_id.endswith(f"@{self.domain}"):
+                at = core.host_of(agent_id)
+                address = HostGate(self).address_of(at) if at else ""
+                raise AgentAway(
+                    agent=agent_id, host=self.name, at=at, address=address, was_here=away
+                )
             self._tell(Arrive(agent_id))
 
     def _agent_of(self, agent_id: str) -> tuple[Agent, LocalConnection]:

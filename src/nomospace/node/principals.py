@@ -32,40 +32,7 @@ from typing import Final, Protocol
 
 import msgspec
 
-from nomospace.errors import CallerError
-from nomospace.wire.admin import OPERATOR
-
-
-class NotLetIn(CallerError):
-    """A client did not prove who it is."""
-
-    code = "node.not-let-in"
-    words = (
-        "not let in: {why}; connect with identity=… or token=… (`nomospace trust issue` makes them)"
-    )
-    why: str
-
-
-class NotYourAgent(CallerError):
-    """A client would speak for an agent that it is not."""
-
-    code = "node.not-your-agent"
-    words = "{proved} may not speak for {agent}; connect with that agent's identity"
-    agent: str
-    proved: str
-
-
-class NotAnOperator(CallerError):
-    """An operator's question came from someone else."""
-
-    code = "node.not-an-operator"
-    proved: str
-
-    def __str__(self) -> str:
-        return (
-            f"{self.proved} is no operator of this host; use a token with the scope "
-            f"{OPERATOR!r} (`nomospace trust issue token`)"
-        )
+from nomospace.calls.problems import NotLetIn
 
 
 class Principal(msgspec.Struct, frozen=True):

@@ -137,7 +137,7 @@ class Host(HeldInBackground, HostCalls):
         programs: Iterable[str] | None = None,
         trusted_publishers: Mapping[str, bytes] | None = None,
         listen: str = "",
-        join: Iterable[str] = (),
+        join: Iterable[str] | str = (),
         transport: str = "",
         trust: str | Path | None = None,
         config: str | Path = "",

@@ -20,7 +20,7 @@ from copy import copy
 from typing import Any, Final, TypeVar
 
 from nomospace import client
-from nomospace.calls.problems import AgentLeft
+from nomospace.calls.problems import AgentAway, AgentLeft
 from nomospace.calls.requests import Cancel
 from nomospace.client import Agent, Closed, Report, check_name
 from nomospace.client.reactions import LISTENER_TIMEOUT_S
@@ -28,7 +28,6 @@ from nomospace.host.calls import Call, Event
 from nomospace.host.changes import ProgramKept
 from nomospace.host.effects import Answer, Came, Effect, Fire, Left, Mail, Note
 from nomospace.law import CompiledLaw
-from nomospace.node.local import AgentAway
 from nomospace.node.local_connection import LocalClients, LocalConnection
 from nomospace.node.programs import Stage
 from nomospace.protocols.messages import View

@@ -14,9 +14,10 @@ from nomospace.api import guard
 from nomospace.api.guard import BODY_BYTES_MAX, Buckets
 from nomospace.api.http import application
 from nomospace.api.service import Service, TooManySeats
+from nomospace.calls.problems import NotLetIn
 from nomospace.law import load
 from nomospace.node.config import read_config
-from nomospace.node.principals import NotLetIn, OpenDoor, Principal
+from nomospace.node.principals import OpenDoor, Principal
 from nomospace.node.serve import Server
 
 pytestmark = pytest.mark.usefixtures("born_alike")

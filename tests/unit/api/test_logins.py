@@ -8,7 +8,8 @@ import pytest
 
 from nomospace.api import logins
 from nomospace.api.logins import Logins
-from nomospace.node.principals import NotLetIn, Principal
+from nomospace.calls.problems import NotLetIn
+from nomospace.node.principals import Principal
 
 
 def run(program: Coroutine[Any, Any, None]) -> None:

@@ -11,13 +11,13 @@ import pytest
 
 import nomospace as ns
 from nomospace import ANY
-from nomospace.calls.problems import InDoubt, NotOpen
+from nomospace.calls.problems import InDoubt, NotAnOperator, NotLetIn, NotOpen, NotYourAgent
 from nomospace.client import Closed, NotYetKnown, Report, Space, TimedOut, session_driver
 from nomospace.client.dialling import BadUrl, NoTrust, Unreachable
 from nomospace.client.remote import RemoteAgent, RemoteHost, connect
 from nomospace.client.session_driver import HostLost, MovedOn
 from nomospace.law import load
-from nomospace.node.principals import NotAnOperator, NotLetIn, NotYourAgent, OpenDoor, Principal
+from nomospace.node.principals import OpenDoor, Principal
 from nomospace.sessions.client_session import SessionLost
 from nomospace.store.memory import MemoryStore
 from nomospace.wire.admin import Where, WhereLine
@@ -721,7 +721,7 @@ def test_addresses_and_trust_are_checked_before_anything_is_sent() -> None:
         async with connect("nomos://127.0.0.1:1") as far:
             with pytest.raises(NoTrust):
                 await far.agent("nurse")
-        async with connect("nomos+plain://127.0.0.1:1") as far:
+        async with connect("nomos+plain://127.0.0.1:1", connect_s=0) as far:
             with pytest.raises(Unreachable):
                 await far.agent("nurse")
         with pytest.raises(Closed):

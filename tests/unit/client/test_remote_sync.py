@@ -55,5 +55,5 @@ def test_blocking_programs_use_a_host_elsewhere_as_they_use_their_own(url: str) 
 
 
 def test_a_host_that_is_not_there_is_said_to_be_so() -> None:
-    with sync.connect("nomos+plain://127.0.0.1:1") as host, pytest.raises(Unreachable):
+    with sync.connect("nomos+plain://127.0.0.1:1", connect_s=0) as host, pytest.raises(Unreachable):
         host.agent("nurse")

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from nomospace.client.dialling import AgentIdentity, BadIdentity, NotItsHost, NoTrust, Unreachable
+from nomospace.calls.problems import NotLetIn, NotYourAgent
+from nomospace.client.dialling import AgentIdentity, BadIdentity, NotItsHost, NoTrust
 from nomospace.client.remote import connect
 from nomospace.node.client_link import ClientLink
 from nomospace.node.door import TrustDoor
 from nomospace.node.identity import Identity
 from nomospace.node.listen import Listener
-from nomospace.node.principals import NotLetIn, NotYourAgent
 from nomospace.trust.tokens import Tokens, make_token
 from nomospace.wire.admin import Stats
 from tests.serving import ServedHost
@@ -126,7 +126,7 @@ def test_a_certificate_of_another_authority_or_another_key_is_refused(tmp_path: 
                     await far.agent("nurse")
             plain = url.replace("nomos:", "nomos+plain:")
             async with connect(plain) as far:
-                with pytest.raises(Unreachable):
+                with pytest.raises(NotLetIn, match="speaks TLS, so its address is nomos://"):
                     await far.agent("nurse")
             assert [what for what, _ in host.notes].count("client-refused") == 2
             assert "plain-text" in [what for what, _ in host.notes]

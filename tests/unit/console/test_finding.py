@@ -13,11 +13,11 @@ from nomospace.api.published import (
     SpaceView,
     TopologyView,
 )
+from nomospace.calls.problems import NotAnOperator
 from nomospace.console import stories
 from nomospace.console.console import Console
 from nomospace.console.finding import EACH_MAX, find
 from nomospace.console.stories import StoryAddress
-from nomospace.node.principals import NotAnOperator
 
 LAW = "ab" * 32
 

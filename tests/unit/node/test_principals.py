@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from nomospace.calls.problems import NotLetIn
 from nomospace.node.client_link import CUT_S
 from nomospace.node.door import TOKENS, TrustDoor
 from nomospace.node.identity import Identity
-from nomospace.node.principals import NotLetIn, OpenDoor, Principal, Standings
+from nomospace.node.principals import OpenDoor, Principal, Standings
 from nomospace.node.serve import POLL_S
 from nomospace.trust.authority import make_authority, new_serial
 from nomospace.trust.keys import SecretKey

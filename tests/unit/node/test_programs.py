@@ -13,12 +13,11 @@ import msgspec
 import pytest
 
 from nomospace import sync
-from nomospace.calls.problems import MoveRefused
+from nomospace.calls.problems import AgentAway, MoveRefused
 from nomospace.client import BadState, Closed, Program, Report, program
 from nomospace.client.program import registered
 from nomospace.law import load
 from nomospace.node import (
-    AgentAway,
     Host,
     MemoryStore,
     Network,

@@ -15,6 +15,7 @@ from starlette.routing import Route
 
 import nomospace as ns
 from nomospace import laws
+from nomospace.calls.problems import NotLetIn
 from nomospace.client.controllers import NoController, find_controllers
 from nomospace.client.http import (
     BadAddress,
@@ -26,7 +27,7 @@ from nomospace.client.http import (
 from nomospace.client.laws import NoLawServer, NotThatLaw, load_law
 from nomospace.errors import PeerError
 from nomospace.law import LawFile, load
-from nomospace.node.principals import NotLetIn, OpenDoor, Principal
+from nomospace.node.principals import OpenDoor, Principal
 from nomospace.node.services import controllers as controllers_of, web
 from nomospace.node.services.controllers import ControllerService, Registration
 from nomospace.node.services.hosting import Services as HostServices, allowed

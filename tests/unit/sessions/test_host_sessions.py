@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nomospace.calls.answers import Found
-from nomospace.calls.problems import AgentLeft, Busy, MoveRefused
+from nomospace.calls.problems import AgentAway, AgentLeft, Busy, MoveRefused
 from nomospace.calls.requests import (
     CLIENT_PROGRAM,
     Adjust,
@@ -24,7 +24,6 @@ from nomospace.calls.ways import Mode, Way
 from nomospace.errors import Unavailable
 from nomospace.host.calls import Absent, Asked, Call, Event, Present, PutBack
 from nomospace.host.effects import Answer, Came, Effect, Fire, Left, Mail, Note
-from nomospace.node.local import AgentAway
 from nomospace.sessions import host_sessions as sessions_module, pushing as outputs_module
 from nomospace.sessions.host_session import HostSession, Outgoing
 from nomospace.sessions.host_sessions import HostSessions, TooManySessions, WindowBroken

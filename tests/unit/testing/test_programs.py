@@ -12,10 +12,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from nomospace.calls.problems import MoveRefused
+from nomospace.calls.problems import AgentAway, MoveRefused
 from nomospace.client import Closed, Departed, Program, TimedOut, program
 from nomospace.law import load
-from nomospace.node.local import AgentAway
 from nomospace.terms import t
 from nomospace_lab.sim.network import Link
 from nomospace_lab.testing.hosts import AgentWorld, play

@@ -20,9 +20,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
+from nomospace.calls.problems import NotLetIn
 from nomospace.law import read_source
 from nomospace.node.addresses import Address
-from nomospace.node.principals import Door, NotLetIn, Principal
+from nomospace.node.principals import Door, Principal
 from nomospace.node.services.controllers import ControllerService
 from nomospace.node.services.lawserver import LawServer
 from nomospace.node.services.secretaries import SecretaryService

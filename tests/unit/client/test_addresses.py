@@ -1,0 +1,77 @@
+"""How a client finds its agent's host: several addresses, hosts that are late, agents elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+import nomospace as ns
+from nomospace.client.dialling import BadUrl, NotItsHost
+from nomospace.client.remote import RemoteAgent, connect
+from tests.ports import free_port
+from tests.sites import run_real
+from tests.trust_folder import TrustFolder
+
+NOBODY = "127.0.0.1:1"
+
+
+def _host(name: str, listen: str = "127.0.0.1:0", join: str = "") -> ns.Host:
+    return ns.Host(name, listen=listen, join=join or ())
+
+
+def test_the_first_connection_waits_for_a_host_that_is_late() -> None:
+    async def program() -> None:
+        place = f"127.0.0.1:{free_port()}"
+        async with connect(f"nomos+plain://{place}") as far:
+            asked = asyncio.create_task(far.agent("nurse"))
+            await asyncio.sleep(0.1)
+            assert not asked.done()
+            async with _host("ward", listen=place):
+                assert (await asked).id == "nurse@ward"
+
+    run_real(program())
+
+
+def test_of_several_addresses_the_first_that_answers_is_taken() -> None:
+    async def program() -> None:
+        async with _host("ward") as ward:
+            place = ward.url.partition("://")[2]
+            async with connect(f"nomos+plain://{NOBODY},{place}") as far:
+                nurse = await far.agent("nurse")
+                assert nurse.id == "nurse@ward"
+        async with connect(f"nomos+plain://{NOBODY},{NOBODY}", connect_s=0) as far:
+            with pytest.raises(ns.Unreachable):
+                await far.agent("nurse")
+        with pytest.raises(BadUrl, match="a machine and a port"):
+            connect("nomos+plain://127.0.0.1:1,")
+
+    run_real(program())
+
+
+def test_an_agent_that_is_at_home_elsewhere_is_looked_for_there() -> None:
+    async def program() -> None:
+        async with _host("rome") as rome, _host("oslo", join=rome.address) as oslo:
+            await oslo.wait_engaged("rome")
+            async with connect(oslo.url) as far:
+                bob = await far.agent("bob@rome")
+                assert isinstance(bob, RemoteAgent)
+                assert (bob.id, bob.host) == ("bob@rome", "rome")
+                await bob.space("desk")
+                with pytest.raises(ns.AgentAway, match="eve@paris is not at oslo, nor at any host"):
+                    await far.agent("eve@paris")
+
+    run_real(program())
+
+
+def test_tls_at_a_host_without_certificates_is_told(tmp_path: Path) -> None:
+    async def program() -> None:
+        folder = TrustFolder(tmp_path).folder
+        async with _host("ward") as ward:
+            url = ward.url.replace("nomos+plain:", "nomos:")
+            async with connect(url, token="x", trust=folder) as far:
+                with pytest.raises(NotItsHost, match="does not speak TLS"):
+                    await far.agent("nurse")
+
+    run_real(program())
