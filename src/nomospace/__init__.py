@@ -37,9 +37,9 @@ _FACE = {
     "Network": ("nomospace.node", "Network"),
     "NomospaceError": ("nomospace.errors", "NomospaceError"),
     "NotAMember": ("nomospace.calls.problems", "NotAMember"),
-    "NotAnOperator": ("nomospace.calls.problems", "NotAnOperator"),
-    "NotLetIn": ("nomospace.calls.problems", "NotLetIn"),
-    "NotYourAgent": ("nomospace.calls.problems", "NotYourAgent"),
+    "NotAnOperator": ("nomospace.calls.door", "NotAnOperator"),
+    "NotLetIn": ("nomospace.calls.door", "NotLetIn"),
+    "NotYourAgent": ("nomospace.calls.door", "NotYourAgent"),
     "Ontology": ("nomospace.client.ontologies", "Ontology"),
     "PeerError": ("nomospace.errors", "PeerError"),
     "PrivateSpace": ("nomospace.calls.problems", "PrivateSpace"),
@@ -74,6 +74,11 @@ _FACE = {
 }
 
 if TYPE_CHECKING:
+    from nomospace.calls.door import (
+        NotAnOperator as NotAnOperator,
+        NotLetIn as NotLetIn,
+        NotYourAgent as NotYourAgent,
+    )
     from nomospace.calls.problems import (
         AgentAway as AgentAway,
         ContactLost as ContactLost,
@@ -81,9 +86,6 @@ if TYPE_CHECKING:
         LeaseLapsed as LeaseLapsed,
         MoveRefused as MoveRefused,
         NotAMember as NotAMember,
-        NotAnOperator as NotAnOperator,
-        NotLetIn as NotLetIn,
-        NotYourAgent as NotYourAgent,
         PrivateSpace as PrivateSpace,
         ReadOnly as ReadOnly,
         Refused as Refused,

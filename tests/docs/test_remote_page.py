@@ -31,12 +31,12 @@ LIMITS = {
     "agents and hosts whose presence a client follows": WATCHED_MAX,
 }
 RAISING = (
+    "calls.door",
     "client.dialling",
     "client.session_driver",
     "client.watching",
     "node.client_link",
     "node.entrance",
-    "node.principals",
     "sessions.client_session",
     "sessions.host_session",
     "sessions.host_sessions",

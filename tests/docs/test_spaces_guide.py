@@ -68,6 +68,7 @@ RAISING = (
     "space.engine",
     "space.search",
     "sync",
+    "terms.budget",
     "terms.formals",
     "terms.objects",
     "terms.predicate",

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from nomospace.calls.problems import NotLetIn
+from nomospace.calls.door import NotLetIn
 from nomospace.node.principals import Principal
 
 LOGIN_S: Final = 300.0

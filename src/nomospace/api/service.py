@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, Unpack
 
 from nomospace.api.logins import End, LoginListener, Logins
-from nomospace.calls.problems import NotAnOperator, NotLetIn, NotYourAgent
+from nomospace.calls.door import NotAnOperator, NotLetIn, NotYourAgent
 from nomospace.calls.requests import CLIENT_PROGRAM, Settle, Show, Tell
 from nomospace.client import Agent, Departed, DisclosedRuling, TimedOut, Tuple
 from nomospace.client.tuples import Correlation, agent_id

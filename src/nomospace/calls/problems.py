@@ -257,47 +257,6 @@ class OntologyUnknown(CallerError):
         return f"ontology {self.hash[:12]!r} is not known to this host; give the ontology itself"
 
 
-# -- at a host's door --------------------------------------------------------------------------
-
-
-class NotLetIn(CallerError):
-    """A client did not prove who it is."""
-
-    code = "node.not-let-in"
-    words = (
-        "not let in: {why}; connect with identity=… or token=… (`nomospace trust issue` makes them)"
-    )
-    why: str
-
-
-class NotYourAgent(CallerError):
-    """A client would speak for an agent that it is not."""
-
-    code = "node.not-your-agent"
-    words = "{proved} may not speak for {agent}; connect with that agent's identity"
-    agent: str
-    proved: str
-
-
-class NotAnOperator(CallerError):
-    """An operator's question came from someone else."""
-
-    code = "node.not-an-operator"
-    words = (
-        "{proved} is no operator of this host; use a token with the scope 'operator' "
-        "(`nomospace trust issue token`)"
-    )
-    proved: str
-
-
-class TooManyClients(Unavailable):
-    """A host has as many connections of clients as it bears."""
-
-    code = "node.too-many-clients"
-    words = "this host has {limit:,} clients and takes no more; try again later"
-    limit: int
-
-
 class AgentAway(Unavailable):
     """An agent was asked for that is not at this host: it is at another one, or under way.
 

@@ -40,7 +40,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from nomospace.calls.problems import NotLetIn
+from nomospace.calls.door import NotLetIn
 from nomospace.errors import NomospaceError, Unavailable
 from nomospace.node.addresses import Address
 from nomospace.node.identity import CLIENT_ALPN, HOST_ALPN, Identity
@@ -156,7 +156,7 @@ class Arrival:
 def _say(sock: socket.socket, error: NomospaceError) -> None:
     """Tell whoever speaks another protocol than this port does, if it can be told at once."""
     with suppress(OSError):
-        sock.recv(STRANGER_BYTES_MAX)  # a socket that is closed on what it has not read is reset
+        sock.recv(STRANGER_BYTES_MAX)  # one that is closed on what it has not read is reset
         sock.send(join([pack_refusal(error)]))
 
 
@@ -352,9 +352,8 @@ class Port(ABC):
         ):
             crowd = max(self._strangers_from.values(), key=len, default={})
         if crowd is not None:
-            oldest = next((one for one in crowd if one not in self._proving), None)
-            if oldest is None:
-                oldest = next(iter(crowd), None)
+            idle = (one for one in crowd if one not in self._proving)
+            oldest = next(idle, None) or next(iter(crowd), None)
             if oldest is None:
                 sock.close()
                 self.notes("too-many", ip=ip, connections=len(self._known))

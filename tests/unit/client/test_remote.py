@@ -11,7 +11,8 @@ import pytest
 
 import nomospace as ns
 from nomospace import ANY
-from nomospace.calls.problems import InDoubt, NotAnOperator, NotLetIn, NotOpen, NotYourAgent
+from nomospace.calls.door import NotAnOperator, NotLetIn, NotYourAgent
+from nomospace.calls.problems import InDoubt, NotOpen
 from nomospace.client import Closed, NotYetKnown, Report, Space, TimedOut, session_driver
 from nomospace.client.dialling import BadUrl, NoTrust, Unreachable
 from nomospace.client.remote import RemoteAgent, RemoteHost, connect
