@@ -292,6 +292,7 @@ class Host(Grouped):
         network: HostLinks,
         store: Store,
         pace: Pace,
+        policy: Policy,
         clock: Callable[[ClockMark], Clock],
         domain: str | None,
         servers: Mapping[str, tuple[str, ...]],
@@ -305,6 +306,7 @@ class Host(Grouped):
         self._network, self._store, self._recorder = network, store, recorder
         self._make_clock, self._trust, self._carries = clock, trust, carries
         self._pace = pace if self._pace is USUAL else self._pace  # its program may know better
+        self._policy = self._policy or policy
         self.domain, self._servers, self.shares = domain or self.name, dict(servers), shares
         self.on_report = on_report
 
