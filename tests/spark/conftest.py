@@ -21,6 +21,17 @@ from tests.unit.pipeline.made import Journals
 _TURNS: Final = ("no_session", "on_cluster")
 """Tests with these come after those with `spark`, in this order."""
 
+ANSWER_S: Final = 300.0
+"""How long a cluster may take for its first task: its workers start Java, where much else runs."""
+FOR_FEW_ROWS: Final = {
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.shuffle.partitions": "2",
+}
+"""Spark walks its plans: to write Java for each stage and to compile it takes longer than all rows
+that tests have. On the cluster it compiles, as it does by itself.
+"""
+
 
 class Sessions:
     """The session that there is: Spark has one to a process."""
@@ -46,6 +57,7 @@ class Sessions:
 @pytest.fixture(scope="session")
 def sessions() -> Iterator[Sessions]:
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(session, "ANSWER_S", ANSWER_S)
         patch.setenv("SPARK_SUBMIT_OPTS", QUICK_TO_START)
         patch.setenv("SPARK_LAUNCHER_OPTS", f"{QUICK_TO_START} -XX:+UseSerialGC")
         made = Sessions()
@@ -62,7 +74,7 @@ def _no_archive(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def spark(sessions: Sessions) -> Any:
     """A session on this machine."""
-    return sessions.on("local[2]")
+    return sessions.on("local[2]", FOR_FEW_ROWS)
 
 
 @pytest.fixture
