@@ -89,6 +89,8 @@ class Keeper:
         """Whether no more steps should be made before some are on disk."""
         self.groups = 0
         """How many groups were written."""
+        self.on_commit: Callable[[float], None] | None = None
+        """Told how long the disk took for each of them, in seconds."""
         self._now = now
         self._on_kept = kept
         self._on_trouble = troubled
@@ -267,7 +269,10 @@ class Keeper:
             self.kept += len(self._group)
             self.groups += 1
             now = self._loop.time()
-            self._took = _smooth(self._took, now - self._began)
+            took = now - self._began
+            self._took = _smooth(self._took, took)
+            if self.on_commit is not None and not self.store.immediate:
+                self.on_commit(took)
             crowd = self._told + self._back
             if self._back:
                 self._came_back(self._back / crowd)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 SERIES_MAX: Final = 1_000
@@ -38,7 +39,6 @@ KNOWN: Final[Mapping[str, MetricMeaning]] = {
     "calls": MetricMeaning("counter", "kind", "calls of agents, by kind"),
     "refusals": MetricMeaning("counter", "code", "calls that were answered with an error, by code"),
     "steps": MetricMeaning("counter", "", "steps of the host's core"),
-    "step_seconds": MetricMeaning("histogram", "", "how long a step of the core takes"),
     "commits": MetricMeaning("counter", "", "transactions of the store"),
     "commit_seconds": MetricMeaning("histogram", "", "how long a transaction of the store takes"),
     "commit_steps": MetricMeaning("counter", "", "steps that were kept, many in one transaction"),
@@ -49,7 +49,12 @@ KNOWN: Final[Mapping[str, MetricMeaning]] = {
     "agents": MetricMeaning("gauge", "", "agents that are here"),
     "sessions": MetricMeaning("gauge", "", "sessions of remote agents"),
     "queue": MetricMeaning("gauge", "what", "how much waits, by queue"),
-    "tuples": MetricMeaning("gauge", "space", "tuples that are here, by space"),
+    "tuples": MetricMeaning("gauge", "space", "tuples that are here, lent ones too, by space"),
+    "lent": MetricMeaning("gauge", "space", "tuples that are lent out, by space"),
+    "waiting": MetricMeaning("gauge", "space", "calls that wait for a tuple, by space"),
+    "oldest_seconds": MetricMeaning(
+        "gauge", "space", "for how long the oldest tuple that is not lent has been here, by space"
+    ),
 }
 
 
@@ -74,13 +79,14 @@ class Metrics:
     True
     """
 
-    __slots__ = ("_counts", "_host", "_times", "_watched")
+    __slots__ = ("_counts", "_host", "_times", "_together", "_watched")
 
     def __init__(self, host: str) -> None:
         self._host = host
         self._counts: dict[str, dict[str, int]] = {}
         self._times: dict[str, _Times] = {}
         self._watched: dict[str, Callable[[], float | Mapping[str, float]]] = {}
+        self._together: Callable[[], Mapping[str, Mapping[str, float]]] = dict
         for name, meaning in KNOWN.items():
             if meaning.kind == "counter":
                 self._counts[name] = {} if meaning.label else {"": 0}
@@ -108,6 +114,10 @@ class Metrics:
         assert name in KNOWN, f"{name} has no meaning yet"
         self._watched[name] = read
 
+    def watch_together(self, read: Callable[[], Mapping[str, Mapping[str, float]]]) -> None:
+        """Read several numbers with labels in one look."""
+        self._together = read
+
     def render(self) -> bytes:
         """All numbers as text, for whoever scrapes them."""
         from prometheus_client import CollectorRegistry
@@ -121,6 +131,7 @@ class Metrics:
         """The numbers as the library takes them."""
         from prometheus_client import core
 
+        together = self._together()
         for name, meaning in KNOWN.items():
             full, labels = f"nomospace_{name}", ["host"] + [meaning.label] * bool(meaning.label)
             if meaning.kind == "histogram":
@@ -129,13 +140,13 @@ class Metrics:
                 histogram.add_metric([self._host], list(_heaped(times.counts)), times.total)
                 yield histogram
                 continue
-            values: Mapping[str, float] = self._counts.get(name, {})
+            values = together.get(name) or self._counts.get(name, {})
             if name in self._watched:
                 found = self._watched[name]()
                 values = found if isinstance(found, Mapping) else {"": found}
             make = core.CounterMetricFamily if meaning.kind == "counter" else core.GaugeMetricFamily
             family = make(full, meaning.help, labels=labels)
-            for label, value in values.items():
+            for label, value in islice(values.items(), SERIES_MAX + 1):  # one is `other`
                 family.add_metric([self._host, label][: len(labels)], value)
             yield family
 

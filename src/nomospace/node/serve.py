@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
 from functools import partial
 from glob import escape
@@ -27,6 +27,7 @@ from nomospace.extras import need
 from nomospace.host.speaking import is_told
 from nomospace.law import CompiledLaw
 from nomospace.node.addresses import Address
+from nomospace.node.backlog import Backlog
 from nomospace.node.client_link import ClientLink
 from nomospace.node.clients import Clients
 from nomospace.node.clock import Clock, ClockMark
@@ -133,6 +134,7 @@ class Server:
         self.own = OwnToken(secrets.token_urlsafe(32) if config.host.insecure else "")
         """What a host without certificates lets its user's programs in by; else empty."""
         self.clock: Clock | None = None
+        self._lies_here: Backlog | None = None
         self._faulty: dict[OntologyText, NomospaceError] = {}
         """What is wrong with ontologies that came."""
         self.work = Workers()
@@ -510,11 +512,20 @@ class Server:
             keeper = host.keeper
             metrics.watch("commits", lambda: keeper.groups)
             metrics.watch("commit_steps", lambda: keeper.kept)
+            keeper.on_commit = partial(metrics.observe, "commit_seconds")
             metrics.watch("queue", lambda: {"steps": float(keeper.last - keeper.kept)})
+        metrics.watch_together(self._backlog)
         counts = {"frames_in": "frames_in", "frames_out": "frames_out", "bytes_in": "bytes_in"}
         counts |= {"bytes_out": "bytes_out", "frames_dropped": "dropped"}
         for name, count in counts.items():
             metrics.watch(name, partial(self._counted, count))
+
+    def _backlog(self) -> Mapping[str, Mapping[str, float]]:
+        assert self.clock is not None, "a host that is looked at runs"
+        now = self.clock.now()
+        if self._lies_here is None:
+            self._lies_here = Backlog(began=now)
+        return self._lies_here.look(self.host.core.spaces.census(), now)
 
     def _counted(self, what: str) -> float:
         return self.links.counts().get(what, 0)

@@ -126,6 +126,11 @@ class Space(Searches):
     def __len__(self) -> int:
         return self._store.size + len(self._lent)
 
+    @property
+    def next_order(self) -> int:
+        """The place in the order of arrival that the next tuple will have."""
+        return self._store.next_order
+
     def __repr__(self) -> str:
         return f"<Space {self.name!r}, {len(self):,} tuples>"
 

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import logging
+import re
 import subprocess
 import sys
 import timeit
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import nomospace as ns
 from nomospace.node import metrics as metrics_module
 from nomospace.node.logs import configure, note_log
 from nomospace.node.metrics import KNOWN, Metrics
 from nomospace.node.telemetry import Tracing
+from tests.sites import run_real
 
 # -- metrics -----------------------------------------------------------------------------------
 
@@ -25,8 +30,8 @@ def test_numbers_are_counted_and_read() -> None:
     metrics.count("calls", "take")
     metrics.count("calls", "take", 2)
     metrics.count("steps")
-    metrics.observe("step_seconds", 0.00002)
-    metrics.observe("step_seconds", 99.0)
+    metrics.observe("commit_seconds", 0.00002)
+    metrics.observe("commit_seconds", 99.0)
     metrics.watch("frames_in", lambda: 7)
     metrics.watch("queue", lambda: {"keeper": 3, "inbox": 0})
     text = metrics.render().decode()
@@ -35,9 +40,9 @@ def test_numbers_are_counted_and_read() -> None:
         'nomospace_steps_total{host="ward-3"} 1.0',
         'nomospace_frames_in_total{host="ward-3"} 7.0',
         'nomospace_queue{host="ward-3",what="keeper"} 3.0',
-        'nomospace_step_seconds_bucket{host="ward-3",le="3e-05"} 1.0',
-        'nomospace_step_seconds_bucket{host="ward-3",le="+Inf"} 2.0',
-        'nomospace_step_seconds_count{host="ward-3"} 2.0',
+        'nomospace_commit_seconds_bucket{host="ward-3",le="3e-05"} 1.0',
+        'nomospace_commit_seconds_bucket{host="ward-3",le="+Inf"} 2.0',
+        'nomospace_commit_seconds_count{host="ward-3"} 2.0',
     ):
         assert line in text
     for name, meaning in KNOWN.items():
@@ -158,3 +163,34 @@ def test_logs_as_text_stay_on_their_line(logged: Any) -> None:
     note_log("ward-3")("garbage", why="evil\n2026-01-01 fake info line\x1b[2J")
     [line] = stream.getvalue().splitlines()
     assert "warning garbage host=ward-3 why=evil\\n2026-01-01 fake info line\\x1b[2J" in line
+
+
+def test_backlog_and_commits_of_a_host(tmp_path: Path) -> None:
+    async def program() -> None:
+        async with ns.Host("ward", listen="127.0.0.1:0", store=tmp_path / "ward.db") as host:
+            server = host._server
+            assert server is not None
+            server.metrics.render()
+            nurse = await host.agent("nurse")
+            jobs, desk = await nurse.space("jobs", shared=True), await nurse.space("desk")
+            await desk.out("note")
+            for number in range(3):
+                await jobs.out("job", number)
+            async with jobs.take("job", 0, lease=60):
+                late = asyncio.create_task(jobs.take("none"))
+                await asyncio.sleep(0.02)
+                text = server.metrics.render().decode()
+                for line in (
+                    'nomospace_tuples{host="ward",space="jobs"} 3.0',
+                    'nomospace_lent{host="ward",space="jobs"} 1.0',
+                    'nomospace_waiting{host="ward",space="jobs"} 1.0',
+                    'nomospace_tuples{host="ward",space="(private)"} 1.0',
+                ):
+                    assert line in text
+                ages = re.findall(r'oldest_seconds{host="ward",space="jobs"} ([\d.]+)', text)
+                assert 0.02 <= float(ages[0]) < 30
+                count = re.findall(r"commit_seconds_count{[^}]*} ([\d.]+)", text)
+                assert float(count[0]) >= 4
+                late.cancel()
+
+    run_real(program())
