@@ -21,10 +21,10 @@ PRIVATE: Final = "(private)"
 """The label of all spaces that agents have for themselves, together."""
 
 
-class Arrivals:
+class ArrivalMarks:
     """When the tuples of one space came, by their places in the order of arrival.
 
-    >>> arrivals = Arrivals(began=10)
+    >>> arrivals = ArrivalMarks(began=10)
     >>> arrivals.mark(place=5, now=20)
     >>> arrivals.since(3), arrivals.since(5), arrivals.since(9)
     (10, 20, 20)
@@ -53,12 +53,12 @@ class Arrivals:
         return self._times[max(0, bisect_right(self._places, place) - 1)]
 
 
-class Backlog:
+class SpaceFigures:
     """The spaces of one host in figures, each time that somebody looks."""
 
     def __init__(self, *, began: int) -> None:
         self._began = began
-        self._arrivals: dict[str, Arrivals] = {}
+        self._arrivals: dict[str, ArrivalMarks] = {}
 
     def look(self, spaces: Iterable[Kept], now: int) -> Mapping[str, dict[str, float]]:
         """`tuples`, `lent`, `waiting` and `oldest_seconds`, each by space."""
@@ -68,7 +68,7 @@ class Backlog:
             "waiting": {},
             "oldest_seconds": {},
         }
-        seen: dict[str, Arrivals] = {}
+        seen: dict[str, ArrivalMarks] = {}
         for space, _, shared, _ in spaces:
             label, of = space.name if shared else PRIVATE, space.stats()
             for name, count in (("tuples", "tuples"), ("lent", "lent"), ("waiting", "waiters")):
@@ -76,7 +76,7 @@ class Backlog:
             if not shared:
                 continue
             oldest = space.oldest(1)
-            arrivals = self._arrivals.get(label) or Arrivals(began=self._began)
+            arrivals = self._arrivals.get(label) or ArrivalMarks(began=self._began)
             seen[label] = arrivals
             age = 0.0
             if oldest and oldest[0].order > 0:

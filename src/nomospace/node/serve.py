@@ -27,7 +27,7 @@ from nomospace.extras import need
 from nomospace.host.speaking import is_told
 from nomospace.law import CompiledLaw
 from nomospace.node.addresses import Address
-from nomospace.node.backlog import Backlog
+from nomospace.node.backlog import SpaceFigures
 from nomospace.node.client_link import ClientLink
 from nomospace.node.clients import Clients
 from nomospace.node.clock import Clock, ClockMark
@@ -134,7 +134,7 @@ class Server:
         self.own = OwnToken(secrets.token_urlsafe(32) if config.host.insecure else "")
         """What a host without certificates lets its user's programs in by; else empty."""
         self.clock: Clock | None = None
-        self._lies_here: Backlog | None = None
+        self._lies_here: SpaceFigures | None = None
         self._faulty: dict[OntologyText, NomospaceError] = {}
         """What is wrong with ontologies that came."""
         self.work = Workers()
@@ -524,7 +524,7 @@ class Server:
         assert self.clock is not None, "a host that is looked at runs"
         now = self.clock.now()
         if self._lies_here is None:
-            self._lies_here = Backlog(began=now)
+            self._lies_here = SpaceFigures(began=now)
         return self._lies_here.look(self.host.core.spaces.census(), now)
 
     def _counted(self, what: str) -> float:
