@@ -4,6 +4,7 @@ import pytest
 
 from nomospace import laws
 from nomospace.control.membership import HISTORY_MAX, STATE_MAX
+from nomospace.host.telling import REASONS_MAX
 from nomospace.law import prelude
 from nomospace.law.parse import GOAL_DEPTH_MAX, RULES_MAX
 from nomospace.law.prelude import BUILTINS, COPIES_BYTES_MAX, FUNCTIONS
@@ -23,6 +24,9 @@ LIMITS = {
     "a message in a ruling, in bytes, counted once for each receiver": COPIES_BYTES_MAX,
     "goals nested in each other": GOAL_DEPTH_MAX,
     "rulings that a member can explain from memory": HISTORY_MAX,
+    "refusals in a second whose reasons a member is told; of more it hears that they are refused": (
+        REASONS_MAX
+    ),
 }
 
 

@@ -167,13 +167,33 @@ class BadSegments(CallerError):
         if len(self.faults) > FAULTS_SHOWN:
             shown.append(f"  and {len(self.faults) - FAULTS_SHOWN} more")
         first = (
-            f"{len(self.faults)} faults in the journal; bring the segments back from a copy, or "
-            "leave them out with --skip-bad:"
+            f"{counted(len(self.faults), 'fault')} in the journal; bring the segments back from a "
+            "copy, or leave them out with --skip-bad:"
         )
         return "\n".join([first, *shown])
 
 
 # -- listing ---------------------------------------------------------------------------------------
+
+
+def counted(number: int, noun: str) -> str:
+    """So many of something.
+
+    >>> counted(1, "fault"), counted(2_000, "ruling")
+    ('1 fault', '2,000 rulings')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def count_rows(folders: str | Path | Iterable[str | Path], table: str) -> int:
+    """How many rows of a table the manifests of journals tell of. Raises `NoJournal`."""
+    given = [folders] if isinstance(folders, str | Path) else list(folders)
+    return sum(
+        segment.rows.get(table, 0)
+        for one in given
+        for folder in _journals(Path(one))
+        for segment in _manifest(folder, []).segments
+    )
 
 
 def list_journal(

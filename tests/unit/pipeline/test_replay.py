@@ -13,6 +13,8 @@ from nomospace import laws
 from nomospace.cli import main
 from nomospace.control import Ruling
 from nomospace.law import load
+from nomospace.pipeline.jobs import session
+from nomospace.pipeline.jobs.audit import AuditEngine, run_audit
 from nomospace.pipeline.jobs.replay import Engine, make_trial, run_replay
 from nomospace.pipeline.laws import OtherCommunity
 from nomospace.pipeline.replay import HISTORIES, replay_process
@@ -82,6 +84,21 @@ def duties(listed: list[Ruling]) -> list[tuple[str, int, Any]]:
         and operation.name == "imposeObligation"
         and as_compound(operation.args[0]).name == "handlingExpire"
     ]
+
+
+def test_where_a_job_runs_is_chosen_by_the_size_of_its_journal(
+    journals: Journals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, said = journals.made(2_000, 40), list[str]()
+    report = run_replay(folder, engine=Engine.AUTO, say=said.append)
+    assert report.engine == "process"
+    assert said[0] == "2,000 events: in this process"
+    assert run_audit(folder, engine=AuditEngine.AUTO).engine == "duckdb"
+    monkeypatch.setattr(session, "SMALL_EVENTS", 2_000)
+    for asked in (Engine.AUTO, Engine.SPARK):  # it is told that nobody is at that address
+        with pytest.raises(session.MasterSilent):
+            run_replay(folder, engine=asked, master="spark://127.0.0.1:1", say=said.append)
+    assert said[-1] == "2,000 events: on Spark"  # nothing to hint at: it is not small now
 
 
 def test_three_figures_by_hand(journals: Journals) -> None:

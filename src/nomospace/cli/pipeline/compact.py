@@ -40,8 +40,8 @@ def compact(
     """
     from nomospace.client.ontologies import load_ontology
 
-    if engine is Engine.DUCKDB:
-        raise Unusable(what="--engine duckdb", why="tuples are laid out by spark or process")
+    if engine in (Engine.DUCKDB, Engine.AUTO):
+        raise Unusable(what=f"--engine {engine}", why="tuples are laid out by spark or process")
     known = load_ontology(ontology)
     found = run_compact(
         journals,

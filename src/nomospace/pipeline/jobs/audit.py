@@ -21,11 +21,12 @@ from nomospace.pipeline.audit.found import AGENTS_MAX, REFUSALS_MAX, AuditTables
 from nomospace.pipeline.audit.page import charts_of, make_page
 from nomospace.pipeline.audit.rules import RULES, rules_of
 from nomospace.pipeline.charts import as_png, can_paint
-from nomospace.pipeline.jobs.session import LOCAL, Say, check_master, open_session
+from nomospace.pipeline.jobs.session import LOCAL, Say, check_master, is_small, open_session
 from nomospace.pipeline.laws import OtherCommunity
 from nomospace.pipeline.segments import (
     JournalFiles,
     Row,
+    counted,
     list_journal,
     named_faults,
     read_batches,
@@ -43,10 +44,14 @@ QUESTIONS_AT_ONCE: Final = 4
 
 
 class AuditEngine(StrEnum):
-    """Where the questions are asked: on Spark, or in this process by DuckDB."""
+    """Where the questions are asked: on Spark, or in this process by DuckDB.
+
+    `auto` is DuckDB where a journal is small, else Spark.
+    """
 
     SPARK = "spark"
     DUCKDB = "duckdb"
+    AUTO = "auto"
 
 
 class EventFilter(msgspec.Struct, frozen=True):
@@ -79,6 +84,11 @@ def run_audit(
     """
     part = part or EventFilter()
     given = [folders] if isinstance(folders, str | Path) else list(folders)
+    if engine is AuditEngine.AUTO:
+        small = is_small(given, say)
+        engine = AuditEngine.DUCKDB if small and spark is None else AuditEngine.SPARK
+    elif engine is AuditEngine.SPARK and spark is None:
+        is_small(given, say, hint=True)
     on_spark = engine is AuditEngine.SPARK
     if on_spark and spark is None:
         check_master(master)
@@ -92,7 +102,7 @@ def run_audit(
         prepare()
         spark = open_session(master, say=say)
     began = monotonic()
-    say(f"auditing {listing.rows['events']:,} rulings")
+    say(f"auditing {counted(listing.rows['events'], 'event')}")
     try:
         with named_faults(given, TABLES, skip_bad=skip_bad):
             if on_spark:

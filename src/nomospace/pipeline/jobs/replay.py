@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from nomospace.law import CompiledLaw
-from nomospace.pipeline.jobs.session import LOCAL, PARTITIONS, Say, check_master, open_session
+from nomospace.pipeline.jobs.session import (
+    LOCAL,
+    PARTITIONS,
+    Say,
+    check_master,
+    is_small,
+    open_session,
+)
 from nomospace.pipeline.laws import LawSource, OtherCommunity, recorded_laws, source_of
 from nomospace.pipeline.replay import (
     HISTORIES,
@@ -28,6 +35,7 @@ from nomospace.pipeline.replay import (
 from nomospace.pipeline.report import FIRST_SHOWN, ReplayReport, add_up
 from nomospace.pipeline.segments import (
     JournalFiles,
+    counted,
     list_journal,
     named_faults,
     read_batches,
@@ -45,11 +53,15 @@ TABLES: Final = ("events", "checkpoints", "laws")
 
 
 class Engine(StrEnum):
-    """Where histories are brought together: on Spark, by DuckDB, or in this process's memory."""
+    """Where histories are brought together: on Spark, by DuckDB, or in this process's memory.
+
+    `auto` is in this process where a journal is small, else Spark.
+    """
 
     SPARK = "spark"
     DUCKDB = "duckdb"
     PROCESS = "process"
+    AUTO = "auto"
 
 
 def run_replay(
@@ -73,6 +85,11 @@ def run_replay(
     Raises `NoJournal`, `BadSegments`, `OtherCommunity`, `TooLarge`, and what
     `open_session` does.
     """
+    if engine is Engine.AUTO:
+        small = is_small(folders, say)
+        engine = Engine.PROCESS if small and spark is None else Engine.SPARK
+    elif engine is Engine.SPARK and spark is None:
+        is_small(folders, say, hint=True)
     if engine is Engine.SPARK and spark is None:
         check_master(master)
     # DuckDB would not notice a damaged page, and who skips bad segments must know them all before.
@@ -84,7 +101,7 @@ def run_replay(
         prepare()
         spark = open_session(master, say=say)
     began = monotonic()
-    say(f"replaying {listing.rows['events']:,} rulings")
+    say(f"replaying {counted(listing.rows['events'], 'event')}")
     try:
         with named_faults(folders, TABLES, skip_bad=skip_bad):
             if engine is Engine.SPARK:

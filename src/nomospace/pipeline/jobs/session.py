@@ -17,7 +17,7 @@ import re
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -28,6 +28,7 @@ from nomospace.errors import CallerError, Unavailable
 from nomospace.pipeline.java import Java, cache_folder, find_java
 from nomospace.pipeline.jobs.hello import greet
 from nomospace.pipeline.jobs.home import spark_home
+from nomospace.pipeline.segments import count_rows, counted
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -39,6 +40,8 @@ MEMORY_MB: Final = (1_024, 8_192)
 """The least and the most memory that Java is given on this machine; it takes what it needs."""
 CONNECT_S: Final = 3.0
 """How long a master may take to take a connection."""
+SMALL_EVENTS: Final = 200_000
+"""Journals with fewer events are done in this process before Spark has started."""
 ANSWER_S: Final = 60.0
 """How long a cluster may take for its first, empty task."""
 ARCHIVE_FORM: Final = 2
@@ -146,6 +149,21 @@ def stays_here(master: str) -> bool:
 _FORMS: Final = re.compile(
     r"local(\[(\*|\d+)(,\d+)?\])?|yarn|spark://[^/:\s]+:\d+(,[^/:\s]+:\d+)*|k8s://\S+"
 )
+
+
+def is_small(folders: str | Path | Iterable[str | Path], say: Say, *, hint: bool = False) -> bool:
+    """Whether a journal is done before Spark would have started; says which way is taken.
+
+    With `hint` Spark was asked for: then only that there is a quicker way is said.
+    """
+    events = count_rows(folders, "events")
+    small = events < SMALL_EVENTS
+    told = counted(events, "event")
+    if not hint:
+        say(f"{told}: {'in this process' if small else 'on Spark'}")
+    elif small:
+        say(f"{told}: --engine auto is quicker than starting Spark")
+    return small
 
 
 def check_master(master: str) -> None:
