@@ -81,6 +81,7 @@ class _Addressed:
         self.tell = gate.tell
         self.tell_many = gate.tell_many
         self.seat = gate.seat
+        self.vacate = gate.vacate
         self.keep = gate.keep
         self.bring = gate.bring
         self.unreleased = gate.unreleased

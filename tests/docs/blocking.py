@@ -71,8 +71,8 @@ FACES: Final = (
         "HostCalls",
         "node.Host",
         ("node/local.py", "node/grouped.py"),
-        ("launch", "suspend", "resume", "programs", "view", "wait_closed", "law", "connected",
-         "engage", "disengage", "moved", "wait_engaged", "wait_parted"),
+        ("launch", "end", "suspend", "resume", "programs", "view", "wait_closed", "law",
+         "connected", "engage", "disengage", "moved", "wait_engaged", "wait_parted"),
         (("name", "str", "The host's name."),),
     ),
     Face(
@@ -81,7 +81,7 @@ FACES: Final = (
         ("client/remote.py",),
         ("ask", "contact", "engage", "disengage", "moved"),
     ),
-    Face("AgentCalls", "client.Agent", ("client/agent.py",), ("id", "move", "close")),
+    Face("AgentCalls", "client.Agent", ("client/agent.py",), ("id", "move", "close", "end")),
     Face(
         "MembershipCalls",
         "client.Membership",

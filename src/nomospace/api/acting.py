@@ -36,6 +36,15 @@ async def where(agent: AgentPath, service: TheService, caller: Caller) -> m.Plac
     return m.Place(**service.where(agent))
 
 
+@router.delete("", tags=["agents"])
+async def end(agent: AgentPath, service: TheService, caller: Caller) -> m.Place:
+    """End the agent, with all that is its own; an operator may end any that is here."""
+    if not caller.may_be(agent):
+        service.operator(caller)
+    await service.end(agent)
+    return m.Place(**service.where(agent))
+
+
 @router.post("/move", tags=["agents"])
 async def move(seat: TheSeat, asked: m.MoveAsked, service: TheService) -> m.Place:
     """Move the agent to another host of the group, with all that it has."""

@@ -61,8 +61,8 @@ Caller = Annotated[Principal, Depends(caller_of)]
 AgentPath = Annotated[str, Path(alias="agent", min_length=3, max_length=401)]
 
 
-def seat_of(agent: AgentPath, service: TheService, caller: Caller) -> AgentSeat:
-    """The agent of the path, if the caller may be it."""
+async def seat_of(agent: AgentPath, service: TheService, caller: Caller) -> AgentSeat:
+    """The agent of the path, if the caller may be it; in the loop, where hosts are told things."""
     return service.seat(caller, agent)
 
 

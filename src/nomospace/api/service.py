@@ -48,6 +48,8 @@ SPACES_MAX: Final = 1_000
 """How many spaces of one agent are held; one that is let go is opened again."""
 SEATS_MAX: Final = 1_000
 """How many agents act by way of the service at a time; the one idle longest makes room."""
+SWEEP_S: Final = 1.0
+"""How often it is looked who was not asked anything for long."""
 WAIT_S_MAX: Final = 60.0
 """The longest that one question waits: for a tuple, or for a letter."""
 LAW_CHARS_MAX: Final = 1_000_000
@@ -152,6 +154,8 @@ class AgentSeat:
         self._spaces: dict[str, Space] = {}
         self.busy = 0
         """How many questions are under way."""
+        self.used_at = 0.0
+        """When it was asked for last."""
         self.halted = asyncio.Event()
         self.why: NomospaceError | None = None
         """Why its agent was suspended, once it is `halted`."""
@@ -274,6 +278,15 @@ class AgentSeat:
         except Departed:
             self._service.leave(self)
 
+    @property
+    def idle(self) -> bool:
+        """Whether it was not used for so long that it speaks for its agent no more."""
+        return self._line.idle
+
+    @idle.setter
+    def idle(self, idle: bool) -> None:
+        self._line.idle = idle
+
     def end(self, *, gone: bool = False) -> None:
         """Act for the agent no more; it stays where it is."""
         self._line.shut(f"agent {self.id}", gone=gone)
@@ -285,6 +298,7 @@ class Service:
     def __init__(self, server: Server, door: Door) -> None:
         self._server = server
         self._door = door
+        self._sweeper: asyncio.TimerHandle | None = None
         self._seats: dict[str, AgentSeat] = {}
         """Those used least recently first."""
         self.logins = Logins(self.who)
@@ -347,8 +361,33 @@ class Service:
         if seat is None:
             self._make_room()
             seat = AgentSeat(self, self._server.host.line(agent))
+        elif seat.idle:
+            self._server.host.attend(agent)
         self._seats[agent] = seat
+        seat.idle, seat.used_at = False, asyncio.get_running_loop().time()
+        self._sweep_later()
         return seat
+
+    def _sweep_later(self) -> None:
+        if self._sweeper is None and self._seats:
+            self._sweeper = asyncio.get_running_loop().call_later(SWEEP_S, self._sweep)
+
+    def _sweep(self) -> None:
+        """Agents that nobody has asked anything of within a session's time have departed.
+
+        Their seats stay: letters come to their inboxes.
+        """
+        self._sweeper = None
+        before = asyncio.get_running_loop().time() - self._server.config.limits.session_s
+        for seat in self._seats.values():
+            if not seat.idle and not seat.busy and seat.used_at <= before:
+                seat.idle = True
+                self._server.host.vacate(seat.id)
+        self._sweep_later()
+
+    async def end(self, agent: str) -> None:
+        """End an agent of this host; raises `NoSuchAgent`."""
+        await self._server.host.end(agent)
 
     def _make_room(self) -> None:
         if len(self._seats) < SEATS_MAX:
@@ -473,6 +512,8 @@ class Service:
 
     def close(self) -> None:
         """Act for nobody any more."""
+        if self._sweeper is not None:
+            self._sweeper.cancel()
         seats, self._seats = self._seats, {}
         for seat in seats.values():
             seat.end()

@@ -130,6 +130,14 @@ class AgentLeft(Unavailable):
     agent: str
 
 
+class HasEnded(Unavailable):
+    """An agent ended while an operation of it was under way, or a program spoke for it."""
+
+    code = "host.agent-ended"
+    words = "{agent} has ended, with all that was its own; come again to begin anew"
+    agent: str
+
+
 class ContactLost(Unavailable):
     """Another host was asked and is gone before its answer came."""
 

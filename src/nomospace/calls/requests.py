@@ -222,6 +222,10 @@ class Save(msgspec.Struct, frozen=True, array_like=True, tag="save"):
     state: Any
 
 
+class End(msgspec.Struct, frozen=True, array_like=True, tag="end"):
+    """End the agent: its spaces and tuples, its memberships, what it waits for and reacts to."""
+
+
 class Tell(msgspec.Struct, frozen=True, array_like=True, tag="tell"):
     """Send a message to an agent, a space or several under a law; answered with the ruling."""
 
@@ -261,4 +265,5 @@ Request: TypeAlias = (
     | Move
     | Launch
     | Save
+    | End
 )

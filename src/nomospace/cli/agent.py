@@ -1,4 +1,4 @@
-"""`nomospace agent`: the agents of a running host: who is there and where, moves, suspensions."""
+"""`nomospace agent`: the agents of a running host: who is there and where, moves, their end."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ PAGE: Final = 1_000
 NOT_AN_OPERATOR: Final = "node.not-an-operator"
 
 app = command_group(
-    """Show the agents of a running host, move them, and suspend them.
+    """Show the agents of a running host, move them, suspend them, and end them.
 
-    On a host with certificates, move takes a token that speaks for the agent, and all others take
-    one with the scope operator.
+    On a host with certificates, move takes a token that speaks for the agent, end such a one or
+    one with the scope operator, and all others one with the scope operator.
     """
 )
 
@@ -140,6 +140,23 @@ def resume(remote: Remote, agent: IdArgument) -> None:
     resume_on(remote, agent_id("ID", agent))
 
 
+@app.command()
+@on_host
+def end(remote: Remote, agent: IdArgument) -> None:
+    """End an agent of this host: its tuples, reactions, waits and memberships leave with it.
+
+    Programs that speak for it are told. Its name is free for a new agent.
+    """
+    from nomospace.client.tuples import agent_id
+
+    agent_id("ID", agent)
+    remote.run(lambda host: _end(remote, host, agent))
+    if remote.as_json:
+        print_json({"agent": agent, "ended": True})
+    else:
+        print(f"{agent} has ended")
+
+
 def suspend_on(remote: Remote, name: str, why: str) -> None:
     """Suspend an agent or a law, and say so."""
     from nomospace.wire.admin import Suspend
@@ -159,6 +176,18 @@ def _say(remote: Remote, line: SuspensionLine, said: str) -> None:
         print_json(msgspec.to_builtins(line))
     else:
         print(f"{line.name} {said}")
+
+
+async def _end(remote: Remote, host: RemoteHost, agent: str) -> None:
+    from nomospace.wire.admin import EndAgent
+
+    try:
+        await remote.asked(host, EndAgent(agent))
+    except NomospaceError as error:
+        if error.code != NOT_AN_OPERATOR:
+            raise
+        held = await host.agent(agent)
+        await held.end()
 
 
 async def _move(remote: Remote, host: RemoteHost, agent: str, to: str) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from nomospace.calls.problems import AlreadyMember, OntologyUnknown
-from nomospace.calls.requests import OntologyText, Open, Save, Share
+from nomospace.calls.problems import AlreadyMember, HasEnded, OntologyUnknown
+from nomospace.calls.requests import End, OntologyText, Open, Save, Share
 from nomospace.client.connection import Connection, Law
 from nomospace.client.membership import Membership
 from nomospace.client.reactions import LISTENER_TIMEOUT_S, AnyHandle
@@ -254,12 +255,32 @@ class Agent:
     async def close(self) -> None:
         """End this program's side of the agent.
 
-        What waits raises `Closed`, its reactions are removed, its inboxes end. The agent itself,
-        its spaces and its tuples stay on the host, and `Host.agent` takes them up again.
+        What waits raises `Closed`, its reactions are removed, its inboxes end, and if no other
+        program speaks for it, `agent.system` shows it departed. The agent itself, its spaces, its
+        tuples and its memberships stay on the host, and `Host.agent` takes them up again.
         """
         for handle in self._handles():
             handle.remove()
             handle.stop()
+        self.stop()
+        await self._connection.close()
+
+    async def end(self) -> None:
+        """End the agent itself: it leaves, and so does all that is its own.
+
+        Its tuples, its reactions and what waits go; each of its laws hears `quit`, and it is a
+        member no more; `agent.system` shows it departed at every host of the group. Its name is
+        free for a new agent. To end this program's side alone, `close`.
+
+        >>> from nomospace import sync
+        >>> with sync.Host("ward-3") as host:
+        ...     nurse, porter = host.agent("nurse"), host.agent("porter")
+        ...     nurse.end()
+        ...     porter.connected("nurse@ward-3")
+        False
+        """
+        with suppress(HasEnded):  # a client elsewhere is cut off with that
+            await self._connection.ask(End())
         self.stop()
         await self._connection.close()
 

@@ -121,6 +121,18 @@ class Present(msgspec.Struct, frozen=True):
     agent: str
 
 
+class Unattended(msgspec.Struct, frozen=True):
+    """No program speaks for some agents here any more: the time of their sessions is over."""
+
+    agents: tuple[str, ...]
+
+
+class Attended(msgspec.Struct, frozen=True):
+    """A program speaks for an agent here again."""
+
+    agent: str
+
+
 class Primary(msgspec.Struct, frozen=True):
     """A site is the primary server of a domain since a term; told to it, and to those it serves.
 
@@ -182,6 +194,8 @@ Event: TypeAlias = (
     | Loaded
     | Absent
     | Present
+    | Unattended
+    | Attended
     | Primary
     | Suspend
     | Resume

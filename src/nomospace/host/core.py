@@ -15,7 +15,8 @@ share the step under way:
 - `speaking`: the ontologies that its spaces speak;
 - `governing`: controllers; `known_laws`: laws at hand; `telling`: what controllers are told, and
   agents of their rulings; `governed`: operations on governed spaces as events of their law;
-- `posting`: mail that finds its agent; `moving`: agents that come and go;
+- `posting`: mail that finds its agent; `mailing`: what it brings to agents and controllers;
+  `moving`: agents that come and go;
 - `suspending`: agents and laws that an operator has suspended; `deciding`: rulings that take more
   than one step;
 - `system`: the space `LimeSystem`;
@@ -51,6 +52,7 @@ from nomospace.host.lending import Lending
 from nomospace.host.local_answers import LocalAnswers
 from nomospace.host.local_spaces import LocalSpaces
 from nomospace.host.looking import ParkedSearches
+from nomospace.host.mailing import Mailing
 from nomospace.host.mirroring import Mirroring
 from nomospace.host.moving import Moving
 from nomospace.host.outcomes import Outcomes
@@ -187,6 +189,7 @@ class Host:
         self.reacting = Reacting(self)
         self.laws = KnownLaws(self.step, laws or {}, durable)
         self.governing = Governing(self, self.laws)
+        self.mailing = Mailing(self)
         self.telling = Telling(self)
         self.governed = Governed(self)
         self.certifying = Certifying(self, revocations or Revocations())
@@ -242,7 +245,7 @@ class Host:
             frames.ReactWatch: self.reacting.hear_react,
             frames.UnreactWatch: self.reacting.hear_unreact,
             frames.Reacted: self.reacting.hear_reacted,
-            frames.Mailed: self.governing.hear_mailed,
+            frames.Mailed: self.mailing.hear_mailed,
         }
 
     def _handlers(self) -> dict[type, Handler]:
@@ -266,6 +269,7 @@ class Host:
             requests.Move: self.moving.move,
             requests.Launch: self.moving.launch,
             requests.Save: self.moving.save,
+            requests.End: self.holding.end,
         }
 
     def _acts(self) -> dict[type, Callable[[Any], None]]:
@@ -280,6 +284,8 @@ class Host:
             facts.Resume: self.suspending.resume,
             facts.Absent: self.telling.present,
             facts.Present: self.telling.present,
+            facts.Unattended: self.holding.unattend,
+            facts.Attended: self.holding.attend,
             facts.RevocationsLearnt: self.certifying.learn,
             facts.Certified: self.telling.certify,
             facts.Uncertified: self.telling.certify,
@@ -334,8 +340,10 @@ class Host:
         return self.group.where.get(agent) or (home if home in self.group.view.members else "")
 
     def connected(self, agent: str) -> bool:
-        """Whether an agent is here or at an engaged host."""
-        return agent in self.spaces.residents or agent in self.group.where
+        """Whether an agent is here or at an engaged host, and a program speaks for it."""
+        if agent in self.spaces.residents:
+            return not self.spaces.is_away(agent)
+        return self.group.present(agent) is not None
 
     def next_deadline(self) -> int | None:
         """When this host next wants to hear the time; another only if it has `stirred`."""

@@ -32,7 +32,7 @@ class Directory:
     (['bob@b', 'cat@b'], True, 5)
     """
 
-    __slots__ = ("_believed", "_spaces", "agents", "birth", "certificate", "edition")
+    __slots__ = ("_believed", "_spaces", "agents", "away", "birth", "certificate", "edition")
 
     def __init__(
         self, entry: DirectoryEntry, believed: Callable[[str], bool] | None = None
@@ -42,6 +42,8 @@ class Directory:
         self.birth = entry.birth
         self._believed = believed
         self.agents = dict.fromkeys(entry.agents)
+        self.away = dict.fromkeys(entry.away)
+        """Those of its agents that no program speaks for."""
         self._spaces: dict[str, tuple[Tie, dict[str, None]]] = {
             one.name: ((one.law, one.ontology), dict.fromkeys(one.agents)) for one in entry.spaces
         }
@@ -74,8 +76,12 @@ class Directory:
         self.edition = news.edition
         for agent in news.went:
             self.agents.pop(agent, None)
+        for agent in (*news.went, *news.back):
+            self.away.pop(agent, None)
         for agent in news.came:
             self.agents[agent] = None
+        for agent in news.away:
+            self.away[agent] = None
         touched = dict.fromkeys(one.space for one in (*news.parted, *news.shared))
         before = {space: self._tie(space) for space in touched}
         for one in news.parted:
@@ -119,17 +125,23 @@ class News:
     >>> news.tell(2, is_here=lambda agent: True, tie_of=lambda space, agent: None)
     """
 
-    __slots__ = ("_agents", "_spaces", "touched")
+    __slots__ = ("_agents", "_away", "_spaces", "touched")
 
     def __init__(self) -> None:
         self.touched: dict[str, None] = {}
         """The agents that all of it is about; empty, when there is nothing to tell."""
         self._agents: dict[str, bool] = {}
+        self._away: dict[str, bool] = {}
         self._spaces: dict[tuple[str, str], Tie | None] = {}
 
     def agent(self, agent: str, *, was: bool) -> None:
         """An agent comes or goes, and was here before or was not."""
         self._agents.setdefault(agent, was)
+        self.touched[agent] = None
+
+    def presence(self, agent: str, *, was: bool) -> None:
+        """No program speaks for an agent any more, or one does again; and whether it `was` away."""
+        self._away.setdefault(agent, was)
         self.touched[agent] = None
 
     def space(self, space: str, agent: str, *, was: Tie | None) -> None:
@@ -143,6 +155,7 @@ class News:
         *,
         is_here: Callable[[str], bool],
         tie_of: Callable[[str, str], Tie | None],
+        is_away: Callable[[str], bool] = lambda agent: False,
     ) -> DirectoryChanged | None:
         """The difference that all of it makes, as an edition, and begin anew; `None` if none."""
         if not self.touched:
@@ -159,8 +172,13 @@ class News:
                     parted.append(Sharing(space, was[0], agent, was[1]))
                 if tie is not None:
                     shared.append(Sharing(space, tie[0], agent, tie[1]))
+        # One who comes is there for all who hear of it, and one who went is away for nobody.
+        was_away = {**dict.fromkeys(came, False), **self._away}
+        away = tuple([one for one, was in was_away.items() if is_away(one) and not was])
+        back = tuple([one for one, was in was_away.items() if was and not is_away(one)])
         self._agents.clear()
         self._spaces.clear()
-        if not (came or went or shared or parted):
+        self._away.clear()
+        if not (came or went or shared or parted or away or back):
             return None
-        return DirectoryChanged(edition, came, went, tuple(shared), tuple(parted))
+        return DirectoryChanged(edition, came, went, tuple(shared), tuple(parted), away, back)

@@ -72,10 +72,11 @@ class Left(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="left"):
 
 
 class Halted(msgspec.Struct, frozen=True):
-    """An agent is suspended: its clients are cut off."""
+    """An agent is suspended, or has `ended`: its clients are cut off."""
 
     agent: str
     error: NomospaceError
+    ended: bool = False
 
 
 class Came(msgspec.Struct, frozen=True):

@@ -37,7 +37,7 @@ from nomospace.host.index import Index
 from nomospace.host.known_laws import KnownLaws, text_of
 from nomospace.host.outstanding import Pending
 from nomospace.host.part import HostPart
-from nomospace.host.posting import Letter, Rejected
+from nomospace.host.posting import Letter
 from nomospace.host.residents import Resident
 from nomospace.host.shares import TooManyLaws, check_memberships
 from nomospace.law import CompiledLaw
@@ -96,7 +96,7 @@ class Governing(HostPart):
     def adopt(self, op: int, resident: Resident, request: Adopt) -> None:
         """Bind an agent to a law; told what it may know of the ruling on its adoption."""
         law, agent = request.law, resident.id
-        if (agent, law.hash) in self._members:
+        if self.find(agent, law.hash) is not None:
             raise AlreadyMember(agent=agent, law=law.hash)
         refused = self._host.suspending.refusal(agent, law.hash)
         if refused is not None:
@@ -139,6 +139,9 @@ class Governing(HostPart):
     ) -> tuple[Membership, Event]:
         """A new membership, and the event that its law has to rule on first of all."""
         member, event = adoption(law, home, args, manager=manager, roll=roll)
+        before = self._members.get((home, law.hash))
+        if before is not None:  # it has quit, and its rulings are numbered on
+            member.seq = before.seq
         self._laws.add(law)
         self._enter(member)
         if manager:
@@ -170,9 +173,25 @@ class Governing(HostPart):
 
     def _enter(self, member: Membership) -> None:
         law = member.law.hash
+        if (member.home, law) not in self._members:
+            self._under[law] = self._under.get(law, 0) + 1
         self._members[member.home, law] = member
-        self._under[law] = self._under.get(law, 0) + 1
         self._of.add(member.home, member.law.hash, member)
+
+    def leave(self, member: Membership, op: int, then: Callable[[Ruling], None]) -> None:
+        """Let a member quit for a call: its law has a last word, and rules no more; told `then`."""
+
+        def ruled(ruling: Ruling) -> None:
+            home = (member.home, member.law.hash)
+            if not member.ended:
+                member.ended = True
+                self._step.write_down(MemberJoined(member.snapshot()))
+            self._alarms.forget(home)
+            self._host.certifying.forget(*home)
+            self.drain()
+            then(ruling)
+
+        self.ask(member, Event("quit", ()), op, ruled)
 
     def pack(self, agent: str) -> tuple[Snapshot, ...]:
         """Take an agent's memberships out."""
@@ -497,13 +516,13 @@ class Governing(HostPart):
         seated = "@" in forward.to and host.posting.seats(origin.home, forward.to)
         if there is not None and not there.ended and not seated:
             if host.deciding.cases and host.deciding.full((forward.to, law)):
-                self._except(origin, forward.sender, forward.message, forward.to, "mailboxFull")
+                self._except(origin, forward, "mailboxFull")
                 return
-            self._arrive(there, arrived(forward.sender, forward.message, forward.to), 0)
+            self.arrive(there, arrived(forward.sender, forward.message, forward.to), 0)
             return
         if "@" in forward.to and origin.home in self._spaces.residents:
             if host.trust.own_objection(origin.law):  # nobody elsewhere would believe it
-                self._except(origin, forward.sender, forward.message, forward.to, "notAuthentic")
+                self._except(origin, forward, "notAuthentic")
                 return
             letter = Letter(law, forward.sender, forward.message)
             host.posting.send(origin.home, forward.to, letter)
@@ -512,9 +531,9 @@ class Governing(HostPart):
         if peer is not None:  # what a space says to a member at an engaged host
             host.group.tell(peer, Mailed(law, forward.sender, forward.message, forward.to))
             return
-        self._except(origin, forward.sender, forward.message, forward.to, "unknownDestination")
+        self._except(origin, forward, "unknownDestination")
 
-    def _arrive(self, there: Membership, event: Event, hops: int) -> None:
+    def arrive(self, there: Membership, event: Event, hops: int) -> None:
         """An event comes to a controller, or waits if this step has taken far too long."""
         host = self._host
         home = (there.home, there.law.hash)
@@ -546,48 +565,13 @@ class Governing(HostPart):
         else:
             self._host.deciding.wait(member, pending)
 
-    def _except(self, origin: Membership, sender: str, message: Term, to: str, why: str) -> None:
-        operation = Compound("forward", (sender, message, to))
-        self._arrive(origin, Event("exception", (operation, why)), 0)
+    def _except(self, origin: Membership, forward: Forward, why: str) -> None:
+        operation = Compound("forward", (forward.sender, forward.message, forward.to))
+        self.complain(origin, operation, why)
 
-    def mail(self, agent: str, origin: str, body: object, hops: int) -> None:
-        """Routing brings a message to an agent here, or the news that one was not taken."""
-        if isinstance(body, Rejected):
-            self.undelivered(agent, Letter(body.law, agent, body.message), body.to, body.why)
-            return
-        assert isinstance(body, Letter), body
-        law, sender, message = body.law, body.sender, body.message
-        there = self._members.get((agent, law))
-        if there is None or there.ended:
-            why = "lawMismatch" if self._of.of(agent) else "unknownDestination"
-            self._host.posting.send(agent, origin, Rejected(law, message, agent, why))
-            return
-        home, suspending, deciding = (agent, law), self._host.suspending, self._host.deciding
-        if (suspending.concerned and suspending.full(home)) or (
-            deciding.cases and deciding.full(home)
-        ):
-            self._host.posting.send(agent, origin, Rejected(law, message, agent, "mailboxFull"))
-            return
-        self._arrive(there, arrived(sender, message, agent), hops)
-        self.drain()
-
-    def undelivered(self, agent: str, body: object, to: str, why: str) -> None:
-        """A message of an agent here will never arrive: an exception at its controller."""
-        if not isinstance(body, Letter):
-            return
-        member = self._members.get((agent, body.law))
-        if member is not None and not member.ended:
-            self._except(member, body.sender, body.message, to, why)
-            self.drain()
-
-    def hear_mailed(self, peer: str, body: Mailed) -> None:
-        """A message of a community came from another host."""
-        if self._host.group.doubts(peer, body.law):
-            return
-        there = self._members.get((body.to, body.law))
-        if there is not None and not there.ended:
-            self.rule(there, arrived(body.sender, body.message, body.to))
-            self.drain()
+    def complain(self, origin: Membership, operation: Term, why: str) -> None:
+        """An operation of a ruling could not be carried out: an exception at its controller."""
+        self.arrive(origin, Event("exception", (operation, why)), 0)
 
     def _deliver(self, member: Membership, sender: str, message: Term) -> None:
         """What a controller delivers: an operation to a space, an answer or mail to an agent."""

@@ -314,7 +314,8 @@ class Group(HostPart):
         birth = self._host.peers.births.own
         owes = tuple(dict.fromkeys((*self.transfers.peers(), *self._host.placing.owes())))
         few = owes if len(owes) <= OWES_MAX else None
-        return DirectoryEntry(agents, spaces, few, self._edition, certificate, birth)
+        away = tuple([agent for agent in agents if self._spaces.is_away(agent)])
+        return DirectoryEntry(agents, spaces, few, self._edition, certificate, birth, away)
 
     def _exchange(
         self, view: View, entries: dict[str, DirectoryEntry], fresh: tuple[str, ...]
@@ -476,6 +477,11 @@ class Group(HostPart):
         if at is not None and self.entries[at].has(space, agent):
             return at
         return next((peer for peer, one in self.entries.items() if one.has(space, agent)), None)
+
+    def present(self, agent: str) -> str | None:
+        """The peer that an agent is at, if a program speaks for it there."""
+        peer = self.where.get(agent)
+        return None if peer is None or agent in self.entries[peer].away else peer
 
     def announce(self) -> None:
         """Tell the peers how the agents here, or the spaces they share, have changed."""

@@ -11,13 +11,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from nomospace.calls.problems import AgentExists, NoSuchAgent, NotAnAgent, OtherLaw, ReadOnly
-from nomospace.calls.requests import Open, Share
+from nomospace.calls.problems import (
+    AgentExists,
+    HasEnded,
+    NoSuchAgent,
+    NotAnAgent,
+    OtherLaw,
+    ReadOnly,
+)
+from nomospace.calls.requests import End, Open, Share
 from nomospace.errors import CallerError
-from nomospace.host.calls import Arrive, Bundle, CarriedSpace, Depart
+from nomospace.host.calls import Arrive, Attended, Bundle, CarriedSpace, Depart, Unattended
 from nomospace.host.changes import AgentCame, AgentWent, Durable, Opened, TuplePut
 from nomospace.host.directory import News, Tie
-from nomospace.host.effects import MOVED, Packed
+from nomospace.host.effects import EXPIRED, MOVED, Halted, Packed
 from nomospace.host.part import HostPart
 from nomospace.host.residents import SYSTEM, Interface, Level, Resident, record_of, row_of
 from nomospace.host.shifting import Shift
@@ -103,6 +110,44 @@ class Holding(HostPart):
         host.seeking.follow((), (agent,))
         for waiting in bundle.waiting:
             host.seeking.resume(resident, waiting)
+
+    def attend(self, event: Attended) -> None:
+        """A program speaks for an agent here again."""
+        self._set_away(event.agent, False)
+
+    def unattend(self, event: Unattended) -> None:
+        """No program speaks for some agents here any more; all that is theirs stays."""
+        for agent in event.agents:
+            self._set_away(agent, True)
+
+    def _set_away(self, agent: str, away: bool) -> None:
+        resident = self._spaces.residents.get(agent)
+        if resident is not None and resident.away is not away:
+            self._news.presence(agent, was=resident.away)
+            resident.away = away
+
+    def end(self, op: int, resident: Resident, request: End) -> None:
+        """An agent ends: all that is its own leaves with it (LIME 2.1, 4.2), after a last word."""
+        host, agent = self._host, resident.id
+        if self._spaces.residents.get(agent) is not resident:
+            raise NoSuchAgent(agent=agent, host=self._step.name)
+        if suspended := host.suspending.stays(agent):
+            raise suspended
+        member = next(iter(host.governing.memberships(agent)), None)
+        if member is not None:  # that may take several steps
+            host.governing.leave(member, op, lambda _: self.end(op, resident, request))
+            return
+        error = HasEnded(agent=agent)
+        host.moving.end(agent, str(error))
+        host.deciding.finish(agent)  # its controllers rule no more
+        host.seeking.end(agent, error)
+        host.governed.end(agent, error)
+        for its in self.pack(agent).spaces:
+            for row in its.rows:
+                self._step.trace(EXPIRED, its.name, record_of(row), agent)
+        host.posting.end(agent)
+        self._step.answer(op)
+        self._step.order(Halted(agent, error, ended=True))
 
     def depart(self, event: Depart) -> None:
         """An agent leaves with its spaces: made private, and taken along."""
@@ -376,7 +421,10 @@ class Holding(HostPart):
     def news(self, edition: int) -> DirectoryChanged | None:
         """What has changed in the lines since this was last asked, as an edition; if anything."""
         return self._news.tell(
-            edition, is_here=self._spaces.residents.__contains__, tie_of=self._spaces.tie_of
+            edition,
+            is_here=self._spaces.residents.__contains__,
+            tie_of=self._spaces.tie_of,
+            is_away=self._spaces.is_away,
         )
 
     # -- starting again --------------------------------------------------------------------

@@ -76,6 +76,11 @@ class LocalSpaces:
             ]
         return lines
 
+    def is_away(self, agent: str) -> bool:
+        """Whether an agent is here and no program speaks for it."""
+        resident = self.residents.get(agent)
+        return resident is not None and resident.away
+
     def lines(self) -> tuple[tuple[str, ...], tuple[SharedSpace, ...]]:
         """The agents here and the spaces they share."""
         spaces = [

@@ -212,6 +212,12 @@ class Moving(HostPart):
             self._step.order(mail)
         self._step.fail(one.op, MoveRefused(agent=agent, to=one.to, why=why))
 
+    def end(self, agent: str, why: str) -> None:
+        """An agent ends: it runs nothing any more, and goes nowhere."""
+        self.programs.pop(agent, None)
+        if agent in self._asking:
+            self._stays(agent, why)
+
     def cancel(self, agent: str, op: int) -> bool:
         """Stay, if the destination has not said yes so far; false when it is too late for that."""
         one = self._asking.get(agent)

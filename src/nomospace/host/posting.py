@@ -241,6 +241,10 @@ class Posting(HostPart):
         """A message of an agent here to another, wherever that is."""
         self._carry("", self.daemon.send(sender, to, body, now=self._step.now))
 
+    def end(self, agent: str) -> None:
+        """An agent here is no more; whoever writes to it is told."""
+        self._carry("", self.daemon.end(agent, now=self._step.now))
+
     def depart(self, agent: str, to: str) -> None:
         """An agent here would move; `moving.go` follows, or `moving.refused`."""
         self._carry("", self.daemon.depart(agent, to, now=self._step.now))
@@ -416,10 +420,10 @@ class Posting(HostPart):
                 self._written[core] = self._written.get(core, 0) + 1
             elif isinstance(effect, DeliverPost):
                 post = effect.post
-                host.governing.mail(effect.agent, post.sender, post.body, post.hops)
+                host.mailing.mail(effect.agent, post.sender, post.body, post.hops)
             elif isinstance(effect, PostFailed):
                 post = effect.post
-                host.governing.undelivered(post.sender, post.body, post.to, effect.why)
+                host.mailing.undelivered(post.sender, post.body, post.to, effect.why)
             elif isinstance(effect, Go):
                 host.moving.go(effect)
             elif isinstance(effect, AgentRefused):

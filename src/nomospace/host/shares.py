@@ -59,6 +59,8 @@ class Shares(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Receivers of one message."""
     message_bytes: int = 16_777_216
     """Bytes of one message, taken as often as it has receivers."""
+    session_s: int = 600
+    """Seconds that a session waits for its client to come back. Then its agent has departed."""
 
 
 USUAL_SHARES: Final = Shares()

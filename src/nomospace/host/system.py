@@ -9,7 +9,9 @@ it. Each host keeps its own and brings it up to date in the step in which its gr
 | `("agent", id, host, status)`                 | an agent, and the host it was last seen |
 | `("space", name, agent, host, status)`        | an agent shares a space of this name    |
 
-`status` is `"connected"` or `"departed"`. A change is a new tuple in the place of the old one, so a
+`status` is `"connected"` or `"departed"`. An agent that no program speaks for any more has departed
+from where others look for somebody to talk to; what it shares lies there as before, so the lines of
+its spaces stay. A change is a new tuple in the place of the old one, so a
 once-per-tuple reaction meets every arrival and every departure. Private spaces are never shown.
 """
 
@@ -75,7 +77,10 @@ class System(HostPart):
             return line if about[0] in host.group.members else None
         if kind == "agent":
             [agent] = about
-            at = self._step.name if agent in self._spaces.residents else host.group.where.get(agent)
+            if agent in self._spaces.residents:
+                at = None if self._spaces.is_away(agent) else self._step.name
+            else:
+                at = host.group.present(agent)
         else:
             space, agent = about
             at = (
@@ -92,7 +97,7 @@ class System(HostPart):
     def shift(self, news: DirectoryChanged) -> None:
         """Show what news of one host's lines have changed, in one step."""
         lines: dict[Line, None] = {}
-        for agent in (*news.went, *news.came):
+        for agent in (*news.went, *news.came, *news.away, *news.back):
             lines["agent", agent] = None
         for one in (*news.parted, *news.shared):
             lines["space", one.space, one.agent] = None

@@ -159,6 +159,11 @@ class Clients:
         else:
             self._left[whose] = now
 
+    def start(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Look after connections and sessions from now on; those of earlier lives too."""
+        if self._sweeper is None and not self._stopped:
+            self._sweeper = loop.call_later(SWEEP_S, self._sweep, loop)
+
     def stop(self) -> None:
         """End all connections, with the host; the sessions stay."""
         self._stopped = True
@@ -174,8 +179,7 @@ class Clients:
         if self._stopped or len(self._links) >= self._max:
             raise TooManyClients(limit=self._max)
         self._links[link] = None
-        if self._sweeper is None:
-            self._sweeper = link.loop.call_later(SWEEP_S, self._sweep, link.loop)
+        self.start(link.loop)
 
     def remove(self, link: LinkedClient) -> None:
         """A connection is gone."""
@@ -216,8 +220,7 @@ class Clients:
         for session in over:
             self.stand_no_more(session)
         self._sweeper = None
-        if self._links or self._left or self.sessions.all or self._standing:
-            self._sweeper = loop.call_later(SWEEP_S, self._sweep, loop)
+        self.start(loop)
 
 
 def micros(seconds: float) -> int:

@@ -111,11 +111,12 @@ class Driver(ABC):
         self._local = LocalClients(
             self._tell,
             connected=lambda _, who: self.connected(who),
+            closed=self.vacate,
             report=self._report,
             first=secrets.randbits(30) << 32,
         )
         self.on_halted: list[Callable[[str, NomospaceError], None]] = []
-        """Who else is told of an agent that is suspended: those who let programs act as it."""
+        """Who else is told of an agent that is suspended, or has ended: those who act as it."""
         self._tracing = Tracing(self.name)
         self.steps = 0
         """How many steps the core has made."""
@@ -144,8 +145,12 @@ class Driver(ABC):
         """Whether an agent, or a host, is connected with this host now."""
 
     @abstractmethod
+    def vacate(self, agent: str) -> None:
+        """A program speaks for an agent no more: unless others do, the agent has departed."""
+
+    @abstractmethod
     def _left(self, agent: str) -> None:
-        """An agent is on its way to another host: its program here stops."""
+        """An agent is on its way to another host, or has ended: its program here stops."""
 
     @abstractmethod
     def _came(self, came: Came) -> None:
@@ -348,9 +353,11 @@ class Driver(ABC):
                 self._came(effect)
             elif isinstance(effect, Halted):
                 if self._sessions is not None:
-                    self._sessions.halt(effect.agent, effect.error)
+                    self._sessions.halt(effect.agent, effect.error, ended=effect.ended)
                 for told in self.on_halted:
                     told(effect.agent, effect.error)
+                if effect.ended:
+                    self._left(effect.agent)
             else:
                 local.take_in(cast("Effect", effect))
 

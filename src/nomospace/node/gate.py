@@ -29,6 +29,9 @@ class HostGate:
     def seat(self, agent: str) -> None:
         self._host._seat(agent)
 
+    def vacate(self, agent: str) -> None:
+        self._host.vacate(agent)
+
     def keep(self, kept: Sequence[KeptForClient]) -> None:
         keeper = self._host._keeper
         if keeper is not None:

@@ -15,10 +15,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from nomospace.calls.problems import AgentAway
-from nomospace.calls.requests import CLIENT_PROGRAM
+from nomospace.calls.requests import CLIENT_PROGRAM, End
 from nomospace.client import Agent, Closed, Program, Report, check_name
 from nomospace.client.reactions import LISTENER_TIMEOUT_S
-from nomospace.host.calls import Arrive, Disengage, Resume, RevocationsLearnt, Suspend, Tick
+from nomospace.errors import Unavailable
+from nomospace.host.calls import (
+    Arrive,
+    Attended,
+    Disengage,
+    Resume,
+    RevocationsLearnt,
+    Suspend,
+    Tick,
+    Unattended,
+)
 from nomospace.host.changes import ProgramKept
 from nomospace.host.core import Host as Core
 from nomospace.host.effects import Came
@@ -257,6 +267,9 @@ class Host(Grouped):
         self._sessions.restore(outbox, now=round(self._time() * 1e6))
         self._view = self._core.view
         self._tell(Tick())
+        alone = [agent for agent in self._core.agents if not self._is_attended(agent)]
+        if alone:
+            self._tell(Unattended(tuple(alone)))
         for kept in self._core.programs:
             if kept.program != CLIENT_PROGRAM:
                 self._stage.begin(kept)
@@ -388,6 +401,29 @@ class Host(Grouped):
                     agent=agent_id, host=self.name, at=at, address=address, was_here=away
                 )
             self._tell(Arrive(agent_id))
+        elif core.spaces.is_away(agent_id):
+            self._tell(Attended(agent_id))
+
+    def _is_attended(self, agent: str) -> bool:
+        """Whether a program speaks for an agent: here, or in a session whose time is not over."""
+        held = self._agents.get(agent)
+        lines = [*self._beside.get(agent, ()), *([held[1]] if held is not None else ())]
+        if any(not line.closed and not line.idle for line in lines):
+            return True
+        program = self._running().moving.programs.get(agent)
+        if program is not None and program.program != CLIENT_PROGRAM:
+            return True
+        return self._sessions is not None and self._sessions.clients_of(agent) > 0
+
+    def attend(self, agent: str) -> None:
+        """A program speaks for an agent here again."""
+        self._seat(agent)
+
+    def vacate(self, agent: str) -> None:
+        """A program speaks for an agent no more: unless others do, the agent has departed."""
+        if self._core is not None and self._core.has(agent) and not self._is_attended(agent):
+            with suppress(Unavailable):  # a store that is full: it is shown a little longer
+                self._tell_or_raise(Unattended((agent,)))
 
     def _agent_of(self, agent_id: str) -> tuple[Agent, LocalConnection]:
         self._running()
@@ -487,6 +523,22 @@ class Host(Grouped):
     def revoked(self, certificates: RevocationList) -> None:
         """An authority has revoked certificates: those that agents here have shown end."""
         self._tell_or_raise(RevocationsLearnt(certificates))
+
+    async def end(self, agent_id: str) -> None:
+        """End an agent of this host: its tuples, waits, reactions and memberships go with it.
+
+        Programs that speak for it are told `HasEnded`. Its name is free for a new agent.
+        Raises `NoSuchAgent`.
+
+        >>> from nomospace import sync
+        >>> with sync.Host("ward-3") as host:
+        ...     nurse, porter = host.agent("nurse"), host.agent("porter")
+        ...     host.end("nurse@ward-3")
+        ...     porter.connected("nurse@ward-3")
+        False
+        """
+        self._running()
+        await LocalConnection(self._local, agent_id).ask(End())
 
     async def suspend(self, name: str, why: str = "") -> None:
         """Suspend an agent (its id) or a law (its hash) until `resume`; returns when it is kept.

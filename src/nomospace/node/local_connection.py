@@ -47,9 +47,12 @@ class LocalClients(LocalCalls):
         *,
         connected: Callable[[str, str], bool],
         report: Callable[[Report], None],
+        closed: Callable[[str], None] = lambda agent: None,
         first: int = 0,
     ) -> None:
         super().__init__(give, first=first)
+        self.closed = closed
+        """Is told the agent of a connection that its program has closed."""
         self.connected = connected
         """Whether an agent here (the first) is connected with another, or with a host."""
         self.report = report
@@ -78,12 +81,23 @@ class LocalClients(LocalCalls):
 class LocalConnection:
     """One agent's connection to the host of its process."""
 
-    __slots__ = ("_agent", "_clients", "_laws", "_moving", "_pending", "_reactions", "closed")
+    __slots__ = (
+        "_agent",
+        "_clients",
+        "_laws",
+        "_moving",
+        "_pending",
+        "_reactions",
+        "closed",
+        "idle",
+    )
 
     def __init__(self, clients: LocalClients, agent: str) -> None:
         self._clients = clients
         self._agent = agent
         self.closed = False
+        self.idle = False
+        """Whether nobody has used it for so long that it speaks for nobody."""
         self._pending: dict[LocalCall, None] = {}
         self._moving: tuple[int, asyncio.Future[Answer]] | None = None
         # Its own ears and mailboxes: to end costs no look at those of all others.
@@ -240,6 +254,8 @@ class LocalConnection:
             boxes[:] = [box for box in boxes if box not in mine]
             if not boxes:
                 clients.mailboxes.pop((self._agent, law), None)
+        if not gone:
+            clients.closed(self._agent)
 
     # -- inside ----------------------------------------------------------------------------
 

@@ -64,6 +64,8 @@ class Operating:
             return self._records(question)
         if isinstance(question, admin.Suspend | admin.Resume):
             return self._suspend(question)
+        if isinstance(question, admin.EndAgent):
+            return self._end(question.agent)
         if isinstance(question, admin.Suspensions):
             found = self._server.host.core.suspending.all()
             return [admin.SuspensionLine(one.name, one.since, one.why) for one in found]
@@ -114,6 +116,10 @@ class Operating:
             host.moved(*place)
         group = host.core.group
         return admin.ContactLine(host.name, group.willing, group.position, host.view.members)
+
+    async def _end(self, agent: str) -> admin.WhereLine:
+        await self._server.host.end(agent)
+        return admin.WhereLine(agent, "", False)
 
     def _suspendable(self, name: str) -> str:
         """The id of an agent, or the hash of a law that this host has or has suspended."""

@@ -223,6 +223,7 @@ class Server:
             answers=operating.answer,
             domain=self.host.domain,
         )
+        self.clients.start(asyncio.get_running_loop())
         parts.callback(self.clients.stop)
         self.listener = Listener(
             settings.listen,

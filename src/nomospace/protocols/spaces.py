@@ -63,7 +63,7 @@ class DirectoryEntry(msgspec.Struct, frozen=True, gc=False):
     `owes` names the agents and the hosts that it has tuples for; `None` says that it may have some
     for anyone. `edition` counts the changes of these lines in the host's life. `certificate` is for
     those who ask whether its controllers may take part in a community. `birth` is the host's
-    (`births`).
+    (`births`). `away` are those of its agents that no program speaks for.
 
     >>> DirectoryEntry(owes=("bob@b", "z")).has_for("b", DirectoryEntry(("bob@b",)))
     True
@@ -75,6 +75,7 @@ class DirectoryEntry(msgspec.Struct, frozen=True, gc=False):
     edition: int = 0
     certificate: bytes = msgspec.field(default=b"", name="papers")
     birth: int = SILENT
+    away: tuple[str, ...] = ()
 
     def has_for(self, host: str, entry: DirectoryEntry) -> bool:
         """Whether this host may have tuples for another, of which the entry is."""
@@ -87,7 +88,8 @@ class DirectoryChanged(msgspec.Struct, frozen=True, gc=False, array_like=True, t
 
     Only what is different in the end is told: who came and left again in one step is not in it. In
     a session every edition follows that the entry at its beginning did not have, in order. What an
-    entry of a later view contains may come after it, and is skipped.
+    entry of a later view contains may come after it, and is skipped. No program speaks any more for
+    agents that are `away`, and one speaks again for those that are `back`.
     """
 
     edition: int
@@ -95,6 +97,8 @@ class DirectoryChanged(msgspec.Struct, frozen=True, gc=False, array_like=True, t
     went: tuple[str, ...] = ()
     shared: tuple[Sharing, ...] = ()
     parted: tuple[Sharing, ...] = ()
+    away: tuple[str, ...] = ()
+    back: tuple[str, ...] = ()
 
 
 class Met(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="met"):

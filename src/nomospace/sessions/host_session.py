@@ -54,6 +54,9 @@ class Gate(Protocol):
     def seat(self, agent: str) -> None:
         """See that an agent is here, new or as it was left; raises why it cannot be."""
 
+    def vacate(self, agent: str) -> None:
+        """No session speaks for an agent any more; others may."""
+
     def keep(self, kept: Sequence[KeptForClient]) -> None:
         """Write something down with the next commit; nobody waits for it."""
 

@@ -14,13 +14,14 @@ of it may be lost or done twice. So:
 - Refusals of the session itself (the store is full, say) change nothing. They are pushes without a
   number: one that gets lost is asked for again.
 
-A session outlives its connection by `grace_us`. An agent may have several, and each gets its mail;
-one that comes to stay ends those of the same agent that nobody holds any more. When a session ends,
-what it waits for is called off, its reactions go, and a tuple that it took but was never sent goes
-back to its space. Letters that its client has not said to have are for the next one of the agent:
-they wait in a letterbox, as do those that come while nobody speaks for the agent at all, on its way
-from host to host say. (So a letter may come again to a program that is started again, if the one
-before died with it in its hands. It is never lost.)
+A session outlives its connection by its time (`Shares.session_s`). An agent may have several, and
+each gets its mail; one that comes to stay ends those of the same agent that nobody holds any more.
+When a session ends, what it waits for is called off, its reactions go, and a tuple that it took but
+was never sent goes back to its space. Letters that its client has not said to have are for the next
+one of the agent: they wait in a letterbox, as do those that come while nobody speaks for the agent
+at all, on its way from host to host say. An agent whose last session has ended is shown as
+departed; all else that it has stays. (So a letter may come again to a program that is started
+again, if the one before died with it in its hands. It is never lost.)
 
 This file knows no sockets: `SessionLink` is how it writes to whoever is connected, and `Gate` is
 what it asks of the host's driver. What the driver brings in return is in `pushing`.
@@ -62,8 +63,8 @@ from nomospace.store.interface import KeptForClient
 from nomospace.wire.framing import BadFrame
 from nomospace.wire.talk import LIFE_BITS, answered_call, moved_to, pack_failure, pack_refusal
 
-GRACE_US: Final = 600_000_000
-"""How long a session waits for its client to come back."""
+GRACE_US: Final = USUAL_SHARES.session_s * 1_000_000
+"""How long a session waits for its client to come back, unless the host is told otherwise."""
 RETURN_US: Final = 10_000_000
 """How long clients have after a host's start to come back, before their laws hear of it."""
 SESSIONS_MAX: Final = 10_000
@@ -111,7 +112,7 @@ class HostSessions(Pushing):
         *,
         life: int,
         first: int,
-        grace_us: int = GRACE_US,
+        grace_us: int | None = None,
         sessions_max: int = SESSIONS_MAX,
         shares: Shares = USUAL_SHARES,
     ) -> None:
@@ -119,7 +120,7 @@ class HostSessions(Pushing):
         super().__init__(gate, first=first, base=self._base)
         self.letters_max = shares.agent_letters
         self.letter_bytes_max = shares.agent_letter_bytes
-        self._grace_us = grace_us
+        self._grace_us = shares.session_s * 1_000_000 if grace_us is None else grace_us
         self._max = sessions_max
         self._all: dict[str, HostSession] = {}
         self._absent: dict[str, HostSession] = {}
@@ -340,14 +341,21 @@ class HostSessions(Pushing):
                 self._undo(session, taken)
         if not of and not session.moved_to:
             self._pass_on(session)
+            self._gate.vacate(session.agent)
         session.outbox.clear()
 
-    def halt(self, agent: str, error: NomospaceError) -> None:
-        """End all sessions of an agent that is suspended; its clients are told why."""
+    def halt(self, agent: str, error: NomospaceError, *, ended: bool = False) -> None:
+        """End all sessions of an agent that is suspended, or `ended`; its clients are told why."""
         for session in list(self._of.get(agent, {}).values()):
             if session.link is not None:
                 session.link.send(pack_refusal(error))
             self.end(session)
+        if ended:
+            for known in (self._away, self._expected, self._awaited):
+                known.pop(agent, None)
+            box = self._boxes.pop(agent, None)
+            if box is not None:
+                self._gate.trim(box.key, _ALL)
 
     def expire(self, *, now: int) -> None:
         """End the sessions whose clients have stayed away too long."""
@@ -356,6 +364,14 @@ class HostSessions(Pushing):
                 break  # the others have as long
             del self._expected[agent]
             self._gone(agent)
+        for agent, since in list(self._awaited.items()):
+            if agent in self._of:
+                del self._awaited[agent]
+            elif since is None:
+                self._awaited[agent] = now
+            elif now - since >= self._grace_us:
+                del self._awaited[agent]
+                self._gate.vacate(agent)
         for session in list(self._absent.values()):
             assert session.absent_since is not None
             if now - session.absent_since < self._grace_us:

@@ -51,6 +51,8 @@ class Pushing:
         self._ops: dict[int, tuple[HostSession, int, Asked]] = {}
         self._of: dict[str, dict[str, HostSession]] = {}
         self._reacting: dict[tuple[str, str], HostSession] = {}
+        self._awaited: dict[str, int | None] = {}
+        """Agents that came before their clients, and since when, as far as anybody has looked."""
         self.letters_max = USUAL_SHARES.agent_letters
         self.letter_bytes_max = USUAL_SHARES.agent_letter_bytes
         """How many firings and letters may wait in an outbox: of more, the newest are dropped."""
@@ -211,6 +213,8 @@ class Pushing:
         assert isinstance(effect, Came), effect
         if effect.program != CLIENT_PROGRAM:
             return True
+        if effect.agent not in self._of:
+            self._awaited[effect.agent] = None
         for session in self._of.get(effect.agent, {}).values():
             session.moved_to = ""
             if effect.error is not None:

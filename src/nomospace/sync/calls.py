@@ -47,6 +47,10 @@ class HostCalls:
         """Let the agent `name@host` run a program, from this state; it is durable then."""
         return background.wait(self._it.launch(program, name=name, state=state, bundle=bundle))
 
+    def end(self, agent_id: str) -> None:
+        """End an agent of this host: its tuples, waits, reactions and memberships go with it."""
+        background.wait(self._it.end(agent_id))
+
     def suspend(self, name: str, why: str = "") -> None:
         """Suspend an agent (its id) or a law (its hash) until `resume`; returns when it is kept."""
         background.wait(self._it.suspend(name, why))
@@ -151,6 +155,10 @@ class AgentCalls:
     def close(self) -> None:
         """End this program's side of the agent."""
         background.wait(self._it.close())
+
+    def end(self) -> None:
+        """End the agent itself: it leaves, and so does all that is its own."""
+        background.wait(self._it.end())
 
 
 class MembershipCalls:

@@ -1,8 +1,8 @@
 """What operators ask a running host, and the answers: for the command line and for consoles.
 
 Questions have no part in sessions: one whose answer is lost is asked again. Most change nothing;
-those that do (`Suspend`, `Resume`, `Engage`, `Disengage`, `SetPosition`) come to the same when they
-are asked twice.
+those that do (`Suspend`, `Resume`, `EndAgent`, `Engage`, `Disengage`, `SetPosition`) leave the same
+behind when they are asked twice.
 Only a client with the scope `operator` may ask them. Each question is a struct with a tag that says
 in brackets what it is answered with; new questions are added here and nowhere else.
 """
@@ -190,6 +190,12 @@ class Resume(OperatorQuestion[SuspensionLine], frozen=True, tag="resume"):
     name: str
 
 
+class EndAgent(OperatorQuestion[WhereLine], frozen=True, tag="end-agent"):
+    """End an agent of this host, with all that is its own; then it is nowhere."""
+
+    agent: str
+
+
 class Suspensions(OperatorQuestion[list[SuspensionLine]], frozen=True, tag="suspensions"):
     """Who is suspended?"""
 
@@ -247,6 +253,7 @@ Question: TypeAlias = (
     | Records
     | Suspend
     | Resume
+    | EndAgent
     | Suspensions
     | Contact
     | Engage

@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Any, Final, cast
 
-from nomospace.host.calls import Arrive, Event, Tick
+from nomospace.host.calls import Arrive, Attended, Event, Tick, Unattended
 from nomospace.host.core import Host
-from nomospace.host.effects import Effect, Persist
+from nomospace.host.effects import Effect, Halted, Persist
 from nomospace.sessions.host_session import SOME, HostSession, Outgoing
 from nomospace.sessions.host_sessions import HostSessions
 from nomospace.store.interface import KeptForClient, Step
@@ -340,6 +340,11 @@ class Server:
         assert self.core is not None, "it is up"
         if not self.core.has(agent):
             self.tell(Arrive(agent))
+        elif self.core.spaces.is_away(agent):
+            self.tell(Attended(agent))
+
+    def vacate(self, agent: str) -> None:
+        self.tell(Unattended((agent,)))
 
     def keep(self, kept: Sequence[KeptForClient]) -> None:
         self._put(Step((), tuple(kept)))
@@ -401,6 +406,8 @@ class Server:
             if isinstance(effect, Outgoing):
                 assert self.sessions is not None, "it is up"
                 self.sessions.release(effect)
+            elif isinstance(effect, Halted) and self.sessions is not None:
+                self.sessions.halt(effect.agent, effect.error, ended=effect.ended)
 
 
 def _no_laws(law: Any) -> Any:

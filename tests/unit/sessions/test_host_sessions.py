@@ -48,6 +48,7 @@ class Gate:
         self.trouble: Unavailable | None = None
         self.has_agent = True
         self.waiting: list[Outgoing] = []
+        self.vacated: list[str] = []
         self.release: Callable[[Outgoing], None]
 
     def tell(self, event: Event) -> None:
@@ -62,6 +63,9 @@ class Gate:
     def seat(self, agent: str) -> None:
         if not self.has_agent:
             raise AgentAway(agent=agent, host="ward")
+
+    def vacate(self, agent: str) -> None:
+        self.vacated.append(agent)
 
     def keep(self, kept: Sequence[KeptForClient]) -> None:
         for one in kept:

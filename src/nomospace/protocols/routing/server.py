@@ -2,16 +2,16 @@
 
 For every agent that is or was registered here there is a record:
 
-| record | told                           | follows                                     | then   |
-| ------ | ------------------------------ | ------------------------------------------- | ------ |
-| -      | `Register`, a birth            | `RecordAck`                                 | HERE   |
-| -,GONE | `Register` with a ticket       | `RecordAck`                                 | HERE   |
-| HERE   | `Migrating` from its site      | `MayGo` with a ticket                       | MOVING |
-| MOVING | `AgentMigrated` in the domain  | the queue, to the new site; `RecordAck`     | HERE   |
-| MOVING | `AgentMigrated` from elsewhere | the queue, to the other server; `RecordAck` | GONE   |
-| MOVING | `Stayed`                       | the queue, to the old site; `RecordAck`     | HERE   |
-| HERE   | `AgentEnded`                   | `AgentEnded` to its home                    | ENDED  |
-| MOVING | `AgentEnded`                   | the queue fails; `AgentEnded` to its home   | ENDED  |
+| record  | told                           | follows                                     | then   |
+| ------- | ------------------------------ | ------------------------------------------- | ------ |
+| -,ENDED | `Register`, a birth            | `RecordAck`                                 | HERE   |
+| -,GONE  | `Register` with a ticket       | `RecordAck`                                 | HERE   |
+| HERE    | `Migrating` from its site      | `MayGo` with a ticket                       | MOVING |
+| MOVING  | `AgentMigrated` in the domain  | the queue, to the new site; `RecordAck`     | HERE   |
+| MOVING  | `AgentMigrated` from elsewhere | the queue, to the other server; `RecordAck` | GONE   |
+| MOVING  | `Stayed`                       | the queue, to the old site; `RecordAck`     | HERE   |
+| HERE    | `AgentEnded`                   | `AgentEnded` to its home                    | ENDED  |
+| MOVING  | `AgentEnded`                   | the queue fails; `AgentEnded` to its home   | ENDED  |
 
 What does not fit the record is answered with `Refuse` and a reason. A ticket is a function of
 agent, epoch and site that only servers can compute (`tickets`), so a site can show one only for a
@@ -125,12 +125,15 @@ class DomainServer(ServerMemory):
         record = self._records.get(agent)
         if not self.places.holds(src, self.domain):
             self._refuse(src, register, NOT_HOME, out)
-        elif record is not None or self.places.home(agent) != self.domain:
-            why = EXISTS if record is None or record.kind is not ENDED else WHY_ENDED
-            self._refuse(src, register, why, out)
-        elif len(self._records) >= self.limits.records_max:
+        elif self.places.home(agent) != self.domain or (
+            record is not None and record.kind is not ENDED
+        ):
+            self._refuse(src, register, EXISTS, out)
+        elif record is None and len(self._records) >= self.limits.records_max:
             self._refuse(src, register, FULL, out)
         else:
+            if record is not None:
+                self._forget_tomb(agent, out)
             epoch = self._life << LIFE_BITS
             strays = tuple(self._strays.pop(agent, ()))
             self._stray_count -= len(strays)
@@ -250,9 +253,11 @@ class DomainServer(ServerMemory):
     def _forget_tombs(self, out: list[Effect]) -> None:
         """Above the limit the oldest grave is levelled, and who is born after is of a new life."""
         if len(self._tombs) > self.limits.tombs_max:
-            agent = next(iter(self._tombs))
-            self._redo(change := written.Forgotten(agent, self._life + 1))
-            out.append(PersistChange(change))
+            self._forget_tomb(next(iter(self._tombs)), out)
+
+    def _forget_tomb(self, agent: str, out: list[Effect]) -> None:
+        self._redo(change := written.Forgotten(agent, self._life + 1))
+        out.append(PersistChange(change))
 
     def _refuse(
         self,

@@ -184,8 +184,6 @@ def test_names_are_given_once_and_only_at_home() -> None:
     foreign = Refuse("lab", "x@ward", 0, EXISTS)
     assert heard(core, Register("lab", "x@ward", 0)) == [TransmitFrame("s", foreign)]
     core.hear("s", AgentEnded("lab", ANN, 0), now=0)
-    dead = Refuse("lab", ANN, 0, ENDED)
-    assert heard(core, Register("lab", ANN, 0)) == [TransmitFrame("s", dead)]
     core.hear("s", Register("lab", BOB, 0), now=0)
     full = Refuse("lab", "c@lab", 0, FULL)
     assert heard(core, Register("lab", "c@lab", 0)) == [TransmitFrame("s", full)]
@@ -270,6 +268,20 @@ def test_a_name_is_free_again_when_its_grave_is_forgotten_in_a_later_life() -> N
     assert heard(again, Register("lab", ANN, 0)) == [
         TransmitFrame("s", RecordAck("lab", ANN, life))
     ]
+
+
+def test_a_name_that_ended_is_free_for_an_agent_of_a_later_life() -> None:
+    core = with_ann()
+    core.hear("s", AgentEnded("lab", ANN, 0), now=0)
+    assert heard(core, SeekAgent("lab", post())) == [
+        TransmitFrame("o", PostReturned(post(), ENDED))
+    ]
+    life = 1 << LIFE_BITS
+    again = [TransmitFrame("t", RecordAck("lab", ANN, life))]
+    assert heard(core, Register("lab", ANN, 0), "t") == again
+    restored = server()
+    restored.restore(core.changes(), now=0)
+    assert restored.record(ANN) == core.record(ANN)
 
 
 # -- updates -----------------------------------------------------------------------------------
