@@ -2,13 +2,12 @@
 
 Agents come in over TLS through `connect`, with a token and admin's certificates, and know no more
 of where controllers are than the address they were given. `Mediators` are processes too
-(`tests.real.mediating`), each an agent like the others.
+(`nomospace mediator`), each an agent like the others.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import signal
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -28,7 +27,7 @@ from tests.real.trust import Trust
 READY_S: Final = 30.0
 """How long a mediator may take to be at work: these machines are shared."""
 HUB: Final = "hub"
-KEY: Final = b"shared by all mediators"
+KEY: Final = "shared by all mediators"
 
 
 def law_ap(trust: Trust) -> CompiledLaw:
@@ -114,23 +113,17 @@ class Mediator:
         trust = ward._trust
         host = ward.running[ward._place(name)]
         self.log = folder / f"{name}.mediator.log"
-        order = {
-            "url": f"nomos://{host.address}",
-            "trust": str(trust.folder),
-            "token": trust.token(agent),
-            "law": ward.law.tree.source.text,
-            "certificate": trust.role(agent, t.role("mediator")).decode(),
-            "space": f"{name}-alarms" if nats else "alarms",
-            "nats": nats,
-            "key": KEY.decode(),
-        }
+        law, certificate = folder / "ap.law", folder / f"{name}.pem"
+        law.write_text(ward.law.tree.source.text)
+        certificate.write_bytes(trust.role(agent, t.role("mediator")))
+        arguments = ["--host", f"nomos://{host.address}", "--trust", str(trust.folder), "--json"]
+        arguments += ["--token", trust.token(agent), "--certificate", str(certificate)]
+        arguments += ["--law", str(law), "--space", f"{name}-alarms" if nats else "alarms"]
+        if nats:
+            arguments += ["--nats", nats, "--key", KEY]
         with self.log.open("ab") as log:
-            self.process = nursery.start(
-                [json.dumps(order)],
-                folder=folder,
-                log=log,
-                program=Path(__file__).with_name("mediating.py"),
-            )
+            self.process = nursery.start(["mediator", *arguments], folder=folder, log=log)
+        self._agent = agent
 
     async def ready(self) -> None:
         """Wait until it is at work."""
@@ -139,7 +132,9 @@ class Mediator:
                 line = await asyncio.to_thread(self.process.stdout.readline)
         except TimeoutError:
             line = b""
-        assert line == b"ready\n", f"a mediator did not start:\n{self.log.read_text()[-3_000:]}"
+        assert self._agent.encode() in line, (
+            f"a mediator did not start:\n{self.log.read_text()[-3_000:]}"
+        )
 
     def end(self, how: int = signal.SIGTERM) -> int:
         """End it by its process id; its exit code."""

@@ -26,6 +26,7 @@ from nomospace.cli.remote_options import (
     TokenOption,
     TrustOption,
     Unusable,
+    named_law,
     print_json,
 )
 from nomospace.extras import need
@@ -115,7 +116,7 @@ def mcp(
     serving = _Serving(
         remote,
         agent or (None if token or identity else AGENT),
-        _law(law) if law else None,
+        named_law(law) if law else None,
         [term(text) for text in claim or ()],
         certificate or [],
         _address(http) if http else None,
@@ -200,16 +201,6 @@ class _Serving:
             print_json({"url": url})
         else:
             print(f"serves MCP at {url}; Ctrl-C ends it", file=sys.stderr, flush=True)
-
-
-def _law(source: str) -> Law:
-    """A law that was named: one that is shipped, by its name, or as `Law.load` finds it."""
-    from nomospace import laws
-    from nomospace.client.laws import load_law
-
-    if source in laws.NAMES and not Path(source).exists():
-        return load_law(laws.path(source))
-    return load_law(source)
 
 
 def _address(text: str) -> tuple[str, int]:

@@ -15,6 +15,7 @@ import json
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import (
     TYPE_CHECKING,
     Annotated,
@@ -33,6 +34,7 @@ from nomospace.errors import CallerError
 
 if TYPE_CHECKING:
     from nomospace.client import Report
+    from nomospace.client.laws import Law
     from nomospace.client.remote import RemoteHost
     from nomospace.wire.admin import A, OperatorQuestion
 
@@ -216,6 +218,16 @@ def _options(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, an object a line.")] = False,
 ) -> None:
     """What `on_host` adds to a command: only its signature is used."""
+
+
+def named_law(source: str) -> Law:
+    """A law that was named: one that is shipped, by its name, or as `Law.load` finds it."""
+    from nomospace import laws
+    from nomospace.client.laws import load_law
+
+    if source in laws.NAMES and not Path(source).exists():
+        return load_law(laws.path(source))
+    return load_law(source)
 
 
 def print_json(data: object) -> None:

@@ -28,7 +28,8 @@ line. A file holds these tables, all of them optional:
     [services]
     http = "127.0.0.1:7421"              # law server, controller service, metrics
     laws = "laws"                        # a folder of laws that the law server begins with
-    token = "ns1.…"                      # how this host shows itself to secretaries
+    token = "ns1.…"                      # how this host shows itself to secretaries, and to
+    controllers = "https://10.1.0.9:7421"  # the controller service that it registers with
 
     [api]
     listen = "127.0.0.1:8080"            # the HTTP API for programs and pages
@@ -111,6 +112,7 @@ class ServiceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     http: str = ""
     laws: str = ""
     token: str = ""
+    controllers: str = ""
 
 
 class Api(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -441,6 +443,10 @@ def _check(config: Config, lines: _Lines, given: dict[str, object]) -> None:
         if host.insecure and at is not None and table == "api" and not at.loopback:
             why = f"an insecure host serves its API on a loopback address only, and {at} is none"
             raise fail(key, why, table)
+    service = config.services.controllers
+    if service and not service.startswith(("http://", "https://")):
+        why = f"{service!r} is no address; give http://… or https://…"
+        raise fail("controllers", why, "services")
     for law, url in config.secretaries.items():
         if re.fullmatch(r"[0-9a-f]{64}", law) is None:
             raise fail(

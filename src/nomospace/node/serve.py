@@ -248,6 +248,12 @@ class Server:
             services.work = self.work
             self.services = await parts.enter_async_context(services)
             self.keep_token(*self.services.bound)
+        if config.services.controllers:
+            from nomospace.node.services.hosting import registration_of
+
+            # The start does not wait for it: a service may be away, and a host does without.
+            staying = asyncio.create_task(registration_of(self).run(), name="stay registered")
+            parts.push_async_callback(_cancelled, staying)
         if self._journalist is not None:
             sealing = Sealing(store, config.store, config.journal, self.note)
             sealing.start()
@@ -277,9 +283,7 @@ class Server:
     async def stop(self) -> None:
         """Take no more calls, leave the group, keep everything, end."""
         if self._watch is not None:
-            self._watch.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._watch
+            await _cancelled(self._watch)
             self._watch = None
         await self._parts.aclose()
         self.note("stopped")
@@ -550,6 +554,13 @@ class HostEnded(NomospaceError):
         "`nomospace doctor --store …`, then start the host again"
     )
     host: str
+
+
+async def _cancelled(task: asyncio.Task[None]) -> None:
+    """End a task, and wait until it has ended."""
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
 
 
 def check_keys(law: CompiledLaw) -> None:

@@ -7,6 +7,9 @@
 | `PUT /controllers/NAME`    | it is offered for `lease_s` seconds (token); the body is an offer |
 | `DELETE /controllers/NAME` | it is offered no longer (token)                                   |
 
+The token is an operator's, or that of the host itself. An address without a machine, `:7420`, means
+the one that the request comes from.
+
 `GET /controllers` takes `law=HASH`, `authority=KEY` (the law's `cAuthority`), `near=DOMAIN` and
 `limit=N`. `client.find_controller` asks it.
 """
@@ -48,9 +51,22 @@ AGAIN_S: Final = LEASE_US / 1e6 / 3
 class ControllerService:
     """The hosts that offer controllers, behind HTTP."""
 
-    def __init__(self, allows: Allows) -> None:
-        self._allows = allows
+    def __init__(self, operators: Allows, hosts: Allows | None = None) -> None:
+        self._operators = operators
+        self._hosts = hosts
         self._core = Controllers()
+
+    def _checked(self, request: Request, what: str) -> str:
+        """The name of the host that a request is about, which its caller may speak for."""
+        name = str(request.path_params["name"])
+
+        def allows(token: str) -> str | None:
+            hosts = self._hosts
+            itself = name if hosts is not None and hosts(token) == name else None
+            return self._operators(token) or itself
+
+        caller_of(request, allows, what)
+        return name
 
     def routes(self) -> list[Route]:
         """Where it is served."""
@@ -78,37 +94,59 @@ class ControllerService:
         return json_answer(self._core.get(request.path_params["name"], now=_now()))
 
     async def _put(self, request: Request) -> Response:
-        caller_of(request, self._allows, "to register a host")
+        name = self._checked(request, "to register a host")
         body = await body_of(request, OFFER_BYTES_MAX)
         try:
             offer = msgspec.json.decode(body, type=Offer)
         except (msgspec.DecodeError, ValueError) as error:
             raise BadRequest(why=f"the body is no offer of a host: {error}") from None
-        if offer.name != request.path_params["name"]:
+        if offer.name != name:
             raise BadOffer(why=f"it says {offer.name[:60]!r}; register it under its own name")
+        if offer.address.startswith(":") and request.client is not None:
+            offer = msgspec.structs.replace(offer, address=seen_at(request.client.host, offer))
         self._core.apply(self._core.register(offer, now=_now()))
         return json_answer({"name": offer.name, "lease_s": LEASE_US / 1e6})
 
     async def _delete(self, request: Request) -> Response:
-        caller_of(request, self._allows, "to take a host out")
-        self._core.apply(self._core.unregister(request.path_params["name"]))
-        return json_answer({"name": request.path_params["name"]})
+        name = self._checked(request, "to take a host out")
+        self._core.apply(self._core.unregister(name))
+        return json_answer({"name": name})
+
+
+def seen_at(machine: str, offer: Offer) -> str:
+    """The address of a host that has told its port only.
+
+    >>> seen_at("10.1.0.4", Offer("ward", ":7420")), seen_at("fd00::4", Offer("ward", ":7420"))
+    ('10.1.0.4:7420', '[fd00::4]:7420')
+    """
+    return f"[{machine}]{offer.address}" if ":" in machine else f"{machine}{offer.address}"
 
 
 class Registration:
     """A host that stays registered from the head of an `async with` to its end.
 
     `offer` is asked anew each time, so that the load is that of the moment. A service that is away
-    does no harm: the host goes on, and registers when it is back. `failed` has the last failure.
+    does no harm: the host goes on, and registers when it is back. `failed` has the last failure,
+    and `on_failed` is told of the first of several in a row. `authority` is the file with the
+    certificate that the service must be certified by.
     """
 
     def __init__(
-        self, url: str, offer: Callable[[], Offer], *, token: str, again_s: float = AGAIN_S
+        self,
+        url: str,
+        offer: Callable[[], Offer],
+        *,
+        token: str,
+        authority: str | None = None,
+        again_s: float = AGAIN_S,
+        on_failed: Callable[[NomospaceError], None] | None = None,
     ) -> None:
         self._url = url.rstrip("/")
         self._offer = offer
         self._token = token
+        self._authority = authority
         self._again_s = again_s
+        self._on_failed = on_failed
         self._task: asyncio.Task[None] | None = None
         self.failed: NomospaceError | None = None
 
@@ -136,7 +174,14 @@ class Registration:
             await self._ask("PUT", offer.name, msgspec.json.encode(offer))
             self.failed = None
         except NomospaceError as error:
+            if self.failed is None and self._on_failed is not None:
+                self._on_failed(error)
             self.failed = error
+
+    async def run(self) -> None:
+        """Stay registered until this is cancelled."""
+        async with self:
+            await asyncio.Future()
 
     async def _ask(self, method: str, name: str, body: bytes = b"") -> HttpAnswer:
         return await fetch(
@@ -144,6 +189,7 @@ class Registration:
             method=method,
             body=body,
             token=self._token,
+            authority=self._authority,
         )
 
 

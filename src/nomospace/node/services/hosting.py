@@ -6,11 +6,11 @@ Law server, controller service and secretary are one HTTP service with one folde
     FOLDER/rolls/LAW            the roll of one community
 
 Who may change something says so with a token of the trust folder (`nomospace trust issue token`).
-One with the scope `operator` may put laws, register hosts and change rolls. A host speaks to
-secretaries with a token for the agent `host@NAME`, which stands for the host `NAME`. Services of a
-host without certificates take that host's own token for all of it (`client.own_tokens`); followed
-by a point and a name, it stands for the host of that name. What the host itself counts is at
-`/metrics`.
+One with the scope `operator` may put laws, register hosts and change rolls. A host registers itself
+and speaks to secretaries with a token for the agent `host@NAME`, which stands for the host `NAME`.
+Services of a host without certificates take that host's own token for all of it
+(`client.own_tokens`); followed by a point and a name, it stands for the host of that name. What the
+host itself counts is at `/metrics`.
 """
 
 from __future__ import annotations
@@ -23,12 +23,14 @@ from typing import TYPE_CHECKING, Final, Self
 from nomospace.calls.door import NotLetIn
 from nomospace.law import read_source
 from nomospace.node.addresses import Address
+from nomospace.node.clients import CLIENTS_MAX
 from nomospace.node.principals import Door, Principal
-from nomospace.node.services.controllers import ControllerService
+from nomospace.node.services.controllers import ControllerService, Registration
 from nomospace.node.services.lawserver import LawServer
 from nomospace.node.services.secretaries import SecretaryService
 from nomospace.node.services.web import Allows, Web, application
 from nomospace.node.working import Workers
+from nomospace.services.controllers import Offer
 from nomospace.services.laws import PROLOG, PYTHON, name_of
 
 if TYPE_CHECKING:
@@ -79,7 +81,7 @@ class Services:
         """Who reads the laws that come over HTTP, beside the loop."""
         self._laws: LawServer | None = None
         self._web: Web | None = None
-        self.controllers = ControllerService(operators)
+        self.controllers = ControllerService(operators, hosts)
         self.secretaries = SecretaryService(
             hosts, operators, None if folder is None else folder / "rolls"
         )
@@ -202,4 +204,29 @@ def services_of(server: Server) -> Services:
         key=None if pem is None else pem / "host.key",
         names=server.names,
         on_note=server.note,
+    )
+
+
+def registration_of(server: Server) -> Registration:
+    """How a host stays registered with the controller service that its configuration names."""
+    config, identity = server.config, server.identity
+    name = config.host.name
+    at = (config.host.advertise or (server.listener.advertised,))[0]
+
+    def offer() -> Offer:
+        certified = identity is not None and identity.controller is not None
+        return Offer(
+            name,
+            at,
+            server.host.domain,
+            authorities=(identity.authority.text,) if certified else (),
+            load=min(1.0, server.clients.count / CLIENTS_MAX),
+        )
+
+    return Registration(
+        config.services.controllers,
+        offer,
+        token=config.services.token,
+        authority=None if identity is None else str(identity.folder / "authority.pem"),
+        on_failed=lambda error: server.note("not-registered", why=str(error)),
     )
