@@ -214,12 +214,12 @@ def registration_of(server: Server) -> Registration:
     at = (config.host.advertise or (server.listener.advertised,))[0]
 
     def offer() -> Offer:
-        certified = identity is not None and identity.controller is not None
+        certified = () if identity is None or identity.controller is None else (identity.authority,)
         return Offer(
             name,
             at,
             server.host.domain,
-            authorities=(identity.authority.text,) if certified else (),
+            authorities=tuple([key.text for key in certified]),
             load=min(1.0, server.clients.count / CLIENTS_MAX),
         )
 
