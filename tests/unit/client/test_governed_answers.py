@@ -20,13 +20,21 @@ R3. arrived(_, _, _) :- do(deliver).
 @pytest.mark.parametrize("strength", ["weak", "strong"])
 def test_a_firing_that_shows_no_tuple_is_mail(strength: str) -> None:
     async def program() -> None:
-        fired: list[ns.Tuple] = []
+        fired: list[object] = []
+
+        def _heard(*heard: object) -> None:
+            fired.append(heard)
+
         async with ns.Host("ward") as host:
             ann = await host.agent("ann")
             member = await ann.adopt(ODD)
             jobs = await ann.space("jobs", shared=True, law=ODD)
-            handle = jobs.react(("job", ANY), fired.append, strength=strength, at="ward")
-            await handle.wait_registered()
+            if strength == "strong":
+                strong = jobs.react(("job", ANY), _heard, strength="strong", at="ward")
+                await strong.wait_registered()
+            else:
+                weak = jobs.react(("job", ANY), _heard, at="ward")
+                await weak.wait_registered()
             await jobs.out("job", 17)
             async with asyncio.timeout(10):
                 letter = await anext(member.inbox())
