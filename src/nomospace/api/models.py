@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from nomospace.api.forms import json_of
 from nomospace.api.service import LAW_CHARS_MAX, WAIT_S_MAX
 from nomospace.client import DisclosedRuling, Tuple
-from nomospace.client.tuples import Correlation
+from nomospace.client.tuples import Correlation, correlation
 
 ROWS_MAX: Final = 10_000
 """The most tuples that one request writes, or one answer has."""
@@ -131,14 +131,7 @@ class LookAsked(Asked):
 
     def correlation(self) -> Correlation:
         """What it says of sets, as the client has it; empty where it says nothing."""
-        said: Correlation = {}
-        if self.correlate is not None:
-            said["correlate"] = self.correlate
-        if self.key is not None:
-            said["key"] = self.key
-        if self.max_set is not None:
-            said["max_set"] = self.max_set
-        return said
+        return correlation(self.correlate, self.key, self.max_set)
 
 
 class FindAsked(LookAsked):

@@ -99,6 +99,12 @@ KeyOption = Annotated[
     str,
     typer.Option(metavar="CLASS", help="With --together: all of them hold one object of it."),
 ]
+MaxSetOption = Annotated[
+    int | None,
+    typer.Option(
+        "--max-set", min=1, metavar="N", help="With --together: no more than N of them; 6 if none."
+    ),
+]
 AllOption = Annotated[bool, typer.Option("--all", help="All that match, and not just the oldest.")]
 
 
@@ -159,6 +165,7 @@ def read(
     all_: AllOption = False,
     together: TogetherOption = False,
     key: KeyOption = "",
+    max_set: MaxSetOption = None,
     private: PrivateOption = False,
 ) -> None:
     """Print a tuple that matches, and leave it there.
@@ -168,7 +175,7 @@ def read(
     Without --wait, what lies on this host counts, or at the place of --at. Exit code 1 when nothing
     matches.
     """
-    sets = _sets(together, key)
+    sets = _sets(together, key, max_set)
     _Seeking(remote, space, patterns, as_, at, dest, wait, all_, private, sets).run("read")
 
 
@@ -186,6 +193,7 @@ def take(
     all_: AllOption = False,
     together: TogetherOption = False,
     key: KeyOption = "",
+    max_set: MaxSetOption = None,
     private: PrivateOption = False,
 ) -> None:
     """Take a tuple that matches, and print it.
@@ -193,19 +201,20 @@ def take(
     For example: nomospace tuple take jobs job _:1..20 _
 
     Without --wait, what lies on this host counts, or at the place of --at. With it, a tuple is gone
-    once it is printed; if the command is killed before, it comes back (a set that was taken
-    --together does not). Exit code 1 when nothing matches.
+    once it is printed; if the command is killed before, it comes back, or all of a set do. Exit
+    code 1 when nothing matches.
     """
-    sets = _sets(together, key)
+    sets = _sets(together, key, max_set)
     _Seeking(remote, space, patterns, as_, at, dest, wait, all_, private, sets).run("take")
 
 
-def _sets(together: bool, key: str) -> Correlation:
-    if key and not together:
-        raise Unusable(what="--key", why="it is for sets of tuples; say --together too")
-    if not together:
-        return {}
-    return {"correlate": "auto", "key": key} if key else {"correlate": "auto"}
+def _sets(together: bool, key: str, max_set: int | None) -> Correlation:
+    from nomospace.client.tuples import correlation
+
+    for option, given in (("--key", key), ("--max-set", max_set)):
+        if given and not together:
+            raise Unusable(what=option, why="it is for sets of tuples; say --together too")
+    return correlation("auto" if together else None, key, max_set)
 
 
 class _Seeking:
@@ -266,10 +275,6 @@ class _Seeking:
         try:
             if how == "read":
                 found = await space.read(*self.template, timeout=self._wait, **place, **sets)
-                _print_tuple(found, as_json=as_json)
-                return True
-            if self._sets:  # which are taken for good
-                found = await space.take(*self.template, timeout=self._wait, **place, **sets)
                 _print_tuple(found, as_json=as_json)
                 return True
             taking = space.take(*self.template, timeout=self._wait, lease=LEASE_S, **place, **sets)

@@ -182,7 +182,7 @@ class Space:
         A template that names classes may be answered by several tuples together, if `correlate`,
         `key` or `max_set` say so (see `nomospace.client.tuples`): then all of them are taken
         in one step, or none, the answer has what the template asks for, in its order, and `tuples`
-        are those taken. Such a set is looked for on this agent's own host.
+        are those taken. They may lie on several hosts; a lease is on all of them.
 
         Raises `PrivateSpace` while the space is private, `WaitingInListener` inside a listener,
         `Refused` when the law refuses it; while the law holds it, it waits.

@@ -225,6 +225,24 @@ class Correlation(TypedDict, total=False):
     max_set: int
 
 
+def correlation(
+    correlate: str | None = None, key: str | None = None, max_set: int | None = None
+) -> Correlation:
+    """The options of which something is said: what is empty is left out.
+
+    >>> correlation("auto", "", 3), correlation()
+    ({'correlate': 'auto', 'max_set': 3}, {})
+    """
+    said: Correlation = {}
+    if correlate:
+        said["correlate"] = correlate
+    if key:
+        said["key"] = key
+    if max_set is not None:
+        said["max_set"] = max_set
+    return said
+
+
 def sets_of(given: Correlation) -> Sets | None:
     """The options as they travel; `None` where only single tuples are asked for.
 

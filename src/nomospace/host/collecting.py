@@ -13,10 +13,10 @@ How a set is taken. Its tuples are collected host by host, in the order of the h
     <-- Transfer(Given) / Denied ------  removed and given in one step; or: somebody was quicker
 
 What has come is in *escrow*: nobody sees it. Only when all have come is the operation answered, in
-one step. If a host denies, if contact with one is lost, or if the operation ends, all that is in
-escrow goes back to where its holders are. Nobody waits for a tuple that another has in escrow, so
-there is no deadlock; and since all go through the hosts in one order, of those who are in each
-other's way one always gets through.
+one step; for a take on a lease they are then lent from this host, by one lease. If a host denies,
+if contact with one is lost, or if the operation ends, all that is in escrow goes back to where its
+holders are. Nobody waits for a tuple that another has in escrow, so there is no deadlock; and since
+all go through the hosts in one order, of those who are in each other's way one always gets through.
 
 Escrow is on disk as the tuple it is: one of this host as it was all along, one of another as a
 tuple whose holder is elsewhere. So after a crash nothing has to be undone. The first lies in its
@@ -54,6 +54,7 @@ from nomospace.protocols.spaces import (
     Unmirror,
 )
 from nomospace.space import Gathering, Record, TupleId
+from nomospace.space.asking import in_scope
 
 if TYPE_CHECKING:
     from nomospace.host.ports import HostParts
@@ -118,7 +119,7 @@ class Collecting(HostPart):
 
     def __init__(self, host: HostParts) -> None:
         super().__init__(host)
-        self._wides: dict[tuple[str, str], Wide] = {}
+        self._wides: dict[tuple[str, str, str], Wide] = {}
         self.timed = self._wides
         self._mirrors: dict[Key, tuple[Wide | None, str]] = {}
         self._attempts: dict[int, Attempt] = {}  # by the number of the operation
@@ -135,15 +136,17 @@ class Collecting(HostPart):
         host, seek = self._host, one.seek
         peers = [site for site in sites if site != self._step.name]
         space = self._spaces.shared(seek.space)
-        wide = self._wides.get((seek.space, seek.at))
+        key_of_wide = seek.space, seek.at, seek.dest
+        wide = self._wides.get(key_of_wide)
         if wide is not None and wide.space is not space:  # it was another one of that name
             self._close(wide)
             wide = None
         if wide is None:
             if not peers:
                 return
-            wide = self._wides[seek.space, seek.at] = Wide(
-                self._step.name, seek.space, seek.at, space
+            scope = ask_of(seek).scope
+            wide = self._wides[key_of_wide] = Wide(
+                self._step.name, seek.space, seek.at, scope, space
             )
         for peer in [peer for peer in wide.mirrors if peer not in peers]:
             host.group.tell(peer, Unmirror(wide.mirrors[peer].key))
@@ -164,7 +167,7 @@ class Collecting(HostPart):
         attempt = self._attempts.get(one.number)
         if attempt is not None:
             self._undo(attempt)
-        wide = self._wides.get((one.seek.space, one.seek.at))
+        wide = self._wides.get((one.seek.space, one.seek.at, one.seek.dest))
         known = wide.ops.pop(one.number, None) if wide is not None else None
         if wide is None or known is None:
             return
@@ -185,7 +188,7 @@ class Collecting(HostPart):
 
     def _close(self, wide: Wide) -> None:
         """See no further than this host."""
-        del self._wides[wide.name, wide.at]
+        del self._wides[wide.name, wide.at, wide.scope[1]]
         for peer, mirror in wide.mirrors.items():
             del self._mirrors[mirror.key]
             self._host.group.tell(peer, Unmirror(mirror.key))
@@ -194,7 +197,7 @@ class Collecting(HostPart):
 
     def look_again(self, one: Op) -> None:
         """An operation is free again, and has not looked at what came meanwhile."""
-        wide = self._wides.get((one.seek.space, one.seek.at))
+        wide = self._wides.get((one.seek.space, one.seek.at, one.seek.dest))
         if wide is not None and one.number in wide.ops:
             wide.unlooked[one.number] = None
 
@@ -320,7 +323,7 @@ class Collecting(HostPart):
             assert wide.local is not None
             for id in ids:
                 record = wide.local.get(id)
-                if record is None:  # an agent here was quicker
+                if record is None or not in_scope(record, wide.scope):  # somebody was quicker
                     self._give_up(attempt)
                     return
                 wide.local.remove(record)
@@ -338,14 +341,18 @@ class Collecting(HostPart):
         """Tuples of a set come; back they go when it is not collected any more."""
         attempt = self._attempt(peer, what.key)
         ids = [(row.writer, row.count) for row in what.rows]
+        records = [record_of(row) for row in what.rows]
+        if attempt is not None and not all(in_scope(one, attempt.wide.scope) for one in records):
+            self._give_up(attempt)
+            attempt = None
         if attempt is None or not all(id in attempt.missing for id in ids):
             for row in what.rows:
                 self._host.group.give(peer, Returned(what.space, what.law, row))
             return
         mirror = attempt.wide.mirrors.get(peer)
-        for id, row in zip(ids, what.rows, strict=True):
+        for id, record in zip(ids, records, strict=True):
             del attempt.missing[id]
-            attempt.escrow[id] = record_of(row)
+            attempt.escrow[id] = record
             if mirror is not None:
                 attempt.wide.forget(mirror, id)
         if attempt.missing:
@@ -377,10 +384,15 @@ class Collecting(HostPart):
         del self._attempts[one.number]
         attempt.wide.release(attempt.gathering.ids)
         records = [attempt.escrow[id] for id in attempt.gathering.ids]
-        for record in records:
-            self._step.forget(name, record)
-            self._step.trace(TAKEN, name, record, one.agent)
-        host.seeking.conclude(one, gathered_of(attempt.gathering, records))
+        us, gathering, lease = one.seek.lease_us, attempt.gathering, ""
+        if us:
+            space = attempt.wide.space
+            lease = host.lending.lend(name, space, records, us, one.agent, gathering.fields)
+        else:
+            for record in records:
+                self._step.forget(name, record)
+                self._step.trace(TAKEN, name, record, one.agent)
+        host.seeking.conclude(one, gathered_of(gathering, records, lease))
 
     def _give_up(self, attempt: Attempt) -> None:
         """Not all can be had: give back what has come, and let the operation wait on."""

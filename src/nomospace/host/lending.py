@@ -7,6 +7,7 @@ the lapse of the lease, and by a crash of its host.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
@@ -17,8 +18,8 @@ from nomospace.host.effects import TAKEN
 from nomospace.host.holding import DELIVERIES_MAX
 from nomospace.host.part import HostPart
 from nomospace.host.residents import Resident
-from nomospace.protocols.spaces import Id, LeaseClosed, LeaseSettled
-from nomospace.space import Record, Space
+from nomospace.protocols.spaces import LeaseClosed, LeaseSettled
+from nomospace.space import Record, Space, TupleId
 from nomospace.terms import Term
 
 if TYPE_CHECKING:
@@ -44,11 +45,16 @@ class Settling(NamedTuple):
 
 
 class Lease(NamedTuple):
-    """A tuple that is lent from here. Names of leases can be guessed: only its taker ends it."""
+    """Tuples that are lent from here, one or a set. Names can be guessed: only its taker ends it.
+
+    All of a set come back together, and all are done with at once.
+    """
 
     space: Space
-    id: Id
+    ids: tuple[TupleId, ...]
     agent: str
+    fields: Fields
+    """What the taker was answered with."""
 
 
 class Lending(HostPart):
@@ -63,16 +69,31 @@ class Lending(HostPart):
         self._next_lease = 1
         self._next_settling = 1
 
-    def lend(self, name: str, space: Space, record: Record, lease_us: int, agent: str) -> str:
-        """Lend a tuple of this host to an agent for a while; the lease's name."""
+    def lend(
+        self,
+        name: str,
+        space: Space,
+        records: Sequence[Record],
+        lease_us: int,
+        agent: str,
+        fields: Fields | None = None,
+    ) -> str:
+        """Lend a tuple of this host, or a set, to an agent for a while; the lease's name.
+
+        A set answers with `fields`. Tuples of other hosts in it are lent from here, and go back to
+        where their holders are.
+        """
         lease = f"{self._step.name}/{self._step.life}/{self._next_lease}"
         self._next_lease += 1
         space.deliveries_max = DELIVERIES_MAX
-        space.lend(record, lease, self._step.now + lease_us)
         self._spaces.timed[space] = name
-        self._leases[lease] = Lease(space, record.id, agent)
-        if self._spaces.keeps(name, record.cur):
-            self._step.keep(name, record)
+        for record in records:
+            new = space.get(record.id) is not record
+            space.lend(record, lease, self._step.now + lease_us, new=new)
+            if self._spaces.keeps(name, record.cur):
+                self._step.keep(name, record)
+        ids = tuple([record.id for record in records])
+        self._leases[lease] = Lease(space, ids, agent, fields or records[0].fields)
         return lease
 
     def recall(self, space: Space) -> None:
@@ -145,8 +166,7 @@ class Lending(HostPart):
             return fields if taker == agent else None
         if not self._may_settle(lease, agent, space):
             return None
-        lent = known.space.leases()
-        return next((one.record.fields for one in lent if one.record.id == known.id), None)
+        return known.fields
 
     def _may_settle(self, lease: str, agent: str, space: str) -> bool:
         """Whether a lease is an agent's, on a tuple of the space that it names.
@@ -161,18 +181,19 @@ class Lending(HostPart):
         known = self._leases.pop(lease, None)
         if known is None:
             return False
-        space, id, _ = known
-        if done:
-            record = space.settle(id, lease)
-            if record is not None:
+        space = known.space
+        for id in known.ids:
+            if done:
+                record = space.settle(id, lease)
+                assert record is not None, "a lease that lapsed is not known any more"
                 self._step.forget(space.name, record)
                 self._step.trace(TAKEN, space.name, record, known.agent)
-            return record is not None
-        outcomes = space.give_back(id, lease, now=self._step.now)
-        record = space.get(id)
-        if record is not None:
-            host.placing.came_back(space.name, space, record)
-        host.outcomes.happened(space.name, space, outcomes)
+                continue
+            outcomes = space.give_back(id, lease, now=self._step.now)
+            record = space.get(id)
+            if record is not None:
+                host.placing.came_back(space.name, space, record)
+            host.outcomes.happened(space.name, space, outcomes)
         return True
 
     def hear_settled(self, peer: str, body: LeaseSettled) -> None:

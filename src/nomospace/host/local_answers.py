@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from nomospace.calls.answers import Found
 from nomospace.calls.requests import BULK, WAITING
@@ -31,29 +32,23 @@ class LocalAnswers(HostPart):
         if one.law and host.governing.find(one.agent, one.law) is None:
             return False  # it has quit its community: nobody there could be given the tuple
         founds = tuple([self.found(one, record) for record in records])
-        if sets:
-            pairs = chosen(space, records, sets, takes=one.takes)
-            founds += tuple([gathered_of(*pair) for pair in pairs])
-            records = [*records, *[record for _, its in pairs for record in its]]
+        pairs = chosen(space, records, sets, takes=one.takes)
+        founds += tuple([gathered_of(*pair) for pair in pairs])
         ruled = host.governed.release(one, founds) if one.law else None
         if ruled is not None and ruled.message is None:
             if seek.how not in WAITING:
                 host.governed.keep(one, ruled)
             return False
-        leases: tuple[str, ...] = ()
         if one.takes:
             if seek.lease_us:
-                leases = tuple(
-                    [
-                        host.lending.lend(seek.space, space, r, seek.lease_us, one.agent)
-                        for r in records
-                    ]
-                )
-                founds = tuple(
-                    [self.found(one, r, lease) for r, lease in zip(records, leases, strict=True)]
+                lend = partial(host.lending.lend, seek.space, space)
+                us, agent = seek.lease_us, one.agent
+                founds = (
+                    *[self.found(one, r, lend((r,), us, agent)) for r in records],
+                    *[gathered_of(g, its, lend(its, us, agent, g.fields)) for g, its in pairs],
                 )
             else:
-                for record in records:
+                for record in [*records, *[record for _, its in pairs for record in its]]:
                     space.remove(record)
                     self._step.forget(seek.space, record)
                     self._step.trace(TAKEN, seek.space, record, one.agent)

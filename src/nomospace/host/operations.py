@@ -186,21 +186,15 @@ def check_sets(seek: Seek) -> None:
         raise BadQuestion(
             what="correlate", why="only a template that names classes is answered by several tuples"
         )
-    if seek.lease_us:
-        raise BadQuestion(
-            what="lease", why="it is on one tuple; take for good, or do not correlate"
-        )
-    if seek.dest or "@" in seek.at:
-        raise BadQuestion(
-            what="at or dest", why="the tuples of a set may have different holders; leave them out"
-        )
     ask_of(seek).question()
 
 
 def ask_of(seek: Seek) -> SetQuestion:
     """What an operation asks of several tuples together."""
     assert seek.sets is not None
-    return SetQuestion(seek.template, seek.sets.correlate, seek.sets.key, seek.sets.max_set)
+    sets = seek.sets
+    scope = agent_at(seek.at) or "", seek.dest
+    return SetQuestion(seek.template, sets.correlate, sets.key, sets.max_set, scope)
 
 
 Chosen: TypeAlias = tuple[Gathering, tuple[Record, ...]]
@@ -229,12 +223,13 @@ def chosen(
     return found
 
 
-def gathered_of(gathering: Gathering, records: Sequence[Record]) -> Found:
-    """Several tuples together, as their finder gets them."""
+def gathered_of(gathering: Gathering, records: Sequence[Record], lease: str = "") -> Found:
+    """Several tuples together, as their finder gets them; lent as often as any of them was."""
     first = records[0]
     members = tuple([Member(one.fields, one.writer, one.count, one.cur) for one in records])
+    lent = max([one.deliveries for one in records])
     return Found(
-        gathering.fields, first.writer, first.count, first.cur, 0, "", gathering.why, members
+        gathering.fields, first.writer, first.count, first.cur, lent, lease, gathering.why, members
     )
 
 

@@ -251,7 +251,8 @@ class Serving(HostPart):
             records = []
         else:
             if body.sets is not None and not body.law:
-                sets = self._sets(level.space, body, SetsAsk(template, *body.sets), records)
+                ask = SetsAsk(template, *body.sets, (body.at, body.dest))
+                sets = self._sets(level.space, body, ask, records)
                 sizes = tuple([len(one) for one in sets])
                 records += [record for one in sets for record in one]
             if body.law:
@@ -305,7 +306,7 @@ class Serving(HostPart):
         if body.lease_us:
             leases = tuple(
                 [
-                    host.lending.lend(body.space, space, r, body.lease_us, body.agent)
+                    host.lending.lend(body.space, space, (r,), body.lease_us, body.agent)
                     for r in records
                 ]
             )

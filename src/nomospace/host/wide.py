@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 from nomospace.host.operations import Op
 from nomospace.protocols.spaces import Key
 from nomospace.space import Record, Space, TupleId
+from nomospace.space.asking import in_scope
 from nomospace.terms import encode
 
 if TYPE_CHECKING:
-    from nomospace.space.asking import Name
+    from nomospace.space.asking import Name, Scope
     from nomospace.space.correlating import Correlating
 
 
@@ -36,23 +37,25 @@ class Reflection:
 class Wide:
     """A space as it is seen from here across hosts, and the operations that wait for sets in it.
 
-    With a host in `at` it is what lies at that host alone. Tuples that are being collected are not
+    With a host in `at` it is what lies at that host alone, with a `scope` what some agent holds or
+    is to get. Tuples that are being collected are not
     among its facts: the next who waits looks for others.
     """
 
     __slots__ = (
         "at", "bytes", "ends_at", "fresh", "here", "known", "local", "mirrors", "name", "ops",
-        "reserved", "seen", "sets", "space", "unlooked",
+        "reserved", "scope", "seen", "sets", "space", "unlooked",
     )  # fmt: skip
 
-    def __init__(self, here: str, name: str, at: str, space: Space) -> None:
+    def __init__(self, here: str, name: str, at: str, scope: Scope, space: Space) -> None:
         from nomospace.space.correlating import Correlating  # the planner with it: on use
 
         self.here = here
         self.name = name
         self.at = at
         self.space = space
-        self.local = None if at else space
+        self.scope = scope
+        self.local = space if not at or scope[0] else None
         self.mirrors: dict[str, Reflection] = {}
         self.sets: Correlating = Correlating(space.ontology)
         self.known: dict[TupleId, Record] = {}
@@ -77,7 +80,8 @@ class Wide:
     def add(self, record: Record) -> None:
         """A tuple lies at this host, or is shown by another."""
         id = record.id
-        if id not in self.known and id not in self.reserved:
+        wanted = in_scope(record, self.scope)
+        if wanted and id not in self.known and id not in self.reserved:
             self.known[id] = self.fresh[id] = record
             self.sets.add(record)
 

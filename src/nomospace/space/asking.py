@@ -5,9 +5,9 @@ A space that is never asked one does without `correlating` and the planner behin
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from nomospace.space.records import TupleId
+from nomospace.space.records import Record, TupleId
 from nomospace.terms import Term, encode
 from nomospace.terms.templates import Template
 
@@ -16,6 +16,20 @@ if TYPE_CHECKING:
 
 Name: TypeAlias = tuple[bytes, str, str, int]
 """A question: its template's bytes, how it correlates, its key and the most tuples of a set."""
+Scope: TypeAlias = tuple[str, str]
+"""Whose tuples a question is about: the agent that holds all of them, and the one they are for;
+empty where anyone will do."""
+EVERYONE: Final[Scope] = ("", "")
+
+
+def in_scope(record: Record, scope: Scope) -> bool:
+    """Whether a tuple is one that a question is about.
+
+    >>> in_scope(Record((1,), "ann@a", 1, "bob@a", "bob@a"), ("bob@a", ""))
+    True
+    """
+    at, dest = scope
+    return (not at or record.cur == at) and (not dest or record.dest == dest)
 
 
 class SetQuestion(NamedTuple):
@@ -25,6 +39,7 @@ class SetQuestion(NamedTuple):
     correlate: str = "auto"
     key: str = ""
     max_set: int = 6
+    scope: Scope = EVERYONE
 
     @property
     def name(self) -> Name:

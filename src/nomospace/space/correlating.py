@@ -31,7 +31,7 @@ from nomospace.meaning.ontology import Ontology
 from nomospace.meaning.plan import CORRELATION
 from nomospace.meaning.question import ClassField, Question
 from nomospace.space.alike import Alike, BoundedMatcher, without_ids
-from nomospace.space.asking import Gathering, Name, SetQuestion
+from nomospace.space.asking import EVERYONE, Gathering, Name, Scope, SetQuestion, in_scope
 from nomospace.space.records import Record, TupleId
 from nomospace.space.search import FACT_UNITS, FIRST_UNITS_MAX, CorrelationTooDear, SetSearch
 from nomospace.terms import MISSING, Compound, is_object
@@ -47,6 +47,8 @@ COMPLETED_UNITS_MAX: Final = 20_000
 """What it may cost to see whether a tuple, just come, completes a set for one who waits."""
 TOLD_UNITS: Final = 400
 """What it costs to tell what a set answers with, and why."""
+PASSED_UNITS: Final = 4
+"""What it costs to see that a tuple is none that questions are about."""
 REACH_MAX: Final = 256
 """Objects that one waiting question notes."""
 SHAPES_MIN: Final = 1_024
@@ -69,8 +71,9 @@ class QuestionGroup:
 class Correlating:
     """The facts of one space, and the questions that wait for sets of them."""
 
-    def __init__(self, ontology: Ontology, *, whole: bool = True) -> None:
+    def __init__(self, ontology: Ontology, *, whole: bool = True, scope: Scope = EVERYONE) -> None:
         self._ontology = ontology
+        self._scope = scope
         self.whole = whole
         """Whether all tuples of the space are taken in; else those up to the one of `after`."""
         self.after = 0
@@ -90,7 +93,7 @@ class Correlating:
         """A tuple lies in the space, or lies there again."""
         if not self.whole and record.order > self.after:
             return  # it is taken in when those before it are
-        if any(map(is_object, record.fields)):
+        if in_scope(record, self._scope) and any(map(is_object, record.fields)):
             self._facts.add(_fact_id(record.id), record.fields)
             if len(self._facts.shapes) > self._shapes_max:
                 self._refresh()
@@ -98,6 +101,8 @@ class Correlating:
     def take_in(self, record: Record) -> int:
         """The next of the tuples that lay there before sets were first asked for; what it cost."""
         self.after = record.order
+        if not in_scope(record, self._scope):
+            return PASSED_UNITS
         self.add(record)
         large = [weight(field) for field in record.fields if type(field) is Compound]
         return FACT_UNITS + sum(large) // 16
@@ -213,6 +218,11 @@ class Correlating:
                 self._extend(group, self._holding(group.anchor))
         group.waiters[order] = ticket
         return name
+
+    @property
+    def waits(self) -> bool:
+        """Whether someone waits with a question."""
+        return bool(self._groups)
 
     def cancel(self, name: Name, order: int) -> None:
         """Let someone wait no longer."""

@@ -17,7 +17,7 @@ from typing import Final
 
 from nomospace.errors import CallerError, Unavailable
 from nomospace.meaning.ontology import PLAIN, Ontology
-from nomospace.space.asking import SetQuestion
+from nomospace.space.asking import EVERYONE, SetQuestion
 from nomospace.space.leases import Lease
 from nomospace.space.meant import Speech
 from nomospace.space.outcomes import DeadLetter, Expired, Lapsed, Outcome
@@ -285,8 +285,9 @@ class Space(Searches):
             template = self._speech.read(template).template
         template.prepare()
         order = self._store.next_order
-        sets = None if ask is None else self.sets.facts().wait(ask, order, ticket)
-        self._waiters.add(Waiter(ticket, template, how, at, dest, order, True, sets))
+        scope = EVERYONE if ask is None else ask.scope
+        sets = None if ask is None else self.sets.facts(scope).wait(ask, order, ticket)
+        self._waiters.add(Waiter(ticket, template, how, at, dest, order, True, sets, scope))
         self._store.next_order = order + 1
 
     def rearm(self, ticket: Hashable) -> None:
@@ -369,13 +370,18 @@ class Space(Searches):
 
     # -- leases and time ---------------------------------------------------------------------
 
-    def lend(self, record: Record, taker: str, until: int) -> None:
+    def lend(self, record: Record, taker: str, until: int, *, new: bool = False) -> None:
         """Lend a tuple out. It is not found and serves no one, and still counts as here.
 
-        Its delivery count goes up. It does not expire before it is back.
+        Its delivery count goes up. It does not expire before it is back. A `new` one did not lie
+        here, and does from now on.
         """
-        order = record.order
-        self.remove(record)
+        order = self._store.next_order if new else record.order
+        if new:
+            self._check_new(record)
+            self._store.next_order += 1
+        else:
+            self.remove(record)
         record.order = -order
         record.deliveries += 1
         lease = Lease(record, taker, until)

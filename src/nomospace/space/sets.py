@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from nomospace.meaning.ontology import Ontology
-from nomospace.space.asking import Gathering, SetQuestion
+from nomospace.space.asking import EVERYONE, Gathering, Scope, SetQuestion
 from nomospace.space.records import Record, TupleId
 from nomospace.space.search import FACT_UNITS, SetSearch, Unfinished
 from nomospace.space.store import SpaceRecords
@@ -18,6 +18,8 @@ from nomospace.terms.budget import Slice
 if TYPE_CHECKING:
     from nomospace.space.correlating import Correlating, QuestionGroup
 
+SCOPES_MAX: Final = 16
+"""Agents whose tuples are kept as facts of their own while nobody waits for sets of them."""
 FACTS_AT_ONCE: Final = 64
 """Tuples that are facts as soon as one waits for sets; more are taken in slice by slice."""
 
@@ -56,7 +58,7 @@ class SetSearches:
                 except Unfinished:
                     continue
         began = slice.left
-        facts = self.facts(slice)
+        facts = self.facts(search.ask.scope, slice)
         if not facts.whole:
             self._take_in(facts, slice)
         if not facts.whole:
@@ -78,11 +80,12 @@ class SetSearches:
         What is left out would take a plan of too many joins: ask for fewer fields of one class, or
         with a key.
         """
-        return self.facts().complete(ask)
+        return self.facts(ask.scope).complete(ask)
 
-    def completed(self, group: QuestionGroup, record: Record, now: int) -> Gathering | None:
+    def completed(
+        self, facts: Correlating, group: QuestionGroup, record: Record, now: int
+    ) -> Gathering | None:
         """The set with a tuple in it that answers a question with which someone waits."""
-        facts = self.facts()
         while (found := facts.completed(group, record)) is not None:
             if self._are_current(facts, [found], now):
                 break
@@ -92,13 +95,17 @@ class SetSearches:
         """The tuples of a set."""
         return tuple([self._at(id) for id in gathering.ids])
 
-    def facts(self, slice: Slice | None = None) -> Correlating:
+    def facts(self, scope: Scope = EVERYONE, slice: Slice | None = None) -> Correlating:
         """The tuples as facts; they are taken in when sets are first looked for, in a slice."""
-        facts = self._store.sets
+        known = self._store.sets
+        facts = known.get(scope)
         if facts is None:
             from nomospace.space.correlating import Correlating  # the planner with it: on use
 
-            facts = self._store.sets = Correlating(self._ontology, whole=False)
+            idle = [one for one, its in known.items() if one != EVERYONE and not its.waits]
+            for one in idle[: max(0, len(idle) - SCOPES_MAX + 1)]:
+                del known[one]
+            facts = known[scope] = Correlating(self._ontology, whole=False, scope=scope)
             self._take_in(facts, slice or Slice(FACTS_AT_ONCE * FACT_UNITS))
         return facts
 

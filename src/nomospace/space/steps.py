@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections import deque
 from sys import maxsize
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from nomospace.calls.ways import ONCE
 from nomospace.errors import LimitReached
@@ -41,9 +41,6 @@ from nomospace.space.store import SpaceRecords
 from nomospace.space.waiting import Waiters
 from nomospace.space.watchers import OFFER, READ, TAKE, Waiter, Watchers, watches
 from nomospace.terms.budget import WATCH_UNITS_MAX, Budget, Slice
-
-if TYPE_CHECKING:
-    from nomospace.space.correlating import Correlating
 
 FIRINGS_MAX: Final = 10_000
 """Firings in one step on what listeners themselves brought; past it, the busiest is disabled.
@@ -225,8 +222,8 @@ class SpaceSteps:
                 return True  # those who wait for it come later
             late.stage += 1
             late.after = 0
-        if record.order > 0 and self._store.sets is not None and not _is_over(record, now):
-            rest = self._serve_sets(self._store.sets, record, now, late.turn)
+        if record.order > 0 and self._store.sets and not _is_over(record, now):
+            rest = self._serve_sets(record, now, late.turn)
             self._dismiss_overran()
             if rest is not None:
                 late.turn = rest
@@ -389,8 +386,8 @@ class SpaceSteps:
         for waiter in [one for one in waiters.offers.of(record) if self._suits(one, record)]:
             waiters.disarm(waiter)
             self._outcomes.append(Woken(waiter.ticket, record))
-        if self._store.sets is not None:
-            rest = self._serve_sets(self._store.sets, record, now, _FIRST_TURN)
+        if self._store.sets:
+            rest = self._serve_sets(record, now, _FIRST_TURN)
             if rest is not None:
                 self._postpone(record, _SETS).turn = rest
 
@@ -426,27 +423,28 @@ class SpaceSteps:
             self._outcomes.append(Overran(waiter.ticket, error))
 
     def _serve_sets(
-        self, sets: Correlating, record: Record, now: int, after: tuple[int, int]
+        self, record: Record, now: int, after: tuple[int, int]
     ) -> tuple[int, int] | None:
         """Serve those who wait for several tuples together, and whose set a tuple completes.
 
         Those who come `after` one, by their turns. `None` when all have had it, else who was last.
         """
         waiting = [
-            (self._waiters.by_ticket[ticket], group)
+            (self._waiters.by_ticket[ticket], sets, group)
+            for sets in self._store.sets.values()
             for group in sets.touched(record)
             for ticket in group.waiters.values()
         ]
-        waiting.sort(key=_by_turn)
-        for waiter, group in waiting:
-            turn = _by_turn((waiter, group))
+        waiting.sort(key=lambda one: _turn(one[0]))
+        for waiter, sets, group in waiting:
+            turn = _turn(waiter)
             if not waiter.armed or turn <= after:
                 continue
             if self._units <= 0:
                 return after
             after = turn
             try:
-                found = self._sets.completed(group, record, now)
+                found = self._sets.completed(sets, group, record, now)
             except LimitReached as error:
                 self._overran.append((waiter, error))
                 continue
@@ -472,6 +470,6 @@ def _is_over(record: Record, now: int) -> bool:
     return 0 < record.expires <= now
 
 
-def _by_turn(waiting: tuple[Waiter, object]) -> tuple[int, int]:
+def _turn(waiter: Waiter) -> tuple[int, int]:
     """Those who read go before those who take, and these before those who are offered."""
-    return _TURNS[waiting[0].how], waiting[0].order
+    return _TURNS[waiter.how], waiter.order

@@ -9,12 +9,14 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Protocol
 
 from nomospace.errors import CallerError
+from nomospace.space.asking import Scope
 from nomospace.space.composites import Composite
 from nomospace.space.meant import Speech
 from nomospace.space.objects import Objects
 from nomospace.space.records import Record, TupleId
 from nomospace.space.shelves import SEGMENT, SHRINK_AT, Shelf
 from nomospace.space.timers import Timers
+from nomospace.terms import is_object
 
 if TYPE_CHECKING:
     from nomospace.space.correlating import Correlating
@@ -80,7 +82,7 @@ class SpaceRecords:
         self._ids: dict[str, dict[int, dict[int, Record]]] = {}
         self.shelves: dict[int, Shelf] = {}
         self.objects = Objects(speech or Speech())
-        self.sets: Correlating | None = None
+        self.sets: dict[Scope, Correlating] = {}
         """The same as facts, from when it is first asked which tuples answer together."""
         self.lookers: tuple[Looker, ...] = ()
         """Who else is told of tuples that hold objects."""
@@ -111,10 +113,7 @@ class SpaceRecords:
             shelf = self.shelves[width] = Shelf(width)
         if shelf.add(record):
             self.objects.add(record)
-            if self.sets is not None:
-                self.sets.add(record)
-            for looker in self.lookers:
-                looker.add(record)
+            self._tell(record)
         if record.expires:
             self.expiries.add(record.order, record)
         self.size += 1
@@ -143,10 +142,7 @@ class SpaceRecords:
         shelf = self.shelves[width]
         if shelf.drop(record):
             self.objects.drop(record)
-            if self.sets is not None:
-                self.sets.drop(record)
-            for looker in self.lookers:
-                looker.drop(record)
+            self._hide(record)
         if not shelf.segments:
             del self.shelves[width]
         if record.expires:
@@ -160,7 +156,26 @@ class SpaceRecords:
 
     def move(self, record: Record, cur: str) -> None:
         """Let another agent hold a record that is here."""
+        follows = bool(self.sets or self.lookers) and any(map(is_object, record.fields))
+        if follows:
+            self._hide(record)
         self.shelves[len(record.fields)].move(record, cur)
+        if follows:
+            self._tell(record)
+
+    def _tell(self, record: Record) -> None:
+        """Tell those who follow what holds objects that a record lies here."""
+        for facts in self.sets.values():
+            facts.add(record)
+        for looker in self.lookers:
+            looker.add(record)
+
+    def _hide(self, record: Record) -> None:
+        """Tell them that it lies here no more, or not as it did."""
+        for facts in self.sets.values():
+            facts.drop(record)
+        for looker in self.lookers:
+            looker.drop(record)
 
     def written_by(self, agent: str, some: int) -> tuple[int, list[Record]]:
         """How many records here an agent has written, and a few of them, evenly spread."""

@@ -51,8 +51,7 @@ class Waiters:
         if waiter.armed:
             self._watchers(waiter.how).drop(waiter)
         if waiter.sets is not None:
-            assert self._store.sets is not None, "it waits for sets"
-            self._store.sets.cancel(waiter.sets, waiter.order)
+            self._store.sets[waiter.scope].cancel(waiter.sets, waiter.order)
 
     def _watchers(self, how: WaiterKind) -> Watchers[Waiter]:
         if how == TAKE:

@@ -20,7 +20,7 @@ from typing import Final, Generic, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
-from nomospace.space.asking import Name
+from nomospace.space.asking import EVERYONE, Name, Scope
 from nomospace.space.meant import Speech
 from nomospace.space.records import Record
 from nomospace.space.slots import Slots
@@ -74,6 +74,8 @@ class Waiter(msgspec.Struct, eq=False):
     armed: bool = True
     sets: Name | None = None
     """The question that it waits with for several tuples together, if it does."""
+    scope: Scope = EVERYONE
+    """Whose tuples these are."""
 
 
 LOT: Final = 64

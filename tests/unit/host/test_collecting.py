@@ -8,7 +8,18 @@ from typing import Any
 import pytest
 
 from nomospace.calls.answers import Found
-from nomospace.calls.requests import Adopt, Cancel, OntologyText, Open, Out, Seek, Sets, Share
+from nomospace.calls.problems import LeaseLapsed
+from nomospace.calls.requests import (
+    Adopt,
+    Cancel,
+    OntologyText,
+    Open,
+    Out,
+    Seek,
+    Sets,
+    Settle,
+    Share,
+)
 from nomospace.calls.ways import Way
 from nomospace.host import collecting, mirroring
 from nomospace.host.collecting import Collecting, TooManySeen
@@ -470,3 +481,97 @@ def test_under_a_law_sets_are_of_one_host() -> None:
     assert net.messages(Mirror) == []
     net.out(ANN, *insured("x"))
     net.until(lambda: op in net.answers)
+
+
+# -- on a lease, and of one agent ------------------------------------------------------------
+
+
+def lent(net: Hosts, agent: str, lease_s: int = 30) -> Found:
+    seek = Seek("jobs", Way.TAKE, Template.of(WANTED), lease_us=lease_s * 1_000_000, sets=Sets())
+    op = net.call(agent, seek)
+    net.until(lambda: op in net.answers)
+    found: Found = net.value(op)
+    return found
+
+
+def settle(net: Hosts, agent: str, lease: str, *, done: bool) -> None:
+    op = net.call(agent, Settle("jobs", lease, done))
+    net.until(lambda: op in net.answers)
+    net.value(op)
+    net.run(2)
+
+
+@pytest.mark.parametrize("holders", [(ANN, ANN), (ANN, BOB), (BOB, CAT), (BOB, BOB)])
+def test_a_set_on_a_lease_is_done_with_or_comes_back_as_a_whole(
+    net: Hosts, holders: tuple[str, str]
+) -> None:
+    for holder, fields in zip(holders, (insured("x"), financed("x")), strict=True):
+        net.out(holder, *fields)
+    net.run(1)
+    found = lent(net, ANN)
+    assert (len(found.members), found.deliveries) == (2, 1)
+    assert left(net, ANN, BOB, CAT) == []
+    settle(net, ANN, found.lease, done=False)
+    assert len(left(net, *dict.fromkeys(holders))) == 2, "each is where it was"
+    again = lent(net, ANN)
+    assert again.deliveries == 2
+    net.run(40)
+    assert len(left(net, *dict.fromkeys(holders))) == 2, "it lapsed"
+    with pytest.raises(LeaseLapsed):
+        settle(net, ANN, again.lease, done=True)
+    settle(net, ANN, lent(net, ANN).lease, done=True)
+    net.run(40)
+    assert left(net, ANN, BOB, CAT) == []
+
+
+def test_a_set_of_what_one_agent_holds(net: Hosts) -> None:
+    speaker(net, EVE)
+    net.settle()
+    for agent, car in ((EVE, "x"), (BOB, "y")):
+        net.out(agent, *insured(car))
+        net.out(agent, *financed(car))
+    net.out(ANN, *insured("z"))
+    net.out(EVE, *financed("z"))
+    net.run(1)
+
+    def found(how: Way, at: str) -> Found:
+        op = begin(net, ANN, how, at=at)
+        net.until(lambda: op in net.answers)
+        one: Found = net.value(op)
+        return one
+
+    for agent, car in ((EVE, "x"), (BOB, "y")):
+        assert found(Way.READ_NOWAIT, agent).fields[0] == obj("SportsCar", car)
+        assert found(Way.TAKE, agent).fields[0] == obj("SportsCar", car)
+    op = begin(net, ANN, at=EVE)
+    net.run(5)
+    assert op not in net.answers
+    net.out(EVE, *insured("z"))
+    net.until(lambda: op in net.answers)
+    assert {one.source for one in net.value(op).members} == {EVE}
+
+
+def test_a_set_of_what_is_for_one_agent(net: Hosts) -> None:
+    dest = "zoe@z"  # who is nowhere: it waits with those who wrote it
+    asks = Seek("jobs", Way.TAKE, Template.of(WANTED), dest=dest, sets=Sets())
+    net.out(BOB, *insured("x"))
+    net.out(CAT, *financed("x"))
+    op = net.call(ANN, asks)
+    net.run(3)
+    assert op not in net.answers
+    net.do(BOB, Out("jobs", insured("y"), dest))
+    net.do(CAT, Out("jobs", financed("y"), dest))
+    net.until(lambda: op in net.answers)
+    assert net.value(op).fields[0] == obj("SportsCar", "y")
+
+
+def test_a_tuple_that_changes_hands_is_a_fact_of_its_new_holder(net: Hosts) -> None:
+    zoe = "zoe@b"
+    net.do(BOB, Out("jobs", insured("y"), zoe))
+    net.do(BOB, Out("jobs", financed("y"), zoe))
+    op = begin(net, ANN, Way.READ, at=zoe)
+    net.run(2)
+    assert op not in net.answers
+    speaker(net, zoe)
+    net.until(lambda: op in net.answers)
+    assert {one.source for one in net.value(op).members} == {zoe}

@@ -271,8 +271,6 @@ def test_a_question_that_would_take_too_large_a_plan_is_cut_and_noted(
     ("seek", "why"),
     [
         (Seek("jobs", Way.TAKE, Template.of(["job", int]), sets=Sets()), "names classes"),
-        (Seek("jobs", Way.TAKE, Template.of(BOTH), lease_us=5, sets=Sets()), "on one tuple"),
-        (Seek("jobs", Way.TAKE, Template.of(BOTH), at=ANN, sets=Sets()), "different holders"),
         (asked("take", *BOTH, correlate="often"), "auto, always or never"),
         (asked("take", *BOTH, max_set=99), "it is 1 to"),
     ],

@@ -17,7 +17,7 @@ from nomospace.api.mcp.member import WAIT_S_MAX, ModelMember, event_line, letter
 from nomospace.api.mcp.words import ToolAnswer
 from nomospace.client import DisclosedRuling
 from nomospace.client.agent import NAME_MAX
-from nomospace.client.tuples import Correlation
+from nomospace.client.tuples import Correlation, correlation
 from nomospace.errors import Bug, NomospaceError
 from nomospace.terms import show, term
 from nomospace.terms.templates import ANY, WIDTH_MAX
@@ -85,12 +85,13 @@ class TemplateArguments(Arguments):
     key: Annotated[
         str, Meta(max_length=NAME_MAX, description="A class: all of them hold one object of it.")
     ] = ""
+    max_set: (
+        Annotated[int, Meta(ge=1, description="How many they are at most; 6 if not said.")] | None
+    ) = None
 
     def correlation(self) -> Correlation:
         """What it says of sets, as the client has it."""
-        if self.key:
-            return {"correlate": "auto", "key": self.key}
-        return {"correlate": "auto"} if self.together else {}
+        return correlation("auto" if self.together else None, self.key, self.max_set)
 
 
 class Read(TemplateArguments, kw_only=True):

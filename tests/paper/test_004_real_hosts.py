@@ -1,0 +1,111 @@
+"""`004_…` sections 3 and 4 on hosts that are processes of their own, through the public client."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator
+from typing import Any
+
+import pytest
+
+from nomospace import Ontology, Space, TimedOut, a, obj
+from nomospace.meaning import OntologyClass
+from tests.parity.processes import Real
+
+WAIT_S = 20.0
+CARS = Ontology(
+    "cars",
+    [
+        OntologyClass("Car", ("Automobile",), properties={"price": "number", "size": "list"}),
+        OntologyClass("SportsCar", parents=("Car",)),
+        OntologyClass("Insurance"),
+        OntologyClass("Finance"),
+    ],
+)
+BOTH = (a("Car"), a("Insurance"), a("Finance"))
+Play = Callable[[Callable[[Real], Coroutine[Any, Any, None]]], None]
+
+
+@pytest.fixture(scope="module")
+def play() -> Iterator[Play]:
+    """Two hosts in contact, for all tests of this module."""
+    with asyncio.Runner() as runner:
+        world = Real()
+        try:
+            runner.run(world.start("ward", "icu"))
+            yield lambda story: runner.run(story(world))
+        finally:
+            runner.run(world.close())
+
+
+async def sales(world: Real, agent: str, host: str, name: str) -> Space:
+    space = await (await world.agent(agent, host)).space(name, shared=True, ontology=CARS)
+    assert isinstance(space, Space)
+    return space
+
+
+async def papers(world: Real, name: str, car: str) -> tuple[Space, Space]:
+    """A car's insurance on one host, its finance on the other; the spaces that hold them."""
+    ward = await sales(world, "ann", "ward", name)
+    icu = await sales(world, "bob", "icu", name)
+    await ward.out(obj("SportsCar", car), obj("Insurance", f"i-{car}"))
+    await icu.out(obj("SportsCar", car), obj("Finance", f"f-{car}"))
+    return ward, icu
+
+
+def test_3_a_field_given_as_an_object_matches_by_its_properties_and_id(play: Play) -> None:
+    async def story(world: Real) -> None:
+        ward = await sales(world, "ann", "ward", "given")
+        icu = await sales(world, "bob", "icu", "given")
+        await ward.out(obj("SportsCar", "s1", price=4), "sale")
+        found = await icu.read(obj("Car", "s1", price=4), "sale", timeout=WAIT_S)
+        assert found.why == "SportsCar is a Car"
+        assert await ward.read_nowait(obj("Car", price=4), "sale") == found
+        assert await ward.read_nowait(obj("Car", "s1"), "sale") == found
+        assert await ward.read_nowait(obj("Car", "s1", price=5), "sale") is None
+
+    play(story)
+
+
+def test_3_a_predicate_reaches_an_element_of_an_array(play: Play) -> None:
+    async def story(world: Real) -> None:
+        ward = await sales(world, "ann", "ward", "arrays")
+        icu = await sales(world, "bob", "icu", "arrays")
+        await ward.out(obj("Car", "c1", size=[420, 180], tags=["red", "old"]))
+        asks = a("Automobile", "size[1] < 200 and any(tags) = 'red' and not any(tags) = 'new'")
+        assert (await icu.take(asks, timeout=WAIT_S))[0].args[1] == "c1"
+
+    play(story)
+
+
+def test_4_a_set_of_two_hosts_on_a_lease_comes_back_or_is_gone_as_a_whole(play: Play) -> None:
+    async def story(world: Real) -> None:
+        ward, icu = await papers(world, "leased", "x")
+        together: Any = {"correlate": "auto", "timeout": WAIT_S}
+        found = await ward.take(*BOTH, lease=30, **together)
+        assert len(found.tuples) == 2
+        with pytest.raises(TimedOut):
+            await icu.read(*BOTH, correlate="auto", timeout=0.3)
+        await ward.give_back(found)
+        async with icu.take(*BOTH, lease=30, **together) as again:
+            assert (list(again), again.deliveries) == (list(found), 2)
+        with pytest.raises(TimedOut):
+            await ward.take(*BOTH, correlate="auto", timeout=0.5)
+
+    play(story)
+
+
+def test_4_a_set_of_what_one_agent_holds_or_is_to_get(play: Play) -> None:
+    async def story(world: Real) -> None:
+        ward, icu = await papers(world, "whose", "x")
+        with pytest.raises(TimedOut):
+            await ward.take(*BOTH, correlate="auto", at="bob@icu", timeout=0.5)
+        await icu.out(obj("SportsCar", "x"), obj("Insurance", "i-bob"))
+        found = await ward.take(*BOTH, correlate="auto", at="bob@icu", timeout=WAIT_S)
+        assert found[1].args[1] == "i-bob"
+        for space, paper in ((ward, "Insurance"), (icu, "Finance")):
+            await space.out(obj("SportsCar", "z"), obj(paper, "zoe"), to="zoe@away")
+        found = await icu.take(*BOTH, correlate="auto", dest="zoe@away", timeout=WAIT_S)
+        assert [thing.args[1] for thing in found] == ["z", "zoe", "zoe"]
+
+    play(story)
