@@ -61,6 +61,7 @@ LIMITS = {
 RAISING = (
     "calls.problems",
     "client",
+    "host.lending",
     "host.problems",
     "node",
     "protocols.pace",

@@ -164,7 +164,14 @@ async def take_all(seat: TheSeat, space: SpacePath, asked: m.FindAllAsked) -> m.
 @router.post(f"{SPACE}/settle", tags=["spaces"])
 async def settle(seat: TheSeat, space: SpacePath, asked: m.SettleAsked) -> m.Settled:
     """End a lease: the tuple is done with, or it goes back for the next taker."""
-    await seat.settle(space, asked.lease, done=asked.done)
+    await seat.settle(
+        space,
+        asked.lease,
+        done=asked.done,
+        renew_s=asked.renew,
+        delay_s=asked.delay,
+        why=asked.why,
+    )
     return m.Settled(done=asked.done)
 
 

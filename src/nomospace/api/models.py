@@ -155,6 +155,14 @@ class FindAllAsked(LookAsked):
     dest: AgentId | None = None
 
 
+class LeaseEnded(BaseModel):
+    """How a lease ended: whose it was, when (microseconds, UTC), and why."""
+
+    agent: str
+    at: int
+    why: str
+
+
 class TupleFound(BaseModel):
     """A tuple: its fields, its id, who held it, how it answers, and its lease if it has one."""
 
@@ -166,22 +174,28 @@ class TupleFound(BaseModel):
     why: str
     tuples: list[TupleFound] = []
     """Where several tuples answer together: which they are. Else it is left out."""
+    history: list[LeaseEnded] = []
+    """How its last leases ended, where some did."""
 
     @classmethod
     def of(cls, found: Tuple) -> TupleFound:
         """A tuple as JSON has it."""
         writer, count = found.id
-        parts = found.tuples
-        several = {"tuples": [cls.of(one) for one in parts]} if len(parts) > 1 else {}
-        return cls(
+        made = cls(
             fields=[json_of(field) for field in found],
             id=f"{writer}#{count}",
             source=found.source,
             deliveries=found.deliveries,
             lease=found.lease,
             why=found.why,
-            **several,
         )
+        if len(found.tuples) > 1:
+            made.tuples = [cls.of(one) for one in found.tuples]
+        if found.history:
+            made.history = [
+                LeaseEnded(agent=end.agent, at=end.at, why=end.why) for end in found.history
+            ]
+        return made
 
 
 class MaybeFound(BaseModel):
@@ -197,10 +211,16 @@ class AllFound(BaseModel):
 
 
 class SettleAsked(Asked):
-    """End a lease: `done` with the tuple, or it goes back."""
+    """End a lease: `done` with the tuple, or it goes back, after `delay` seconds if given.
+
+    With `renew` the lease ends so many seconds from now, and nothing else happens.
+    """
 
     lease: Annotated[str, Field(min_length=1, max_length=500)]
-    done: bool
+    done: bool = False
+    renew: Seconds | None = None
+    delay: Seconds | None = None
+    why: Annotated[str, Field(max_length=500)] = ""
 
 
 class Settled(BaseModel):

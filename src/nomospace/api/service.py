@@ -25,7 +25,7 @@ from nomospace.api.logins import End, LoginListener, Logins
 from nomospace.calls.door import NotAnOperator, NotLetIn, NotYourAgent
 from nomospace.calls.requests import CLIENT_PROGRAM, Settle, Show, Tell
 from nomospace.client import Agent, Departed, DisclosedRuling, TimedOut, Tuple
-from nomospace.client.tuples import Correlation, agent_id
+from nomospace.client.tuples import Correlation, agent_id, micros
 from nomospace.errors import CallerError, NomospaceError, Unavailable
 from nomospace.law import CompiledLaw
 from nomospace.node.principals import OpenDoor, Principal
@@ -237,9 +237,19 @@ class AgentSeat:
         look = opened.take_all if take else opened.read_all
         return await look(*template, at=at, dest=dest, **sets)
 
-    async def settle(self, space: str, lease: str, *, done: bool) -> None:
-        """End a lease: the tuple is done with, or goes back."""
-        await self._line.ask(Settle(space, lease, done))
+    async def settle(
+        self,
+        space: str,
+        lease: str,
+        *,
+        done: bool,
+        renew_s: float | None = None,
+        delay_s: float | None = None,
+        why: str = "",
+    ) -> None:
+        """End a lease: the tuple is done with, or goes back; or let it end later."""
+        renew_us, delay_us = micros("renew", renew_s), micros("delay", delay_s)
+        await self._line.ask(Settle(space, lease, done and not renew_us, renew_us, delay_us, why))
 
     async def adopt(self, law: CompiledLaw, args: Sequence[Term] = ()) -> DisclosedRuling:
         """Adopt a law; what the agent may know of the ruling."""

@@ -263,7 +263,14 @@ class AgentSocket:
         return m.MaybeFound(tuple=None if found is None else m.TupleFound.of(found))
 
     async def _settle(self, asked: _Settle) -> m.Settled:
-        await self._seat.settle(asked.space, asked.lease, done=asked.done)
+        await self._seat.settle(
+            asked.space,
+            asked.lease,
+            done=asked.done,
+            renew_s=asked.renew,
+            delay_s=asked.delay,
+            why=asked.why,
+        )
         return m.Settled(done=asked.done)
 
     async def _send(self, asked: _Send) -> m.RulingTold:

@@ -39,6 +39,8 @@ class Found(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="found")
     members: tuple[Member, ...] = ()
     """The tuples that answer together: then the fields are what the template asks for, and the
     rest is that of the first of them."""
+    history: tuple[tuple[str, int, str], ...] = ()
+    """How its last leases ended: whose, when (in microseconds), and why."""
 
     @property
     def rows(self) -> tuple[tuple[Term, ...], ...]:

@@ -135,11 +135,18 @@ class Cancel(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="cancel
 
 
 class Settle(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="settle"):
-    """Acknowledge a tuple taken under a lease (`done`), or give it back."""
+    """Acknowledge a tuple taken under a lease (`done`), or give it back.
+
+    Given back, it is for the next taker after `delay_us`; `why` stays with it. With `renew_us` it
+    is neither: the lease ends so long from now.
+    """
 
     space: str
     lease: str
     done: bool = True
+    renew_us: int = 0
+    delay_us: int = 0
+    why: str = ""
 
 
 class React(msgspec.Struct, frozen=True, array_like=True, tag="react"):

@@ -43,10 +43,6 @@ from nomospace.client.reactions import (
     ReactionHandle as ReactionHandle,
     Step as Step,
 )
-from nomospace.client.space import (
-    NoLease as NoLease,
-    Space as Space,
-    Taking as Taking,
-    TooManyRows as TooManyRows,
-)
+from nomospace.client.space import Space as Space, TooManyRows as TooManyRows
+from nomospace.client.taking import NoLease as NoLease, Taking as Taking
 from nomospace.client.tuples import BadDuration as BadDuration, BadPlace as BadPlace, Tuple as Tuple

@@ -11,14 +11,13 @@ Fields are plain values, `t.name(…)` terms and `obj(…)`; patterns besides ar
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Generator, Iterable
-from types import TracebackType
+from collections.abc import Coroutine, Iterable
 from typing import Any, Final, Literal, Unpack, overload
 
 from nomospace.calls.answers import Found
 from nomospace.calls.requests import OutMany, React, Seek, Settle, Share
 from nomospace.calls.ways import ONCE_PER_TUPLE, STRONG, WEAK, Mode, Strength, Way
-from nomospace.client.connection import Connection, Report
+from nomospace.client.connection import Connection
 from nomospace.client.listening import LISTENER, refuse_waiting
 from nomospace.client.reactions import (
     LISTENER_TIMEOUT_S,
@@ -29,6 +28,7 @@ from nomospace.client.reactions import (
     check_listener,
     read_way,
 )
+from nomospace.client.taking import Taking, lease_of
 from nomospace.client.tuples import (
     Correlation,
     Tuple,
@@ -41,7 +41,7 @@ from nomospace.client.tuples import (
     seconds,
     sets_of,
 )
-from nomospace.errors import CallerError, NomospaceError
+from nomospace.errors import CallerError
 from nomospace.terms import Term
 from nomospace.terms.templates import Template, freeze_tuple
 
@@ -55,14 +55,6 @@ class TooManyRows(CallerError):
     code = "client.too-many-rows"
     words = "more than {limit:,} tuples in one out_many; write them in several"
     limit: int
-
-
-class NoLease(CallerError):
-    """Something that only a lease allows was asked for a tuple without one."""
-
-    code = "client.no-lease"
-    words = "{what} needs a lease; take with lease=seconds"
-    what: str
 
 
 class Space:
@@ -262,11 +254,29 @@ class Space:
         ...     jobs.acknowledge(jobs.take("job", int, lease=30))
         ...     jobs.take_nowait("job", int)
         """
-        lease = _lease_of("acknowledge", taken)
+        lease = lease_of("acknowledge", taken)
         await self._connection.ask(Settle(self.name, lease, True))
 
-    async def give_back(self, taken: Tuple) -> None:
+    async def renew(self, taken: Tuple, lease: float) -> None:
+        """Let the lease on a tuple end `lease` seconds from now.
+
+        Raises `LeaseLapsed` when it ran out before.
+
+        >>> from nomospace import sync
+        >>> with sync.Host("ward-3") as host:
+        ...     jobs = host.agent("nurse").space("jobs", shared=True)
+        ...     jobs.out("job", 17)
+        ...     with jobs.lend("job", int, lease=30) as job:
+        ...         jobs.renew(job, 600)
+        """
+        renewed = Settle(self.name, lease_of("renew", taken), False, micros("lease", lease))
+        await self._connection.ask(renewed)
+
+    async def give_back(self, taken: Tuple, *, delay: float | None = None, why: str = "") -> None:
         """Give a tuple taken under a lease back before the lease ends.
+
+        With `delay` nobody gets it for so many seconds. The reason `why` stays with it, for its
+        next takers and among the dead letters (`Tuple.history`).
 
         >>> from nomospace import sync
         >>> with sync.Host("ward-3") as host:
@@ -276,8 +286,8 @@ class Space:
         ...     jobs.take("job", int, lease=30).deliveries
         2
         """
-        lease = _lease_of("give_back", taken)
-        await self._connection.ask(Settle(self.name, lease, False))
+        lease = lease_of("give_back", taken)
+        await self._connection.ask(Settle(self.name, lease, False, 0, micros("delay", delay), why))
 
     # -- operations that do not wait ---------------------------------------------------------
 
@@ -510,67 +520,3 @@ class Space:
         """
         await self._connection.ask(Share((self.name,), False))
         self.shared = False
-
-
-class Taking(Coroutine[object, None, Tuple]):
-    """A take under way: await it for the tuple, or enter it with `async with` for a leased one.
-
-    It is a coroutine, so `asyncio.create_task`, `gather` and `wait_for` take it as it is.
-    """
-
-    __slots__ = ("_coroutine", "_lease", "_space", "_taken")
-    __name__ = "take"  # what asyncio shows of a task that runs it
-
-    def __init__(
-        self, space: Space, coroutine: Coroutine[object, None, Tuple], lease: float | None
-    ) -> None:
-        self._space = space
-        self._coroutine = coroutine
-        self._lease = lease
-
-    def __await__(self) -> Generator[object, None, Tuple]:
-        return self._coroutine.__await__()
-
-    def send(self, value: None) -> object:
-        return self._coroutine.send(value)
-
-    def throw(self, *exception: Any) -> object:
-        return self._coroutine.throw(*exception)
-
-    def close(self) -> None:
-        self._coroutine.close()
-
-    @property
-    def cr_frame(self) -> object:
-        """Where it waits: for those who print a task's stack."""
-        return getattr(self._coroutine, "cr_frame", None)
-
-    async def __aenter__(self) -> Tuple:
-        if self._lease is None:
-            self._coroutine.close()
-            raise NoLease(what="async with space.take(…)")
-        self._taken = await self._coroutine
-        return self._taken
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if error is None:
-            await self._space.acknowledge(self._taken)
-            return
-        try:
-            await self._space.give_back(self._taken)
-        except NomospaceError as late:
-            # The program's own error must not be hidden; the lease has lapsed or will.
-            facts = {"agent": self._space.owner, "space": self._space.name, "tuple": self._taken.id}
-            self._space._connection.report(Report("a lease could not be given back", facts, late))
-
-
-def _lease_of(what: str, taken: object) -> str:
-    lease = taken.lease if isinstance(taken, Tuple) else ""
-    if not lease:
-        raise NoLease(what=what)
-    return lease

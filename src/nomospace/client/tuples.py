@@ -7,7 +7,7 @@ Python's again, and as they are everybody's own they may be changed without harm
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final, TypedDict
+from typing import Any, Final, NamedTuple, TypedDict
 
 from nomospace.calls.answers import Found
 from nomospace.calls.requests import Sets
@@ -16,6 +16,21 @@ from nomospace.terms.values import Compound, thaw
 
 SECONDS_MAX: Final = 100 * 366 * 24 * 3600.0
 """The longest lease, timeout or life of a tuple: a hundred years."""
+
+
+WHY_CHARS_MAX: Final = 500
+"""So much of a reason goes along with a tuple that is given back."""
+
+
+class LeaseEnd(NamedTuple):
+    """How a lease on a tuple ended: whose it was, when (microseconds, UTC), and why.
+
+    The reason is what its taker gave, or `lapsed`.
+    """
+
+    agent: str
+    at: int
+    why: str
 
 
 class Tuple(tuple[Any, ...]):  # noqa: SLOT001 - a tuple subclass can have no slots of its own
@@ -66,6 +81,20 @@ class Tuple(tuple[Any, ...]):  # noqa: SLOT001 - a tuple subclass can have no sl
         'Van is a Car'
         """
         return self._found.why
+
+    @property
+    def history(self) -> tuple[LeaseEnd, ...]:
+        """How its last leases ended, the latest last: given back, with a reason, or lapsed.
+
+        >>> from nomospace import sync
+        >>> with sync.Host("ward-3") as host:
+        ...     jobs = host.agent("nurse").space("jobs", shared=True)
+        ...     jobs.out("job", 17)
+        ...     jobs.give_back(jobs.take("job", int, lease=30), why="no room")
+        ...     [(end.agent, end.why) for end in jobs.take("job", int).history]
+        [('nurse@ward-3', 'no room')]
+        """
+        return tuple([LeaseEnd(*end) for end in self._found.history])
 
     @property
     def tuples(self) -> tuple[Tuple, ...]:

@@ -218,16 +218,15 @@ class Governed(HostPart):
         message = Compound("unreact", (parts_of(one.message)[0],))
         self._permit(call, one.agent, one.law, one.request.space, message, then)
 
-    def giving_back(
+    def settling(
         self,
         call: int,
         resident: Resident,
         interface: Interface,
-        fields: tuple[Term, ...],
+        message: Term,
         then: Callable[[], None],
     ) -> None:
-        """An agent gives a lease back: ruled on like all else."""
-        message = Compound("returned", (fields,))
+        """An agent gives a lease back, or renews it: ruled on like all else."""
         self._permit(call, resident.id, interface.law, interface.name, message, then)
 
     def _permit(

@@ -29,7 +29,7 @@ from nomospace.host.part import HostPart
 from nomospace.host.residents import SYSTEM, Interface, Level, Resident, record_of, row_of
 from nomospace.host.shifting import Shift
 from nomospace.host.speaking import OtherOntology
-from nomospace.protocols.spaces import DirectoryChanged
+from nomospace.protocols.spaces import DirectoryChanged, Row
 from nomospace.space import Record
 
 if TYPE_CHECKING:
@@ -446,21 +446,24 @@ class Holding(HostPart):
                 level.sharers[agent] = None
         for name, rows in durable.tuples.items():
             for row in rows.values():
-                record = record_of(row)
-                record.kept = True
-                self._restore_row(name, record, now)
+                self._restore_row(name, row, now)
 
     def load(self, rows: tuple[TuplePut, ...]) -> None:
         """Bring tuples back that an earlier life wrote down."""
         now = self._step.now
         for put in rows:
-            record = record_of(put.row)
-            record.kept = True
-            self._restore_row(put.space, record, now)
+            self._restore_row(put.space, put.row, now)
 
-    def _restore_row(self, name: str, record: Record, now: int) -> None:
+    def _restore_row(self, name: str, row: Row, now: int) -> None:
+        record = record_of(row)
+        record.kept = True
         interface = self._spaces.interface(record.cur, name)
-        if interface is None:
+        if row.lent is not None and (interface is not None or name in self._spaces.levels):
+            space = (
+                self._spaces.shared(name) if interface is None else self._spaces.space_of(interface)
+            )
+            self._host.lending.restore(name, space, record, row)
+        elif interface is None:
             law = self._spaces.levels[name].law if name in self._spaces.levels else ""
             self._host.placing.keep_in_limbo(name, law, record)
         else:

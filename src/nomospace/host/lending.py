@@ -1,8 +1,9 @@
 """Leases: a tuple that is lent comes back by itself unless its taker says that it is done.
 
 The lease runs at the host that holds the tuple, by that host's clock. A taker elsewhere tells that
-host, and is answered when the word counted; a tuple is given back by whoever has no use for it, by
-the lapse of the lease, and by a crash of its host.
+host, and is answered when the word counted; a tuple is given back by whoever has no use for it, and
+by the lapse of the lease. Leases are on disk with their tuples: a host that starts again goes on
+with them, and those that ran out while it was down lapse then.
 """
 
 from __future__ import annotations
@@ -11,14 +12,19 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
+import msgspec
+
 from nomospace.calls.answers import Found
 from nomospace.calls.problems import AgentLeft, Busy, InDoubt, LeaseLapsed
 from nomospace.calls.requests import Settle
+from nomospace.errors import CallerError
+from nomospace.host.changes import TuplePut
 from nomospace.host.effects import TAKEN
 from nomospace.host.holding import DELIVERIES_MAX
+from nomospace.host.linda import settled_term
 from nomospace.host.part import HostPart
-from nomospace.host.residents import Resident
-from nomospace.protocols.spaces import LeaseClosed, LeaseSettled
+from nomospace.host.residents import Resident, row_of
+from nomospace.protocols.spaces import LeaseClosed, LeaseSettled, Row
 from nomospace.space import Record, Space, TupleId
 from nomospace.terms import Term
 
@@ -33,6 +39,27 @@ SETTLED_MAX: Final = 10_000
 """Of so many leases it is remembered that their takers were done; the oldest go first."""
 BORROWED_MAX: Final = 100_000
 """How many tuples lent by peers are remembered for their law; the oldest go first."""
+
+
+HISTORY_MAX: Final = 8
+"""How many ends of leases a tuple remembers."""
+WHY_CHARS_MAX: Final = 500
+"""So much of a reason is kept."""
+LEASE_US_MAX: Final = 3_155_760_000_000_000
+"""How long a lease may be made to run: a hundred years."""
+DELAY_US_MAX: Final = 7 * 86_400_000_000
+"""How long a tuple may be kept back that is given back: a week."""
+
+
+class DelayTooLong(CallerError):
+    """A tuple was to be given back for a time too far away."""
+
+    code = "space.delay-too-long"
+    words = (
+        "a tuple cannot be kept back for {delay_s:,.0f} s, at most for a week; give it back "
+        "sooner, or acknowledge it and write a new one when it is time"
+    )
+    delay_s: float
 
 
 class Settling(NamedTuple):
@@ -87,33 +114,61 @@ class Lending(HostPart):
         self._next_lease += 1
         space.deliveries_max = DELIVERIES_MAX
         self._spaces.timed[space] = name
+        until = self._step.now + lease_us
         for record in records:
-            new = space.get(record.id) is not record
-            space.lend(record, lease, self._step.now + lease_us, new=new)
+            space.lend(record, lease, until, new=space.get(record.id) is not record)
             if self._spaces.keeps(name, record.cur):
-                self._step.keep(name, record)
+                self._keep(name, record, lease, agent, until)
         ids = tuple([record.id for record in records])
         self._leases[lease] = Lease(space, ids, agent, fields or records[0].fields)
         return lease
 
+    def _keep(self, name: str, record: Record, lease: str, agent: str, until: int) -> None:
+        """Have a tuple on disk as one that is lent."""
+        record.kept = True
+        row = msgspec.structs.replace(row_of(record), lent=(lease, agent, until))
+        self._step.write_down(TuplePut(name, row))
+
+    def restore(self, name: str, space: Space, record: Record, row: Row) -> None:
+        """Go on with a lease of an earlier life; one that ran out meanwhile lapses as any."""
+        assert row.lent is not None, "it was lent"
+        lease, agent, until = row.lent
+        space.deliveries_max = DELIVERIES_MAX
+        space.lend(record, lease, until, new=True, again=True)
+        self._spaces.timed[space] = name
+        known = self._leases.get(lease)
+        ids = () if known is None else known.ids
+        if lease:  # else it waits for its next taker
+            self._leases[lease] = Lease(space, (*ids, record.id), agent, record.fields)
+
     def recall(self, space: Space) -> None:
         """End all leases of a space that goes away."""
         for lease in space.leases():
-            self._settle(lease.taker, done=False)
+            self._settle(lease.taker, Settle(space.name, lease.taker, False))
 
-    def lapsed(self, lease: str) -> None:
-        """A lease is over, one way or another."""
-        self._leases.pop(lease, None)
+    def lapsed(self, lease: str, record: Record) -> None:
+        """A lease on a tuple ran out; one to nobody is over that kept it back for a while."""
+        if lease:
+            known = self._leases.pop(lease, None)
+            self._note(record, "" if known is None else known.agent)
+
+    def _note(self, record: Record, agent: str, why: str = "lapsed") -> None:
+        """Let a tuple remember how a lease on it ended."""
+        end = (agent, self._step.now, why)
+        record.history = (*record.history, end)[-HISTORY_MAX:]
 
     def settle(self, op: int, resident: Resident, request: Settle) -> None:
-        """An agent acknowledges a tuple under a lease, or gives it back."""
+        """An agent acknowledges a tuple under a lease, gives it back, or renews the lease."""
+        if request.delay_us > DELAY_US_MAX:
+            raise DelayTooLong(delay_s=request.delay_us / 1e6)
         interface = resident.interface(request.space)
         if interface.law and not request.done:
             fields = self._fields_of(request.lease, resident.id, request.space)
             if fields is None:  # its law could not see it given back; it comes back by itself
                 raise LeaseLapsed(lease=request.lease)
             then = partial(self._settle_for, op, resident, request)
-            self._host.governed.giving_back(op, resident, interface, fields, then)
+            message = settled_term(request, fields)
+            self._host.governed.settling(op, resident, interface, message, then)
         else:
             self._settle_for(op, resident, request)
 
@@ -122,7 +177,9 @@ class Lending(HostPart):
         host = self._host
         where = request.lease.partition("/")[0]
         if where != self._step.name:
-            if self._borrowed.get(request.lease, ("", ()))[0] == resident.id:
+            if not request.renew_us and (
+                self._borrowed.get(request.lease, ("", ()))[0] == resident.id
+            ):
                 del self._borrowed[request.lease]
             if where not in host.group.entries:
                 raise LeaseLapsed(lease=request.lease)
@@ -133,13 +190,21 @@ class Lending(HostPart):
             self._next_settling += 1
             self._settling[number] = Settling(op, resident.id, where, request.lease)
             key = (self._step.life, number, 0)
-            settled = LeaseSettled(key, request.lease, request.done, resident.id, request.space)
+            settled = LeaseSettled(
+                key,
+                request.lease,
+                request.done,
+                resident.id,
+                request.space,
+                request.renew_us,
+                request.delay_us,
+                request.why,
+            )
             host.group.tell(where, settled)
             return
-        if not self._may_settle(request.lease, resident.id, request.space) or not self._settle(
-            request.lease, done=request.done
-        ):
+        if not self._may_settle(request.lease, resident.id, request.space):
             raise LeaseLapsed(lease=request.lease)
+        self._settle(request.lease, request)
         self._step.answer(op)
 
     def borrowed(self, agent: str, found: Found) -> None:
@@ -176,34 +241,47 @@ class Lending(HostPart):
         known = self._leases.get(lease)
         return known is not None and known.agent == agent and known.space.name == space
 
-    def _settle(self, lease: str, *, done: bool) -> bool:
-        host = self._host
-        known = self._leases.pop(lease, None)
+    def _settle(self, lease: str, word: Settle | LeaseSettled) -> bool:
+        """Do as an agent says with a lease; false when it is over."""
+        host, now = self._host, self._step.now
+        known = self._leases.get(lease)
         if known is None:
             return False
-        space = known.space
+        space, name = known.space, known.space.name
+        renewed = now + min(word.renew_us, LEASE_US_MAX)
+        free = now + min(word.delay_us, DELAY_US_MAX)
+        if not word.renew_us:
+            del self._leases[lease]
         for id in known.ids:
-            if done:
-                record = space.settle(id, lease)
-                assert record is not None, "a lease that lapsed is not known any more"
-                self._step.forget(space.name, record)
-                self._step.trace(TAKEN, space.name, record, known.agent)
-                continue
-            outcomes = space.give_back(id, lease, now=self._step.now)
-            record = space.get(id)
-            if record is not None:
-                host.placing.came_back(space.name, space, record)
-            host.outcomes.happened(space.name, space, outcomes)
+            record = space.lent(id)
+            assert record is not None, "a lease that lapsed is not known any more"
+            kept = self._spaces.keeps(name, record.cur)
+            if word.renew_us:
+                space.renew(id, lease, renewed)
+                if kept:
+                    self._keep(name, record, lease, known.agent, renewed)
+            elif word.done:
+                space.settle(id, lease)
+                self._step.forget(name, record)
+                self._step.trace(TAKEN, name, record, known.agent)
+            else:
+                self._note(record, known.agent, word.why[:WHY_CHARS_MAX])
+                outcomes = space.give_back(id, lease, now=now, until=free)
+                if space.get(id) is record:
+                    host.placing.came_back(name, space, record)
+                elif kept and space.lent(id) is record:
+                    self._keep(name, record, "", "", free)
+                host.outcomes.happened(name, space, outcomes)
         return True
 
     def hear_settled(self, peer: str, body: LeaseSettled) -> None:
         """A peer's agent is done with a tuple that was lent from here, or gives it back."""
         if body.key is None:  # nobody has had the tuple
-            self._settle(body.lease, done=body.done)
+            self._settle(body.lease, body)
             return
         life, _, _ = body.key
         counts = self._may_settle(body.lease, body.agent, body.space) and self._settle(
-            body.lease, done=body.done
+            body.lease, body
         )
         if counts and body.done:
             self._settled[body.lease] = (body.agent, life)

@@ -1,8 +1,9 @@
 """Operations on spaces as laws see them, and back.
 
 Law text keeps Linda's short words: `out(T)`, `in(P)`, `rd(P)`, `inp`, `rdp`, `ing`, `rdg`,
-`react(P, Mode)`, `unreact(P)`, `cancel(Op)`, `returned(T)`. Options ride as one more argument, a
-list, absent when there are none: `out(T, [to(L), ttl(S), once(K)])`, with seconds;
+`react(P, Mode)`, `unreact(P)`, `cancel(Op)`, `returned(T)`, `renewed(T, [lease(S)])`. Options ride
+as one more argument, a list, absent when there are none: `out(T, [to(L), ttl(S), once(K)])`,
+`returned(T, [delay(S), why(W)])`, with seconds;
 `in(P, [correlate(auto), maxSet(6), key('Car')])` for an answer of several tuples together. A law
 may forward another operation than the one it was shown, so what reaches a space is always read
 back from its term.
@@ -81,6 +82,24 @@ def show(request: requests.Out | requests.Seek | requests.React) -> Compound:
         if request.dest:
             options.append(Compound("dest", (request.dest,)))
     return Compound(name, (*args, tuple(options)) if options else args)
+
+
+def settled_term(request: requests.Settle, fields: tuple[Term, ...]) -> Compound:
+    """What is said of a tuple under a lease, but for its acknowledgement.
+
+    >>> settled_term(requests.Settle("jobs", "l", False, 30_000_000), ("job", 1))
+    term('renewed([job,1],[lease(30)])')
+    >>> settled_term(requests.Settle("jobs", "l", False), ("job", 1))
+    term('returned([job,1])')
+    """
+    if request.renew_us:
+        return Compound("renewed", (fields, (Compound("lease", (seconds(request.renew_us),)),)))
+    options: list[Term] = []
+    if request.delay_us:
+        options.append(Compound("delay", (seconds(request.delay_us),)))
+    if request.why:
+        options.append(Compound("why", (request.why,)))
+    return Compound("returned", (fields, tuple(options)) if options else (fields,))
 
 
 def read(message: Term, space: str) -> requests.Out | requests.Seek | requests.React | None:

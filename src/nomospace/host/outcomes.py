@@ -36,7 +36,7 @@ class Outcomes(HostPart):
             elif isinstance(outcome, Expired):
                 host.placing.expired(name, outcome.record)
             elif isinstance(outcome, Lapsed):
-                host.lending.lapsed(outcome.taker)
+                host.lending.lapsed(outcome.taker, outcome.record)
                 if space.get(outcome.record.id) is outcome.record:  # else it is taken already
                     host.placing.came_back(name, space, outcome.record)
             elif isinstance(outcome, Dear):

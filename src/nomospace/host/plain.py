@@ -17,6 +17,7 @@ from nomospace.errors import NomospaceError
 from nomospace.host.calls import Call, Event
 from nomospace.host.changes import TupleGone, TuplePut
 from nomospace.host.effects import TAKEN, WRITTEN, Answer, Traced
+from nomospace.host.operations import found_of
 from nomospace.host.part import HostPart
 from nomospace.host.residents import Interface, Resident, row_of
 from nomospace.host.shares import CHECK_EVERY, LARGE
@@ -96,6 +97,8 @@ class PlainCalls(HostPart):
                         break
                 fields, writer, count = record.fields, record.writer, record.count
                 value = Found(fields, writer, count, record.cur, record.deliveries)
+                if record.history:
+                    value = found_of(record)
                 if request.how in TAKING:
                     space.remove(record)
                     if record.kept:

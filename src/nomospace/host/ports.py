@@ -49,6 +49,7 @@ from nomospace.protocols.spaces import (
     Migrated,
     ReactWatch,
     Returned,
+    Row,
     Watch,
 )
 from nomospace.protocols.transfers import Taken, Transfer, Transfers
@@ -263,7 +264,7 @@ class MirroringPort(Protocol):
 class LendingPort(Protocol):
     """The leases on tuples of one host, and what its agents say about leases elsewhere."""
 
-    def lapsed(self, taker: str) -> None: ...
+    def lapsed(self, taker: str, record: Record) -> None: ...
     def lend(
         self,
         name: str,
@@ -273,6 +274,7 @@ class LendingPort(Protocol):
         agent: str,
         fields: tuple[Term, ...] | None = None,
     ) -> str: ...
+    def restore(self, name: str, space: Space, record: Record, row: Row) -> None: ...
     def recall(self, space: Space) -> None: ...
     def borrowed(self, agent: str, found: Found) -> None: ...
     def end(self, agent: str) -> None: ...
@@ -380,12 +382,12 @@ class GovernedPort(Protocol):
     def cancel(self, agent: str, op: int) -> bool: ...
     def cancelling(self, op: Op, call: int, then: Callable[[bool], None]) -> None: ...
     def unreact(self, call: int, one: Registered, then: Callable[[], None]) -> None: ...
-    def giving_back(
+    def settling(
         self,
         call: int,
         resident: Resident,
         interface: Interface,
-        fields: tuple[Term, ...],
+        message: Term,
         then: Callable[[], None],
     ) -> None: ...
     def perform(self, manager: Membership, agent: str, message: Term) -> None: ...

@@ -81,9 +81,15 @@ def row_of(record: Record) -> Row:
         record.dest,
         record.expires,
         record.deliveries,
+        None,
+        record.history,
     )
 
 
 def record_of(row: Row) -> Record:
     """A tuple as it lies in a space."""
-    return Record(row.fields, row.writer, row.count, row.cur, row.dest, row.expires, row.deliveries)
+    record = Record(
+        row.fields, row.writer, row.count, row.cur, row.dest, row.expires, row.deliveries
+    )
+    record.history = row.history
+    return record

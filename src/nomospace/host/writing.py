@@ -16,7 +16,7 @@ from nomospace.host.part import HostPart
 from nomospace.host.residents import SYSTEM, Interface, Resident
 from nomospace.host.shares import CHECK_EVERY, LARGE, SAMPLED, TooManyRowsAtOnce, TooManyTuples
 from nomospace.space import Record
-from nomospace.terms import Term
+from nomospace.terms import Compound, Term
 from nomospace.terms.templates import Template
 from nomospace.terms.values import weight
 
@@ -92,7 +92,8 @@ class TupleWriting(HostPart):
 
         if interface.law:
             with self._host.deciding.uncut():  # until it is written nobody has the tuple
-                self._host.governed.giving_back(op, resident, interface, request.fields, put)
+                returned = Compound("returned", (request.fields,))
+                self._host.governed.settling(op, resident, interface, returned, put)
         else:
             put()
 

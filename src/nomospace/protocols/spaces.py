@@ -37,6 +37,9 @@ class Row(msgspec.Struct, frozen=True, gc=False, array_like=True):
     dest: str
     expires: int = 0
     deliveries: int = 0
+    lent: tuple[str, str, int] | None = None
+    """On disk, of a tuple that is lent out: the lease, its taker, and until when."""
+    history: tuple[tuple[str, int, str], ...] = ()
 
 
 class SharedSpace(msgspec.Struct, frozen=True, gc=False, array_like=True):
@@ -202,7 +205,9 @@ class Lent(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="lent"):
 
 
 class LeaseSettled(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="settled"):
-    """A tuple under a lease is done with, or comes back; `key` is `None` when nobody asks.
+    """A tuple under a lease is done with, comes back, or stays lent; see `requests.Settle`.
+
+    `key` is `None` when nobody asks.
 
     `agent` and `space` are the taker's: who guesses the name of a lease has no say in it.
     """
@@ -212,6 +217,9 @@ class LeaseSettled(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="
     done: bool
     agent: str = ""
     space: str = ""
+    renew_us: int = 0
+    delay_us: int = 0
+    why: str = ""
 
 
 class LeaseClosed(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="closed"):

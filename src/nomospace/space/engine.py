@@ -370,11 +370,13 @@ class Space(Searches):
 
     # -- leases and time ---------------------------------------------------------------------
 
-    def lend(self, record: Record, taker: str, until: int, *, new: bool = False) -> None:
+    def lend(
+        self, record: Record, taker: str, until: int, *, new: bool = False, again: bool = False
+    ) -> None:
         """Lend a tuple out. It is not found and serves no one, and still counts as here.
 
-        Its delivery count goes up. It does not expire before it is back. A `new` one did not lie
-        here, and does from now on.
+        Its delivery count goes up, unless it is the same lease `again`, after a restart. It does
+        not expire before it is back. A `new` one did not lie here, and does from now on.
         """
         order = self._store.next_order if new else record.order
         if new:
@@ -383,7 +385,7 @@ class Space(Searches):
         else:
             self.remove(record)
         record.order = -order
-        record.deliveries += 1
+        record.deliveries += not again
         lease = Lease(record, taker, until)
         self._lent[record.id] = lease
         self._leases.add(order, lease)
@@ -398,19 +400,42 @@ class Space(Searches):
         lease.record.order = 0
         return lease.record
 
-    def give_back(self, id: TupleId, taker: str, *, now: int) -> list[Outcome]:
+    def give_back(self, id: TupleId, taker: str, *, now: int, until: int = 0) -> list[Outcome]:
         """End a lease: the tuple lies in the space again, in its old place, as one step.
 
-        One that was lent `deliveries_max` times leaves the space instead (`DeadLetter`).
+        With `until`, not before then: so long it is lent to nobody. One that was lent
+        `deliveries_max` times leaves the space instead, at once (`DeadLetter`).
 
         Nothing happens when it is not on loan to that taker.
         """
         lease = self._lent.get(id)
         if lease is None or lease.taker != taker:
             return []
+        if until > now and not 0 < self.deliveries_max <= lease.record.deliveries:
+            self._lend_until(lease, "", until)
+            return []
         self._leases.remove(-lease.record.order, lease)
         self._bring_back(lease, now)
         return self._steps.run(now)
+
+    def renew(self, id: TupleId, taker: str, until: int) -> Record | None:
+        """Let a lease end at another time. None when it is not on loan to that taker."""
+        lease = self._lent.get(id)
+        if lease is None or lease.taker != taker:
+            return None
+        self._lend_until(lease, taker, until)
+        return lease.record
+
+    def lent(self, id: TupleId) -> Record | None:
+        """A tuple that is lent out."""
+        lease = self._lent.get(id)
+        return None if lease is None else lease.record
+
+    def _lend_until(self, lease: Lease, taker: str, until: int) -> None:
+        number = -lease.record.order
+        self._leases.remove(number, lease)
+        again = self._lent[lease.record.id] = Lease(lease.record, taker, until)
+        self._leases.add(number, again)
 
     def leases(self) -> list[Lease]:
         """What is lent out, in the order it was lent."""

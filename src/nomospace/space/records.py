@@ -41,6 +41,8 @@ class Record(msgspec.Struct, gc=False, eq=False):
     """Its place in order of arrival while it lies in a space, negative while it is lent, else 0."""
     kept: bool = False
     """Whether its host has written it down; for the host's own use."""
+    history: tuple[tuple[str, int, str], ...] = ()
+    """How its last leases ended: whose, when, and why."""
 
     @property
     def id(self) -> TupleId:

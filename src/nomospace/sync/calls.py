@@ -237,9 +237,13 @@ class SpaceCalls:
         """Say that a tuple taken under a lease is done with: it is gone for good."""
         background.wait(self._it.acknowledge(taken))
 
-    def give_back(self, taken: client.Tuple) -> None:
+    def renew(self, taken: client.Tuple, lease: float) -> None:
+        """Let the lease on a tuple end `lease` seconds from now."""
+        background.wait(self._it.renew(taken, lease))
+
+    def give_back(self, taken: client.Tuple, *, delay: float | None = None, why: str = "") -> None:
         """Give a tuple taken under a lease back before the lease ends."""
-        background.wait(self._it.give_back(taken))
+        background.wait(self._it.give_back(taken, delay=delay, why=why))
 
     def take_nowait(
         self,

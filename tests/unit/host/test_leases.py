@@ -7,6 +7,7 @@ from nomospace.calls.problems import InDoubt, LeaseLapsed
 from nomospace.calls.requests import Cancel, Open, Seek, Settle, Share
 from nomospace.calls.ways import Way
 from nomospace.host.holding import DELIVERIES_MAX
+from nomospace.host.lending import DelayTooLong
 from nomospace.terms.templates import ANY, Template
 from tests.paper.hosts import Hosts
 
@@ -209,15 +210,45 @@ def test_what_is_lent_follows_its_holder_when_it_comes_back(net: Hosts) -> None:
     assert [row.cur for row in net.disks["c"].tuples["jobs"].values()] == [BOB]
 
 
-def test_leases_end_with_their_host_and_deliveries_are_remembered(net: Hosts) -> None:
-    found = lease(net, ANN)
+@TAKERS
+@pytest.mark.parametrize("done", [True, False])
+def test_a_lease_goes_on_when_its_host_starts_again(net: Hosts, taker: str, done: bool) -> None:
+    found = lease(net, taker)
     net.stop("b")
     net.run(10)
     net.start("b")
     net.settle()
+    assert net.held(BOB, "job", ANY) == [], "it is lent for another twenty seconds"
+    net.ask(taker, Settle("jobs", found.lease, done))
+    net.run(60)
+    assert net.held(BOB, "job", ANY) == ([] if done else [("job", 1)])
+
+
+def test_after_a_restart_a_lease_has_the_time_that_was_left(net: Hosts) -> None:
+    found = lease(net, ANN)
+    began = net.now
+    net.stop("b")
+    net.run(10)
+    net.start("b")
+    net.settle()
+    net.run((began + LEASE_US - net.now) / 1e6 - 1)
+    assert net.held(BOB, "job", ANY) == []
+    net.run(2)
+    assert net.held(BOB, "job", ANY) == [("job", 1)]
     with pytest.raises(LeaseLapsed):
         net.ask(ANN, Settle("jobs", found.lease))
+    assert lease(net, ANN).deliveries == 2
+
+
+def test_a_lease_that_ended_while_its_host_was_down_lapses_at_the_start(net: Hosts) -> None:
+    found = lease(net, ANN)
+    net.stop("b")
+    net.run(LEASE_US / 1e6 + 1)
+    net.start("b")
+    net.settle()
     assert net.held(BOB, "job", ANY) == [("job", 1)]
+    with pytest.raises(LeaseLapsed):
+        net.ask(ANN, Settle("jobs", found.lease))
     assert lease(net, ANN).deliveries == 2
 
 
@@ -234,3 +265,66 @@ def test_what_comes_back_to_a_space_that_was_parted_serves_nobody_who_waits_ther
     net.run(2)
     assert waiting not in net.answers
     assert net.held("ann@a", "job", int) == [("job", 1)]
+
+
+# -- renewed, kept back, and how it went ----------------------------------------------------
+
+
+@TAKERS
+def test_a_lease_that_is_renewed_ends_later(net: Hosts, taker: str) -> None:
+    found = lease(net, taker)
+    net.run(20)
+    net.ask(taker, Settle("jobs", found.lease, False, LEASE_US))
+    net.run(20)
+    net.stop("b")
+    net.start("b")
+    net.settle()
+    assert net.held(BOB, "job", ANY) == []
+    net.run(20)
+    assert net.held(BOB, "job", ANY) == [("job", 1)]
+    with pytest.raises(LeaseLapsed):
+        net.ask(taker, Settle("jobs", found.lease, False, LEASE_US))
+
+
+@TAKERS
+@pytest.mark.parametrize("restart", [False, True])
+def test_what_is_given_back_with_a_delay_is_for_nobody_before(
+    net: Hosts, taker: str, restart: bool
+) -> None:
+    found = lease(net, taker)
+    net.ask(taker, Settle("jobs", found.lease, False, 0, 20_000_000, "no paper"))
+    began = net.now
+    if restart:
+        net.stop("b")
+        net.start("b")
+        net.settle()
+    waiting = net.begin("eve@b", "take", "job", ANY)
+    net.run((began - net.now) / 1e6 + 18)
+    assert net.got(waiting) is None
+    net.run(3)
+    assert net.got(waiting) == ("job", 1)
+    assert [(end[0], end[2]) for end in net.value(waiting).history] == [(taker, "no paper")]
+    with pytest.raises(LeaseLapsed):
+        net.ask(taker, Settle("jobs", found.lease, False))
+
+
+def test_a_dead_letter_tells_how_its_leases_ended(net: Hosts) -> None:
+    for number in range(DELIVERIES_MAX):
+        found = lease(net, ANN)
+        if number % 2:
+            net.run(LEASE_US / 1e6 + 1)
+        else:
+            net.ask(ANN, Settle("jobs", found.lease, False, why=f"fault {number}"))
+            net.run(1)
+    net.do(BOB, Open("jobs.dead"))
+    net.do(BOB, Share(("jobs.dead",)))
+    dead = net.ask(BOB, Seek("jobs.dead", Way.TAKE_NOWAIT, JOB))
+    assert [end[2] for end in dead.history] == ["fault 0", "lapsed", "fault 2", "lapsed", "fault 4"]
+    assert {end[0] for end in dead.history} == {ANN}
+
+
+def test_a_delay_of_a_year_is_refused(net: Hosts) -> None:
+    found = lease(net, ANN)
+    with pytest.raises(DelayTooLong, match="at most for a week"):
+        net.ask(ANN, Settle("jobs", found.lease, False, 0, 365 * 86_400_000_000))
+    net.ask(ANN, Settle("jobs", found.lease))
