@@ -28,8 +28,8 @@ BIRTHS: Final = (
     Mutant(
         "what is under way to a peer is lost when it was born again",
         TRANSFERS,
-        "        waiting = self._pending.pop(peer, {})\n",
-        "        waiting = self._pending.pop(peer, {}) and {}\n",
+        "        waiting = self.waiting.pop(peer, {})\n",
+        "        waiting = self.waiting.pop(peer, {}) and {}\n",
         WORLDS,
     ),
     Mutant(
@@ -56,8 +56,8 @@ BIRTHS: Final = (
     Mutant(
         "what overtook others is still waited for when a peer was born again",
         COURIER,
-        "        route = self._routes[peer] = _Route(now)\n        route.due = now\n",
         "        route = self._route(peer, now)\n        route.due = now\n",
+        "        route = self._routes.get(peer) or self._route(peer, now)\n",
         WORLDS,
     ),
     Mutant(

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Final
 
 from nomospace.calls.answers import STANDING_MAX, DisclosedRuling, Standing
-from nomospace.control.events import Ruling
+from nomospace.control.events import Ruling, goes_out
 from nomospace.control.explain import disclosed, explain, verdict_on
 from nomospace.control.membership import Membership, TooMuchState, TooOld
 from nomospace.law.budget import Units
@@ -59,7 +59,8 @@ def tell(
       R1: its head does not match the event
     """
     level = member.law.tree.disclose
-    refused, held = ruling.refused, ruling.held
+    stays = ruling.event.kind == "sent" and not goes_out(ruling.operations)
+    refused, held = stays and not ruling.delta, stays and bool(ruling.delta)
     story = ""
     if brief:
         story = f"{verdict_on(ruling, level)}\n  {HURRIED}" if refused or held else ""

@@ -379,37 +379,41 @@ class Host:
             if done:
                 return done, self.step.end()
         self.stirred = True
-        return 1, self._handle(events[0], now)
-
-    def _handle(self, event: facts.Event, now: int) -> list[Effect]:
         self.deciding.left = self.deciding.step
-        kind = event.__class__
+        kind = first.__class__
         if self.loading:
-            self._load(event)
+            self._load(first)
         elif kind in self._receivers:
             if not self.group.frozen:
-                self._receivers[kind](event)
+                self._receivers[kind](first)
             elif len(self._held) < HELD_MAX:
-                self._held.append(event)
-            elif isinstance(event, facts.Call):
+                self._held.append(first)
+            elif isinstance(first, facts.Call):
                 self.step.fail(
-                    event.op, Busy(what="calls held while the group changes", limit=HELD_MAX)
+                    first.op, Busy(what="calls held while the group changes", limit=HELD_MAX)
                 )
-        elif isinstance(event, facts.Heard):
-            if isinstance(event.frame, Parcel | Receipt):
-                self.post(event.neighbour, event.frame, straight=True)
+        elif isinstance(first, facts.Heard):
+            if isinstance(first.frame, Parcel | Receipt):
+                self.post(first.neighbour, first.frame, straight=True)
             else:
-                self.posting.courier.heard(event.neighbour, now=now)
-                self.group.heard(event.neighbour, event.frame)
-        elif isinstance(event, facts.Tick):
+                self.posting.courier.heard(first.neighbour, now=self.step.now)
+                self.group.heard(first.neighbour, first.frame)
+        elif isinstance(first, facts.Tick):
             self.group.tick()
             if not self.group.frozen:
                 for part in self._timed:
                     part.tick()
         else:
-            assert isinstance(event, facts.Engage | facts.Disengage | facts.Moved), event
-            self._group_act(event)
-        return self._end()
+            assert isinstance(first, facts.Engage | facts.Disengage | facts.Moved), first
+            self._group_act(first)
+        if not self.group.frozen and not self.loading:  # tell the group what changed
+            if self.collecting.timed:
+                self.collecting.settle()
+            if self.mirroring.shown:
+                self.mirroring.tell()
+            if self.holding.unannounced:
+                self.group.announce()
+        return 1, self.step.end()
 
     def _group_act(self, event: facts.Engage | facts.Disengage | facts.Moved) -> None:
         if isinstance(event, facts.Engage):
@@ -434,17 +438,6 @@ class Host:
             self._held.append(event)
         elif isinstance(event, facts.Call):
             self.step.fail(event.op, Busy(what="calls held while the host loads", limit=HELD_MAX))
-
-    def _end(self) -> list[Effect]:
-        """Tell the group what changed, and say what this step asks for."""
-        if not self.group.frozen and not self.loading:
-            if self.collecting.timed:
-                self.collecting.settle()
-            if self.mirroring.shown:
-                self.mirroring.tell()
-            if self.holding.unannounced:
-                self.group.announce()
-        return self.step.end()
 
     def go_on(self) -> None:
         """The group stands still again: do what was held meanwhile."""

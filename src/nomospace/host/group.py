@@ -215,8 +215,9 @@ class Group(HostPart):
 
     def reach(self, site: str, frame: object) -> None:
         """Send a frame to any host: along the links of the group, or straight. It may get lost."""
-        if self._engagement.reaches(site):
-            self._carry(self._engagement.relay(site, frame))
+        orders = self._engagement.relay(site, frame)
+        if orders:
+            self._carry(orders)
         else:
             self._step.order(Transmit(site, frame))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from nomospace.calls.requests import LawText
@@ -25,6 +25,8 @@ class KnownLaws:
     def __init__(self, step: HostStep, laws: Mapping[str, CompiledLaw], durable: Durable) -> None:
         self._step = step
         self._laws = dict(laws)
+        self.get: Callable[[str], CompiledLaw | None] = self._laws.get
+        """A law, if it is at hand."""
         self._learnt = 0
         self._bytes = 0
         """Of all texts that agents brought."""
@@ -35,10 +37,6 @@ class KnownLaws:
 
     def __getitem__(self, law: str) -> CompiledLaw:
         return self._laws[law]
-
-    def get(self, law: str) -> CompiledLaw | None:
-        """A law, if it is at hand."""
-        return self._laws.get(law)
 
     def all(self) -> tuple[CompiledLaw, ...]:
         """All laws that are at hand."""

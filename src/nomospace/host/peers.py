@@ -58,14 +58,14 @@ class Peers(HostPart):
     def remembers(self, peer: str) -> bool:
         """Whether there were ever numbers for a peer, or of it."""
         return (
-            peer in self.births
-            or self._host.group.transfers.is_waiting(peer)
-            or self._host.posting.courier.book.is_waiting(peer)
+            peer in self.births.pairs
+            or bool(self._host.group.transfers.waiting.get(peer))
+            or bool(self._host.posting.courier.book.waiting.get(peer))
         )
 
     def acquaint(self, peer: str) -> None:
         """Before the first number for a peer: know its birth, if the group's directory has it."""
-        if peer not in self.births:
+        if peer not in self.births.pairs:
             birth = self._host.group.birth_of(peer)
             if birth is not None:
                 self.introduce(peer, birth)

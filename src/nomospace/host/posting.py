@@ -235,7 +235,7 @@ class Posting(HostPart):
 
     def seats(self, sender: str, to: str) -> bool:
         """Whether mail from one to the other goes from seat to seat at this host."""
-        return self.daemon.phase(sender) not in _MUTE and self.daemon.phase(to) not in _AWAY
+        return self.daemon.phase(to) not in _AWAY and self.daemon.phase(sender) not in _MUTE
 
     def send(self, sender: str, to: str, body: object) -> None:
         """A message of an agent here to another, wherever that is."""
@@ -310,7 +310,8 @@ class Posting(HostPart):
                     )
         finally:
             self._running = False
-        self._work_off()
+        if self._own:
+            self._work_off()
         if reply is not None:
             self._confirm(peer, reply, news=bool(came))
 
@@ -388,12 +389,14 @@ class Posting(HostPart):
 
     def _hear(self, src: str, frame: RoutingFrame) -> None:
         """Let the core that a frame is for hear it."""
-        domain = server_of(frame)
+        if isinstance(frame, Post):
+            if not self._forged(src, frame):
+                self._carry("", self.daemon.hear(src, frame, now=self._step.now))
+            return
         if isinstance(frame, NotPrimary):
             self._other_primary(src, frame)
             return
-        if isinstance(frame, Post) and self._forged(src, frame):
-            return
+        domain = server_of(frame)
         core = self._servers.get(domain) if domain else self.daemon
         if core is None:
             self._step.note("not-a-server", domain=domain, frame=frame, sender=src)
@@ -448,8 +451,9 @@ class Posting(HostPart):
 
 def _from_elsewhere(frame: RoutingFrame) -> RoutingFrame:
     """A frame of another host, in which no letter passes for one that never left this host."""
-    post = post_in(frame)
+    post = frame if isinstance(frame, Post) else post_in(frame)
     if post is None or not isinstance(post.body, Letter) or post.body.seal:
         return frame
     sealed = msgspec.structs.replace(post.body, seal=UNSEALED)
-    return with_post(frame, msgspec.structs.replace(post, body=sealed))
+    marked = msgspec.structs.replace(post, body=sealed)
+    return marked if post is frame else with_post(frame, marked)

@@ -39,22 +39,19 @@ class HostStep:
         self.stopwatch = stopwatch
         self.changes: list[Change] = []
         self.orders: list[Effect] = []
+        self.write_down: Callable[[Change], None] = self.changes.append
+        """This step is not done before a change is on disk."""
+        self.order: Callable[[Effect], None] = self.orders.append
+        """Something must follow this step."""
 
     def end(self) -> list[Effect]:
         """What the step asks for, with what must be on disk before; the next one begins."""
-        orders, self.orders = self.orders, []
+        orders = self.orders.copy()
+        self.orders.clear()
         if self.changes:
             orders.insert(0, Persist(tuple(self.changes)))
             self.changes.clear()
         return orders
-
-    def write_down(self, change: Change) -> None:
-        """This step is not done before a change is on disk."""
-        self.changes.append(change)
-
-    def order(self, effect: Effect) -> None:
-        """Something must follow this step."""
-        self.orders.append(effect)
 
     def ruled(self, ruling: Ruling, hops: int, took_ns: int) -> None:
         """A controller has ruled: that is kept, and told to the journal."""

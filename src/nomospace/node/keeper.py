@@ -128,8 +128,17 @@ class Keeper:
     def put(self, step: Step) -> int:
         """Take a step over; `kept` is called with its number, or a later one, once it is safe."""
         self.last = number = self.last + 1
-        if self.state is IDLE and self.store.immediate:
-            self._keep_now(step)
+        if self.state is IDLE and self.store.immediate:  # nothing to share, and nobody to wait
+            try:
+                self._stage([step])
+            except BaseException as error:
+                self._idle.clear()
+                self._group = [step]
+                self._done(error)
+                return number
+            self.kept += 1
+            self.groups += 1
+            self._on_kept(self.kept)
             return number
         self._waiting.append(step)
         self.full = len(self._waiting) >= WAITING_MAX
@@ -172,23 +181,9 @@ class Keeper:
 
     # -- inside ----------------------------------------------------------------------------
 
-    def _keep_now(self, step: Step) -> None:
-        """Keep a step in a store without a disk: there is nothing to share, and nobody to wait."""
-        try:
-            self._stage([step])
-            self.store.flush()
-        except BaseException as error:
-            self._idle.clear()
-            self._group = [step]
-            self._done(error)
-            return
-        self.kept += 1
-        self.groups += 1
-        self._on_kept(self.kept)
-
     def _stage(self, steps: list[Step]) -> None:
         mark = self._now()
-        self.store.note_clock((mark.at, mark.kernel, mark.boot))
+        self.store.clock = (mark.at, mark.kernel, mark.boot)
         self.store.stage(steps, at=mark.at)
 
     def _gather(self) -> None:

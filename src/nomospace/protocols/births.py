@@ -105,23 +105,21 @@ class Births:
     def __init__(self, own: int, pairs: Mapping[str, tuple[int, int]] | None = None) -> None:
         assert own >= BEFORE, "a host has a birth"
         self.own = own
-        self._pairs = dict(pairs or {})
-
-    def __contains__(self, peer: str) -> bool:
-        return peer in self._pairs
+        self.pairs = dict(pairs or {})
+        """The birth of each peer, and that of this host which it is known with."""
 
     def stamp(self, peer: str) -> tuple[int, int]:
         """What a frame for a peer says: the birth of this host, and that of the peer."""
-        birth, own = self._pairs.get(peer, (UNKNOWN, self.own))
+        birth, own = self.pairs.get(peer, (UNKNOWN, self.own))
         return own, birth
 
     def learn(self, peer: str, news: BirthNews) -> None:
         """Remember a pair of births."""
-        self._pairs[peer] = (news.birth, news.own)
+        self.pairs[peer] = (news.birth, news.own)
 
     def weigh(self, peer: str, birth: int, to: int) -> tuple[Word, BirthNews | None]:
         """What a frame of a peer is worth, and what is news in it."""
-        own, known = self.stamp(peer)
+        known, own = self.pairs.get(peer, (UNKNOWN, self.own))
         if birth > BIRTH_MAX or to > BIRTH_MAX:
             return LATE, None
         if birth <= SILENT:

@@ -93,16 +93,15 @@ class Courier:
             self._route(peer, now).due = now
 
     def _route(self, peer: str, now: int) -> _Route:
-        route = self._routes.get(peer)
-        if route is None:
-            route = self._routes[peer] = _Route(now)
+        """A new route to a peer."""
+        route = self._routes[peer] = _Route(now)
         return route
 
     def send(self, peer: str, what: object, *, now: int) -> tuple[int, Frame]:
         """Take something over for a peer: its number, and the frame to send once it is durable."""
-        idle = not self.book.is_waiting(peer)
+        idle = not self.book.waiting.get(peer)
         number = self.book.give(peer, what)
-        route = self._route(peer, now)
+        route = self._routes.get(peer) or self._route(peer, now)
         if idle:
             route.pause = PAUSE_MIN_US
             route.due = now + PAUSE_MIN_US
@@ -116,7 +115,7 @@ class Courier:
         The caller acts on each parcel and makes its number durable in one step, and only then
         lets the answer go.
         """
-        route = self._route(peer, now)
+        route = self._routes.get(peer) or self._route(peer, now)
         if isinstance(frame, Receipt):
             if frame.number > route.confirmed:
                 route.confirmed = frame.number
@@ -141,7 +140,7 @@ class Courier:
 
     def renewed(self, peer: str, *, now: int) -> None:
         """The births of a pair are others: what waits goes out now, what came early is void."""
-        route = self._routes[peer] = _Route(now)
+        route = self._route(peer, now)
         route.due = now
 
     def heard(self, peer: str, *, now: int) -> None:
@@ -169,6 +168,6 @@ class Courier:
         """When something must next be sent again."""
         due: int | None = None
         for peer, route in self._routes.items():
-            if (due is None or route.due < due) and self.book.is_waiting(peer):
+            if (due is None or route.due < due) and self.book.waiting.get(peer):
                 due = route.due
         return due

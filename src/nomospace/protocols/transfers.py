@@ -75,35 +75,32 @@ class Transfers:
         got: Mapping[str, int] | None = None,
     ) -> None:
         self._numbers = dict(numbers or {})
-        self._pending = {peer: dict(waiting) for peer, waiting in (pending or {}).items()}
+        self.waiting = {peer: dict(waiting) for peer, waiting in (pending or {}).items()}
+        """What each peer has not said to have, by number."""
         self._got = dict(got or {})
 
     def give(self, peer: str, what: object) -> int:
         """Note something for a peer and say under which number."""
         number = self._numbers.get(peer, 0) + 1
         self._numbers[peer] = number
-        self._pending.setdefault(peer, {})[number] = what
+        self.waiting.setdefault(peer, {})[number] = what
         return number
 
     def full(self, peer: str) -> bool:
         """Whether so much is under way to a peer that it must be given no more."""
-        return len(self._pending.get(peer, ())) >= PENDING_MAX
+        return len(self.waiting.get(peer, ())) >= PENDING_MAX
 
     def half_full(self, peer: str) -> bool:
         """Whether half as much is under way to a peer as may be."""
-        return len(self._pending.get(peer, ())) >= PENDING_MAX // 2
+        return len(self.waiting.get(peer, ())) >= PENDING_MAX // 2
 
     def peers(self) -> list[str]:
         """Those who have not said to have all that was for them."""
-        return [peer for peer, waiting in self._pending.items() if waiting]
-
-    def is_waiting(self, peer: str) -> bool:
-        """Whether there is something that a peer has not said to have."""
-        return bool(self._pending.get(peer))
+        return [peer for peer, waiting in self.waiting.items() if waiting]
 
     def pending(self, peer: str, most: int | None = None) -> list[tuple[int, Payload]]:
         """What a peer has not said to have, oldest first."""
-        waiting = self._pending.get(peer)
+        waiting = self.waiting.get(peer)
         if not waiting:
             return []
         first = self._first(peer, waiting)
@@ -116,7 +113,7 @@ class Transfers:
 
     def taken(self, peer: str, number: int) -> bool:
         """The peer has everything up to a number; whether that is news."""
-        waiting = self._pending.get(peer)
+        waiting = self.waiting.get(peer)
         if not waiting:
             return False
         first = self._first(peer, waiting)
@@ -142,7 +139,7 @@ class Transfers:
 
         One of the two has forgotten all numbers, and whatever it had placed is gone with it.
         """
-        waiting = self._pending.pop(peer, {})
+        waiting = self.waiting.pop(peer, {})
         self._numbers.pop(peer, None)
         self._got.pop(peer, None)
         return [(self.give(peer, what), what) for _, what in sorted(waiting.items())]

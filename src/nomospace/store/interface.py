@@ -50,7 +50,7 @@ class Beginning(msgspec.Struct, frozen=True):
     """What a host that starts again is given.
 
     `life` is above that of all earlier lives. `last_at` is the time of the last commit, and `clock`
-    what was last noted of the machine's clocks (`Store.note_clock`). `birth` is that of the store
+    what was last noted of the machine's clocks (`Store.clock`). `birth` is that of the store
     (`protocols.births`).
     """
 
@@ -99,6 +99,9 @@ class JournalEntry(msgspec.Struct, frozen=True, gc=False):
 class Store(Protocol):
     """Where a host keeps what must survive it."""
 
+    clock: tuple[int, ...]
+    """A reading of the machine's clocks; rides with the next commit."""
+
     @property
     def where(self) -> str:
         """The store as an operator knows it, without secrets."""
@@ -146,9 +149,6 @@ class Store(Protocol):
 
     def trim(self, agent: str, number: int) -> None:
         """Forget what was kept for an agent up to a number; rides with the next commit."""
-
-    def note_clock(self, clock: tuple[int, ...]) -> None:
-        """Remember a reading of the machine's clocks; rides with the next commit."""
 
     @property
     def last_record(self) -> int:

@@ -153,19 +153,6 @@ class RulingCounts:
     def __init__(self) -> None:
         self.rulings = self.sent = self.refused = self.held = self.hops = 0
 
-    def add(self, effect: Ruled) -> None:
-        """Count a ruling."""
-        ruling = effect.ruling
-        self.rulings += 1
-        self.hops += effect.hops
-        if ruling.event.kind == "sent":
-            self.sent += 1
-            if not goes_out(ruling.operations):
-                if ruling.delta:
-                    self.held += 1
-                else:
-                    self.refused += 1
-
 
 class Scribe:
     """Writes the journal of a host: what the effects of its core say, step by step.
@@ -214,7 +201,6 @@ class Scribe:
                 told.append(_VERSION + _encode(record))
             elif kind is Ruled:
                 assert isinstance(effect, Ruled)
-                self.tally.add(effect)
                 self._ruled(effect, told, now)
             elif kind is Persist:
                 assert isinstance(effect, Persist)
@@ -226,8 +212,17 @@ class Scribe:
         return tuple(told)
 
     def _ruled(self, effect: Ruled, told: list[bytes], now: int) -> None:
-        ruling = effect.ruling
+        ruling, tally = effect.ruling, self.tally
         home, law = ruling.home, ruling.law
+        tally.rulings += 1
+        tally.hops += effect.hops
+        if ruling.event.kind == "sent":
+            tally.sent += 1
+            if not goes_out(ruling.operations):
+                if ruling.delta:
+                    tally.held += 1
+                else:
+                    tally.refused += 1
         name = self._names.get(law)
         if name is None:
             name = self._name(law, told, now)

@@ -117,10 +117,6 @@ class MemoryStore:
         for known in [known for known in held if known <= number]:
             del held[known]
 
-    def note_clock(self, clock: tuple[int, ...]) -> None:
-        """Remember it."""
-        self.clock = clock
-
     @property
     def last_record(self) -> int:
         """The number of the journal's last record."""

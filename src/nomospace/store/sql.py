@@ -77,7 +77,7 @@ class SqlStore(ABC):
         self._counters = Counters()
         self._life = 0
         self._batch = 0
-        self._clock = ""
+        self.clock: tuple[int, ...] = ()
         self._trims: dict[str, int] = {}
         self._keep = 0
         self._prune = 0
@@ -157,7 +157,7 @@ class SqlStore(ABC):
             loaded = self._tables.load()
         beginning = loaded.beginning
         self._life, self._batch = beginning.life, loaded.batch
-        self.note_clock(beginning.clock)
+        self.clock = beginning.clock
         self._counters, self._bound = loaded.counters, loaded.counters.tuple_n
         self._prune, self._forgotten = 0, loaded.forgotten
         self._logs, self._full = {}, {}
@@ -229,8 +229,9 @@ class SqlStore(ABC):
         rows = part.rows
         enough = backlog.rows + rows >= ROWS_MAX or backlog.weight + part.weight >= BYTES_MAX
         late = backlog.joined(part) if enough else None
+        clock = ",".join(map(str, self.clock))
         self._staged = staged = Staged(
-            tuple(steps), at, self._clock, trims, batch, fold, forgotten, late, rows
+            tuple(steps), at, clock, trims, batch, fold, forgotten, late, rows
         )
         return staged
 
@@ -343,10 +344,6 @@ class SqlStore(ABC):
         """Forget what was kept for an agent up to a number, with the next commit."""
         self._trims[agent] = max(number, self._trims.get(agent, number))
 
-    def note_clock(self, clock: tuple[int, ...]) -> None:
-        """Remember a reading of the machine's clocks, with the next commit."""
-        self._clock = ",".join(map(str, clock))
-
     # -- asking --------------------------------------------------------------------------------
 
     def holds(self, space: str) -> bool:
@@ -411,12 +408,13 @@ class SqlStore(ABC):
         assert self._begun, "a store begins a life before it is filled"
         if self._life > 1 or self._batch:
             raise StoreNotEmpty(where=self.where)
-        self.note_clock(header.clock)
+        self.clock = header.clock
+        clock = ",".join(map(str, header.clock))
         with self._transaction():
             self._do(
                 "UPDATE state SET birth = ?, life = ?, last_at = ?, clock = ?, journal = ?"
                 " WHERE one = 1",
-                (header.birth, header.life, header.last_at, self._clock, header.journal),
+                (header.birth, header.life, header.last_at, clock, header.journal),
             )
             self._carry_out([("last given", list(header.numbers))])
         self._life = header.life

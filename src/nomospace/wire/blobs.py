@@ -18,6 +18,7 @@ from nomospace.wire.slots import SHAPES
 
 _COPY_MAX: Final = 4_096
 """Up to here a copy of the bytes is cheaper than a view of them."""
+_lowerers: Final[dict[type[msgspec.Struct], Step | None]] = {}
 
 
 class Newer(Unfit):
@@ -31,7 +32,10 @@ class Newer(Unfit):
 
 def seal(version: bytes, value: Any) -> bytes:
     """A version and a struct as bytes; raises `TypeError` for what cannot travel."""
-    step = SHAPES.lower_of(value.__class__, False)
+    kind = value.__class__
+    if kind not in _lowerers:
+        _lowerers[kind] = SHAPES.lower_of(kind, False)
+    step = _lowerers[kind]
     try:
         return version + pack(value if step is None else step(value))
     except (OverflowError, RecursionError):
@@ -51,17 +55,13 @@ def body(version: bytes, data: bytes) -> Any:
     return unpack(data[1:] if len(data) <= _COPY_MAX else memoryview(data)[1:])
 
 
-def unseal(version: bytes, read: Step, data: bytes) -> Any:
-    """The struct of a blob, as the reader of a slot makes it; raises `Unfit`."""
-    return _built(read, body(version, data))
-
-
 def build(struct: type[msgspec.Struct], raw: object) -> Any:
     """An instance of what was read; raises `Unfit`, whatever is wrong with it."""
-    return _built(partial(SHAPES.read, struct), raw)
+    return built(partial(SHAPES.read, struct), raw)
 
 
-def _built(read: Step, raw: object) -> Any:
+def built(read: Step, raw: object) -> Any:
+    """What the reader of a slot makes of what was read; raises `Unfit`, whatever is wrong."""
     try:
         return read(raw)
     except RecursionError:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from nomospace.wire.blobs import Newer, seal, unseal
+from nomospace.wire.blobs import Newer, body, built, seal
 from nomospace.wire.framing import FRAME_BYTES_MAX, BadFrame, FrameTooLarge
 from nomospace.wire.packing import Unfit
 from nomospace.wire.slots import FRAMES, SHAPES
@@ -94,6 +94,6 @@ def decode_frame(data: bytes) -> Any:
     if len(data) > FRAME_BYTES_MAX:
         raise BadFrame(why=f"{len(data):,} bytes are over the limit of {FRAME_BYTES_MAX:,}")
     try:
-        return unseal(_VERSION, _read, data)
+        return built(_read, body(_VERSION, data))
     except Unfit as error:
         raise bad(error) from None

@@ -90,16 +90,20 @@ class Tagged:
         return found
 
     def reader(self, shapes: Shapes) -> Step:
-        by_tag, read_struct = self._by_tag, shapes.read
+        known: dict[str, tuple[object, Step | None]] = {}
 
         def read(raw: Any) -> Any:
-            tag = raw[0] if raw.__class__ is list and raw else None
-            struct = by_tag.get(tag) if tag.__class__ is str else None
-            if struct is None:
+            tag: Any = raw[0] if raw.__class__ is list and raw else None
+            if tag.__class__ is not str or tag not in known:
                 if raw is None and self._none:
                     return None
-                raise Unfit(f"{_brief(tag)} is no known kind of {self._what}")
-            return read_struct(struct, raw)
+                known[tag] = shapes.reading(self.kind(raw))
+            wire, finish = known[tag]
+            try:
+                made = msgspec.convert(raw, wire)
+            except (msgspec.ValidationError, OverflowError) as error:
+                raise Unfit(str(error)) from None
+            return made if finish is None else finish(made)
 
         return read
 

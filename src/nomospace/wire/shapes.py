@@ -32,8 +32,7 @@ from nomospace.wire.annotations import (
     structs_in,
     through,
 )
-from nomospace.wire.kinds import Slot, as_raw
-from nomospace.wire.packing import Unfit
+from nomospace.wire.kinds import Slot, as_raw, convert
 from nomospace.wire.values import thaw_all
 
 _set: Final = msgspec.structs.force_setattr
@@ -57,15 +56,16 @@ class Shapes:
 
     def read(self, struct: Struct, raw: object) -> Any:
         """Make an instance of what was read; raises `Unfit` when that cannot be."""
+        wire, finish = self.reading(struct)
+        made = convert(raw, wire)
+        return made if finish is None else finish(made)
+
+    def reading(self, struct: Struct) -> tuple[object, Step | None]:
+        """The type that native code reads a struct as, and what is to be done with that."""
         known = self._readers.get(struct)
         if known is None:
             known = self._readers[struct] = self.wire(struct), self.finish_of(struct)
-        wire, finish = known
-        try:
-            made = msgspec.convert(raw, wire)
-        except (msgspec.ValidationError, OverflowError) as error:
-            raise Unfit(str(error)) from None
-        return made if finish is None else finish(made)
+        return known
 
     def lower(self, value: object, *, raw: bool = False) -> Any:
         """What native code can write of an instance: mostly itself.

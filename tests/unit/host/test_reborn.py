@@ -84,7 +84,7 @@ class Ends:
         host = self.hosts[name]
         host.step.now = self.now
         host.posting.parcel(to, Welcome(self.count))
-        self.do(name, host._end())
+        self.do(name, host.step.end())
         return self.count
 
     def deliver(self, *, fair: bool) -> None:
@@ -102,7 +102,7 @@ class Ends:
         for name, host in self.hosts.items():
             host.step.now = self.now
             host.posting.tick()
-            self.do(name, host._end())
+            self.do(name, host.step.end())
 
     def settle(self) -> None:
         """Let everything come that can."""

@@ -30,7 +30,7 @@ def test_what_was_backed_up_is_restored(
         kept = KeptForClient("ann@x", n, b"push %d" % n)
         changes = tuple([author.change() for _ in range(8)])
         store.commit([Step(changes, (kept,), (b"record %d" % n,))], at=n)
-    store.note_clock((3, 4, 5))
+    store.clock = (3, 4, 5)
     store.prune(11)
     store.commit([], at=99)
     # The host goes on while the backup is taken, through an object of its own.

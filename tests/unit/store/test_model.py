@@ -60,7 +60,7 @@ def live(engine: Engine, rng: Random) -> None:
                 # What is kept in the commit that a trim rides with is not yet seen by anyone.
                 fresh_ones = [kept for step in steps for kept in step.outbox]
                 outbox |= {kept.number: kept for kept in fresh_ones}
-            store.note_clock((life, commit))
+            store.clock = (life, commit)
             store.commit(steps, at=100 * life + commit)
         store.close()
     expected = told(author.model)

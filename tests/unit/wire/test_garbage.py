@@ -238,7 +238,7 @@ def test_a_large_frame_that_breaks_off() -> None:
 
 def test_frames_in_frames_without_end() -> None:
     frame: Any = None
-    for _ in range(401):
+    for _ in range(601):
         frame = Relayed("d", "s", frame)
     raw = unpack(pack(Parcel(1, None)))
     raw[2] = unpack(pack(frame))

@@ -130,7 +130,7 @@ class Daemon(DaemonMemory):
             sent = resident.sent = {}
         n = sent[to] = sent.get(to, 0) + 1 if to in sent else floor_of(resident.epoch) + 1
         out: list[Effect] = [PersistChange(written.Sent(sender, to, n))]
-        if self._waits and self._waits.queues(to):  # it would only overtake those before it
+        if self._waits.count and self._waits.queues(to):  # it would only overtake those before it
             self._hold(Post(sender, to, n, body, self.site), now, out)
         elif guess is not None and to not in self._residents:
             self._guesses.move_to_end(to)
@@ -255,7 +255,7 @@ class Daemon(DaemonMemory):
         """Act on a frame from another site, or from the server at this one."""
         out: list[Effect] = []
         if isinstance(frame, Post):
-            self._take_in(self._sound(frame), now, out)
+            self._take_in(self._sound(frame) if frame.way else frame, now, out)
         elif isinstance(frame, Update):
             self._learn(src, frame, out)
         elif isinstance(frame, QueueFull | Astray | PostReturned):

@@ -40,9 +40,6 @@ class Waits:
         self.count = 0
         self.deadline: int | None = None
 
-    def __bool__(self) -> bool:
-        return bool(self._lines)
-
     def queues(self, target: str) -> bool:
         """Whether posts for a target wait, so that another must wait behind them."""
         line = self._lines.get(target)
