@@ -74,6 +74,7 @@ def test_a_child_that_prints_too_much_is_ended(
     (tmp_path / "loud_child.py").write_text("while True: print('x' * 1000)\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setattr(children, "OUT_BYTES_MAX", 100_000)
+    monkeypatch.setattr(children, "POLITE_S", 20.0)
     with pytest.raises(ChildFailed, match="more than 100,000 bytes"):
         asyncio.run(run_child("loud_child", (), what="the noise", seconds=20))
 
@@ -151,7 +152,7 @@ def test_what_is_sealed_already_is_read_where_it_is(tmp_path: Path) -> None:
     async def work(workshop: Workshop, server: Server) -> None:
         await talk(server, 4)
         journal = tmp_path / "journal"
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while not (journal / "manifest.json").is_file():
                 await asyncio.sleep(0.05)
         found = await workshop.bench.compare("ward", "quota", None, LawDraft(OPEN), newest=1_000)

@@ -85,16 +85,16 @@ async def run_child(
         start_new_session=True,
     )
     last: deque[str] = deque(maxlen=LAST_LINES)
+    talk = (_printed(process, what), _give(process, given), _said(process, last, say))
+    tasks = [asyncio.ensure_future(one) for one in talk]
     try:
         async with asyncio.timeout(seconds):
-            _, out, _ = await asyncio.gather(
-                _give(process, given), _printed(process, what), _said(process, last, say)
-            )
-            return EndedChild(await process.wait(), out, tuple(last))
+            out, *_ = await asyncio.gather(*tasks)
+            return EndedChild(await process.wait(), out or b"", tuple(last))
     except TimeoutError:
         raise ChildTooLong(what=what, seconds=seconds) from None
     finally:
-        await asyncio.shield(_end(process))
+        await asyncio.shield(_end(process, tasks))
 
 
 async def _give(process: asyncio.subprocess.Process, given: bytes) -> None:
@@ -138,16 +138,23 @@ async def _said(
             say(words)
 
 
-async def _end(process: asyncio.subprocess.Process) -> None:
+async def _end(
+    process: asyncio.subprocess.Process, tasks: Sequence[asyncio.Future[bytes | None]]
+) -> None:
     """End a child and all that it started."""
+    for one in tasks:  # those beside one that failed still read
+        one.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
     for way in (signal.SIGTERM, signal.SIGKILL):
         with suppress(ProcessLookupError):  # the group is empty: all have ended
             os.killpg(process.pid, way)
         with suppress(TimeoutError):
             async with asyncio.timeout(POLITE_S):
-                await process.wait()
-                # What is left in its pipes is read, so that they are closed and not forgotten.
-                for pipe in (process.stdout, process.stderr):
-                    while pipe is not None and await pipe.read(LINE_BYTES_MAX):
-                        pass
+                # It has ended for asyncio when its pipes have: what is left in them is read.
+                await asyncio.gather(process.wait(), _empty(process.stdout), _empty(process.stderr))
                 return
+
+
+async def _empty(pipe: asyncio.StreamReader | None) -> None:
+    while pipe is not None and await pipe.read(LINE_BYTES_MAX):
+        pass
