@@ -1,4 +1,6 @@
-"""Routes for operators: they look into a host, suspend who does harm, let it engage or leave."""
+"""Routes for operators: they look into a host, start programs, suspend who does harm, and let it
+engage or leave.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +8,7 @@ import json
 from collections.abc import AsyncIterator
 from typing import Annotated, cast
 
+import msgspec
 from fastapi import APIRouter, Depends, Path, Query
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -42,6 +45,20 @@ async def agents(
 ) -> list[v.AgentView]:
     """The agents of this host, those after an id."""
     return list(views.agents(after=after, limit=limit))
+
+
+@router.put("/programs/{name}")
+async def launch(views: TheViews, name: Suspendable, asked: m.Launching) -> v.ProgramView:
+    """Let an agent run a program, in a process of its own: the host's, or from a signed bundle."""
+    state = None if asked.state is None else msgspec.msgpack.encode(asked.state)
+    return await views.launch(name, asked.program, state, asked.bundle)
+
+
+@router.delete("/programs/{name}", status_code=204, response_class=Response)
+async def end_program(views: TheViews, name: Suspendable) -> Response:
+    """End the program of an agent (its id), for good; the agent stays."""
+    await views.end_program(name)
+    return Response(status_code=204)
 
 
 @router.get("/suspensions")

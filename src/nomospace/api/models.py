@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Base64Bytes, BaseModel, ConfigDict, Field
 
 from nomospace.api.forms import json_of
 from nomospace.api.service import LAW_CHARS_MAX, WAIT_S_MAX
 from nomospace.client import DisclosedRuling, Tuple
 from nomospace.client.tuples import Correlation, correlation
+from nomospace.trust.bundles import BUNDLE_BYTES_MAX
 
 ROWS_MAX: Final = 10_000
 """The most tuples that one request writes, or one answer has."""
@@ -52,6 +53,14 @@ class Me(BaseModel):
     name: str
     agents: list[str]
     operator: bool
+
+
+class Launching(Asked):
+    """A program, the state it begins with (or what its code says), and its bundle in base64."""
+
+    program: Annotated[str, Field(min_length=1, max_length=200)]
+    state: dict[str, object] | None = None
+    bundle: Annotated[Base64Bytes, Field(max_length=BUNDLE_BYTES_MAX)] | None = None
 
 
 class Suspending(Asked):

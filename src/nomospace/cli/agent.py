@@ -1,16 +1,25 @@
-"""`nomospace agent`: the agents of a running host: who is there and where, moves, their end."""
+"""`nomospace agent`: the agents of a running host: where they are, programs, their end."""
 
 from __future__ import annotations
 
 import sys
 from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
 import typer
 
 from nomospace.cli import SAID_NO
-from nomospace.cli.remote_options import Remote, command_group, on_host, print_json, print_table
+from nomospace.cli.remote_options import (
+    Remote,
+    Unusable,
+    command_group,
+    on_host,
+    print_json,
+    print_table,
+)
 from nomospace.errors import CallerError, NomospaceError
 
 if TYPE_CHECKING:
@@ -19,10 +28,12 @@ if TYPE_CHECKING:
 
 PAGE: Final = 1_000
 """How many agents a host is asked for at once."""
+LAUNCH_S: Final = 30.0
+"""How long a launch may take: a process is started, and imports its code."""
 NOT_AN_OPERATOR: Final = "node.not-an-operator"
 
 app = command_group(
-    """Show the agents of a running host, move them, suspend them, and end them.
+    """Show the agents of a running host, launch programs, move, suspend and end agents.
 
     On a host with certificates, move takes a token that speaks for the agent, end such a one or
     one with the scope operator, and all others one with the scope operator.
@@ -58,6 +69,7 @@ def ls(remote: Remote) -> None:
     for line in lines:
         laws = ", ".join(line.laws) or "-"
         runs = "suspended" if line.suspended else line.program or "-"
+        runs = f"{runs} (ended)" if line.ended else runs
         rows.append((line.id, runs, str(line.clients), laws))
     print_table(rows)
 
@@ -112,6 +124,69 @@ def move(
         print_json({"agent": agent, "host": to})
     else:
         print(f"{agent} is at {to}")
+
+
+@app.command()
+@on_host
+def launch(
+    remote: Remote,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The agent, new or of this host.")],
+    program: Annotated[str, typer.Argument(metavar="PROGRAM", help="The program's name.")],
+    *,
+    bundle: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Its code, as `agent bundle` made it.")
+    ] = None,
+    state: Annotated[
+        str, typer.Option(metavar="JSON", help="The state it begins with; else what its code says.")
+    ] = "",
+) -> None:
+    """Let an agent run a program at this host, in a process of its own.
+
+    The program is one of the host's modules, or comes in a bundle that a publisher has signed whom
+    the host trusts. It is durable: a host that starts again runs it again.
+    """
+    from nomospace.cli.bundling import read_state
+    from nomospace.cli.trust.files import read
+    from nomospace.trust.bundles import BUNDLE_BYTES_MAX
+    from nomospace.wire.admin import LaunchProgram
+
+    code = None if bundle is None else read(bundle, BUNDLE_BYTES_MAX)
+    patient = replace(remote, timeout_s=max(remote.timeout_s, LAUNCH_S))
+    line = patient.ask(LaunchProgram(name, program, read_state(state), code))
+    if remote.as_json:
+        print_json(msgspec.to_builtins(line))
+    else:
+        print(f"{line.agent} runs {line.program}")
+
+
+@app.command()
+def bundle(
+    code: Annotated[
+        Path, typer.Argument(metavar="CODE", help="A wheel, a zip archive, a folder or a .py file.")
+    ],
+    *,
+    program: Annotated[str, typer.Option(help="The name of the program in it.")],
+    key: Annotated[Path, typer.Option(help="The publisher's key (`trust issue publisher`).")],
+    publisher: Annotated[
+        str, typer.Option(help="The publisher's name; by default that of the key's file.")
+    ] = "",
+    module: Annotated[
+        str, typer.Option(help="The module that has the program; needed where there are several.")
+    ] = "",
+    out: Annotated[
+        Path | None, typer.Option(help="Where to; by default PROGRAM.bundle here.")
+    ] = None,
+) -> None:
+    """Sign the code of a program as its publisher, for hosts that trust it."""
+    from nomospace.cli.bundling import make
+
+    file = out or Path(f"{program}.bundle")
+    made = make(code, program, key, publisher or key.stem, module)
+    try:
+        file.write_bytes(made)
+    except OSError as error:
+        raise Unusable(what=str(file), why=f"cannot be written: {error.strerror}") from None
+    print(f"{file}: {len(made):,} bytes, signed by {publisher or key.stem}")
 
 
 @app.command()

@@ -29,7 +29,17 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import MappingProxyType
-from typing import Any, ClassVar, Final, Generic, TypeAlias, TypeVar, get_args, get_origin
+from typing import (
+    Any,
+    ClassVar,
+    Final,
+    Generic,
+    Protocol,
+    TypeAlias,
+    TypeVar,
+    get_args,
+    get_origin,
+)
 
 import msgspec
 
@@ -115,6 +125,8 @@ class Program(ABC, Generic[S]):
     """Why `origin` sent it back at the door, if it did: then it is where it had left."""
     code: bytes | None = None
     """Its bundle, if it brings its code along to hosts that do not have it."""
+    maker: Maker | None = None
+    """Who makes its helpers: the host that runs it."""
     mover: asyncio.Task[object] | None = None
     """The task that last called `move`, for the host: it is told by `move` that the agent left."""
 
@@ -151,6 +163,27 @@ class Program(ABC, Generic[S]):
     async def save(self) -> None:
         """Make the state durable as it is now: after a crash, `run` begins from it."""
         await self.agent.save(encode_state(type(self), self.state))
+
+    async def helper(self, name: str) -> Agent:
+        """Another agent at this host, for this program: new, or as it was left.
+
+        It is this agent's: its id is made from that of its maker, as in `bob+scout@ward`. It stays
+        where it is when this program moves or ends. Raises `TooManyHelpers`.
+        """
+        assert self.maker is not None, "a host runs it"
+        return await self.maker.helper(check_name("a helper", name))
+
+    async def launch(self, program: str, *, name: str, state: object = None) -> str:
+        """Have a helper run a program of its own, from the same code; its id."""
+        assert self.maker is not None, "a host runs it"
+        return await self.maker.launch(program, check_name("a helper", name), state)
+
+
+class Maker(Protocol):
+    """Makes agents for a program."""
+
+    async def helper(self, name: str) -> Agent: ...
+    async def launch(self, program: str, name: str, state: object) -> str: ...
 
 
 # -- states ------------------------------------------------------------------------------------

@@ -50,6 +50,15 @@ line. A file holds these tables, all of them optional:
     [limits]                             # what each agent, token and community may have
     agent_calls = 50000                  # see `host.shares`
 
+    [programs]                           # agents' programs, each in a process of its own
+    modules = ["ward.couriers"]          # code that the operator answers for
+    path = ["programs"]                  # folders to import it from
+    listener_ms = 20                     # what strong listeners have inside one step
+
+    [publishers.acme]                    # whose signed bundles are run, and what they may do
+    key = "ed25519:…"
+    programs = ["courier"]               # none named: any
+
     [log]
     form = "text"                        # or json
 """
@@ -79,6 +88,7 @@ from nomospace.protocols.policy import (
     Reachable,
     is_position,
 )
+from nomospace.trust.keys import PublicKey
 
 FILE_BYTES_MAX: Final = 1_000_000
 """The largest configuration file."""
@@ -138,6 +148,31 @@ class ContactSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     position: tuple[float, ...] = ()
 
 
+class ProgramSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The table `[programs]`: whose code the operator answers for, and what programs may have."""
+
+    modules: tuple[str, ...] = ()
+    path: tuple[str, ...] = ()
+    helpers: int = 8
+    network: bool = False
+    processes: int = 64
+    memory_mb: int = 512
+    listener_ms: int = 20
+
+
+class Publisher(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A table `[publishers.NAME]`: whose bundles are run, and what they may do.
+
+    They may be of any program where `programs` names none.
+    """
+
+    key: str
+    programs: tuple[str, ...] = ()
+    helpers: int = 8
+    strong: bool = True
+    network: bool = False
+
+
 class LogSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How a host tells what happens."""
 
@@ -172,6 +207,8 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     contact: ContactSettings = ContactSettings()
     limits: Shares = USUAL_SHARES
     log: LogSettings = LogSettings()
+    programs: ProgramSettings = ProgramSettings()
+    publishers: dict[str, Publisher] = {}
 
     @property
     def listen(self) -> Address:
@@ -326,6 +363,8 @@ _TABLES: Final[dict[str, type[msgspec.Struct] | None]] = {
     "contact": ContactSettings,
     "limits": Shares,
     "log": LogSettings,
+    "programs": ProgramSettings,
+    "publishers": None,
 }
 _FLAGS: Final = {
     ("services", "http"): "--http",
@@ -474,5 +513,17 @@ def _check(config: Config, lines: _Lines, given: dict[str, object]) -> None:
         _ = config.policy
     except NoSafeDistance as error:
         raise fail("range_m", str(error), "contact") from None
+    for key in ("processes", "memory_mb", "listener_ms"):
+        if getattr(config.programs, key) < 1:
+            raise fail(key, f"{key} must be 1 at least", "programs")
+    by_key: dict[bytes, str] = {}
+    for name, one in config.publishers.items():
+        try:
+            other = by_key.setdefault(PublicKey.read(one.key).raw, name)
+        except CallerError as error:
+            raise fail(name, str(error), "publishers") from None
+        if other != name:
+            why = f"publisher {name!r} has the key of {other!r}; one of the two is enough"
+            raise fail(name, why, "publishers")
     if config.log.form not in ("text", "json"):
         raise fail("form", f"{config.log.form!r} is no form; use text or json", "log")

@@ -65,7 +65,7 @@ class HostGate:
 
     def held(self, agent: str, law: str) -> bool:
         host = self._host
-        return bool(host._local.mailboxes.get((agent, law))) or agent in host._stage.running
+        return bool(host._local.mailboxes.get((agent, law))) or bool(host.stage.running_as(agent))
 
     def address_of(self, host: str) -> str:
         links = self._host._network

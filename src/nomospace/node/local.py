@@ -165,6 +165,7 @@ class Host(Grouped):
         """What each agent may have of it."""
         self._stage = Stage(
             self.name,
+            domain=self.domain,
             programs=programs,
             trusted_publishers=trusted_publishers,
             agent_of=self._agent_of,
@@ -321,6 +322,7 @@ class Host(Grouped):
         self._pace = pace if self._pace is USUAL else self._pace  # its program may know better
         self._policy = self._policy or policy
         self.domain, self._servers, self.shares = domain or self.name, dict(servers), shares
+        self._stage.domain = self.domain
         self.on_report = on_report
 
     @property
@@ -465,6 +467,11 @@ class Host(Grouped):
         """
         agent_id = f"{check_name('an agent', name)}@{self.domain}"
         return await self._stage.launch(agent_id, program, state, bundle)
+
+    @property
+    def stage(self) -> Stage:
+        """Its programs, for those who start and end them for others."""
+        return self._stage
 
     @property
     def programs(self) -> tuple[str, ...]:

@@ -32,6 +32,7 @@ from nomospace.host.calls import Call, Event
 from nomospace.host.effects import Answer, Effect, Fire, Mail, Note
 from nomospace.law import CompiledLaw
 from nomospace.sessions.local_calls import LocalCall, LocalCalls
+from nomospace.sessions.open_calls import Asker
 from nomospace.terms import Term
 
 QUIET_NOTES: Final = frozenset({"expired", "listener-failed", "view"})
@@ -262,6 +263,34 @@ class LocalConnection:
     def _check_open(self) -> None:
         if self.closed:
             raise Closed(what=f"agent {self._agent}")
+
+    def begin(self, request: Request, asker: Asker) -> LocalCall | None:
+        """Make a call whose answer an asker gets: at once, or else from the call that is given.
+
+        Whoever gets the answer says that the call is `settled`; `call_off` waits no longer for it.
+        """
+        self._check_open()
+        clients = self._clients
+        clients.number = number = clients.number + 1
+        clients.give(Call(number, self._agent, request))
+        answer = clients.early.pop(number, None)
+        if answer is None:
+            call = clients.wait(number, self._agent, request, asker)
+            self._pending[call] = None
+            return call
+        if answer.error is None:
+            asker.set_result(answer.value)
+        else:
+            asker.set_exception(answer.error)
+        return None
+
+    def settled(self, call: LocalCall) -> None:
+        """A call that was begun has its answer."""
+        self._pending.pop(call, None)
+
+    def call_off(self, call: LocalCall) -> None:
+        """Wait no longer: it is answered with `Cancelled`, unless it is too late for that."""
+        self._clients.time_up(call.number)
 
     async def ask(self, request: Request, timeout_s: float | None = None) -> Any:
         if self.closed:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from nomospace.client import check_name
 from nomospace.errors import CallerError
 from nomospace.protocols.policy import NotAPosition, is_position
 from nomospace.space import Space
@@ -40,6 +41,14 @@ class NotSuspendable(CallerError):
         )
 
 
+class NotRunning(CallerError):
+    """The program of an agent is to end that runs none here."""
+
+    code = "node.not-running"
+    words = "{agent} runs no program at this host; `nomospace agent ls` shows who does"
+    agent: str
+
+
 class Operating:
     """Answers the questions of operators of one host."""
 
@@ -71,6 +80,10 @@ class Operating:
             return [admin.SuspensionLine(one.name, one.since, one.why) for one in found]
         if isinstance(question, ContactQuestion):
             return self._contact(question)
+        if isinstance(question, admin.LaunchProgram):
+            return self._launch(question)
+        if isinstance(question, admin.EndProgram):
+            return self._end_program(question.agent)
         assert isinstance(question, admin.Doctor), question
         return self._doctor()
 
@@ -80,6 +93,8 @@ class Operating:
         programs = {kept.agent: kept.program for kept in core.programs}
         chosen = islice(sorted(a for a in core.agents if a > question.after), limit)
         clients = self._server.host.served.clients_of
+        beside = self._server.host.stage.processes
+        ended = {} if beside is None else beside.ended
         return [
             admin.AgentLine(
                 agent,
@@ -87,9 +102,24 @@ class Operating:
                 tuple([law.name for law in core.laws_of(agent)]),
                 clients(agent),
                 core.suspending.refusal(agent) is not None,
+                ended.get(agent, ""),
             )
             for agent in chosen
         ]
+
+    async def _launch(self, question: admin.LaunchProgram) -> admin.ProgramLine:
+        host = self._server.host
+        user, at, _ = question.name.rpartition("@")
+        check_name("an agent", user if at else question.name)
+        agent = question.name if at else f"{question.name}@{host.domain}"
+        await host.stage.start(agent, question.program, question.state, question.code)
+        return admin.ProgramLine(agent, question.program)
+
+    async def _end_program(self, agent: str) -> admin.ProgramLine:
+        program = await self._server.host.stage.end(agent)
+        if not program:
+            raise NotRunning(agent=agent[:100])
+        return admin.ProgramLine(agent, program)
 
     async def _suspend(self, question: admin.Suspend | admin.Resume) -> admin.SuspensionLine:
         host = self._server.host

@@ -8,7 +8,8 @@ this host alone. Whether a program may come is answered before its agent leaves 
 again at the door, where its state is read as well.
 
 Code that was admitted runs with all the rights of this process: a signature says whom to hold to
-account, it is no sandbox.
+account, it is no sandbox. A host that serves others has `processes` besides: what is not registered
+in its own process runs there, each program in a process of its own.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import sys
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from hashlib import sha256
 from types import ModuleType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from nomospace.calls.problems import MoveRefused
 from nomospace.calls.requests import Unread
@@ -38,6 +39,11 @@ from nomospace.law import CompiledLaw
 from nomospace.node.local_connection import LocalConnection
 from nomospace.trust.bundles import open_bundle
 
+if TYPE_CHECKING:
+    from nomospace.node.processes import Processes
+
+STOP_S: Final = 3.0
+"""How long a program that is ended has for it."""
 BUNDLES_MAX: Final = 1_000
 """How many bundles of others a host loads in one life."""
 
@@ -74,6 +80,37 @@ class Running:
         self.task: asyncio.Task[None]
 
 
+class InsideMaker:
+    """Makes helpers for a program of this process (`client.program.Maker`)."""
+
+    def __init__(self, stage: Stage, agent: str, code: bytes | None) -> None:
+        self._stage = stage
+        self._agent = agent
+        self._code = code
+
+    async def helper(self, name: str) -> Agent:
+        """Another agent of the same host."""
+        return self._stage.agent_of(self._id(name))[0]
+
+    async def launch(self, program: str, name: str, state: object) -> str:
+        """Another program of the same code."""
+        await self._stage.launch(self._id(name), program, state, self._code)
+        return self._id(name)
+
+    def _id(self, name: str) -> str:
+        return helper_id(self._agent, name, self._stage.domain)
+
+
+def helper_id(maker: str, name: str, domain: str) -> str:
+    """The id of a helper at a domain: it says whose it is.
+
+    >>> helper_id("bob@ward", "scout", "ward"), helper_id("bob@ward", "scout", "icu")
+    ('bob+scout@ward', 'bob+ward+scout@icu')
+    """
+    local, _, home = maker.rpartition("@")
+    return f"{local}{'' if home == domain else f'+{home}'}+{name}@{domain}"
+
+
 class Stage:
     """The programs of one host.
 
@@ -85,6 +122,7 @@ class Stage:
         self,
         host: str,
         *,
+        domain: str = "",
         programs: Iterable[str] | None,
         trusted_publishers: Mapping[str, bytes] | None,
         agent_of: Callable[[str], tuple[Agent, LocalConnection]],
@@ -94,10 +132,11 @@ class Stage:
         report: Callable[[Report], None],
     ) -> None:
         self.host = host
+        self.domain = domain or host
         self.running: dict[str, Running] = {}
         self._allowed = None if programs is None else tuple(dict.fromkeys(programs))
         self._trusted = dict(trusted_publishers or {})
-        self._agent_of = agent_of
+        self.agent_of = agent_of
         self._laws_of = laws_of
         self._spawn = spawn
         self._failed = failed
@@ -105,19 +144,31 @@ class Stage:
         self._loaded: dict[bytes, tuple[str, Registry]] = {}
         self._tasks: dict[asyncio.Task[None], None] = {}
         self._launching: dict[str, str] = {}
+        self.processes: Processes | None = None
+        """Where programs run that this process has not registered, if anywhere."""
 
     @property
     def names(self) -> tuple[str, ...]:
         """The programs that this host runs without being brought their code."""
+        beside = () if self.processes is None else self.processes.names
+        return (*self._here, *[name for name in beside if name not in self._here])
+
+    @property
+    def _here(self) -> tuple[str, ...]:
+        """Those that run in this process."""
         known = registered()
         allowed = known if self._allowed is None else self._allowed
         return tuple(name for name in allowed if name in known)
+
+    def _elsewhere(self, program: str) -> Processes | None:
+        """Where a program runs that is not run in this process."""
+        return None if program in self._here or self._trusted else self.processes
 
     # -- what may run ------------------------------------------------------------------------
 
     def find(self, program: str, code: object) -> type[Program[Any]]:
         """The class of a program: the host's own, else from the bundle. Raises why not."""
-        if program in self.names:
+        if program in self._here:
             return registered()[program]
         if code is None:
             why = "it is not registered here, or not allowed, and no bundle came with it"
@@ -165,13 +216,27 @@ class Stage:
         if not program:
             return f"host {self.host} takes agents with a program only"
         try:
-            self.find(program, code)
+            processes = self._elsewhere(program)
+            if processes is None:
+                self.find(program, code)
+            else:
+                processes.find(program, code)
         except NomospaceError as error:
+            self._refused(agent, program, error)
             return str(error)
         return ""
 
+    def _refused(self, agent: str, program: str, error: NomospaceError) -> None:
+        facts = {"agent": agent, "program": program, "code": error.code, "why": str(error)}
+        self._report(Report("program-refused", facts))
+
     def reads(self, program: str, code: object, state: object) -> str:
-        """Why a program cannot go on from a state here; for the host's core."""
+        """Why a program cannot go on from a state here; for the host's core.
+
+        What runs in a process of its own reads its state there, and fails where it begins.
+        """
+        if self._elsewhere(program) is not None:
+            return ""
         try:
             decode_state(self.find(program, code), state)
         except NomospaceError as error:
@@ -190,13 +255,50 @@ class Stage:
             raise RunsAlready(agent=id, program=name)
         kind = self.find(program, code)
         data = encode_state(kind, first_state(kind, state))
-        _, line = self._agent_of(id)
+        _, line = self.agent_of(id)
         self._launching[id] = program
         try:
             await line.launch(program, data, code)
         finally:
             del self._launching[id]
         return self._begin(kind, ProgramKept(id, program, data, code))
+
+    async def start(self, id: str, program: str, state: bytes | None, code: bytes | None) -> None:
+        """Let an agent run a program, wherever that runs; `state` is as it travels.
+
+        As `launch`, for those who are elsewhere themselves.
+        """
+        try:
+            processes = self._elsewhere(program)
+            if processes is None:
+                kind = self.find(program, code)
+                await self.launch(id, program, state and decode_state(kind, state), code)
+                return
+            if self.running_as(id):
+                raise RunsAlready(agent=id, program=self.running_as(id))
+            await processes.launch(id, program, state, code)
+        except NomospaceError as error:
+            self._refused(id, program, error)
+            raise
+
+    def running_as(self, id: str) -> str:
+        """The program that an agent runs here now; empty for none."""
+        if id in self.running:
+            return self.running[id].program.name
+        beside = None if self.processes is None else self.processes.running.get(id)
+        return "" if beside is None else beside.program
+
+    async def end(self, id: str) -> str:
+        """End the program of an agent here, for good; its name, empty where it runs none."""
+        program = self.running_as(id)
+        running = self.running.get(id)
+        if running is not None:
+            await running.line.launch("", b"", None)
+            self.left(id)
+            await asyncio.wait([running.task], timeout=STOP_S)
+        elif program and self.processes is not None:
+            await self.processes.end(id)
+        return program
 
     def begin(self, kept: ProgramKept, unread: Iterable[Unread] = ()) -> None:
         """Begin a program that has come, or that an earlier life of the host ran.
@@ -205,6 +307,10 @@ class Stage:
         with what it needs.
         """
         try:
+            processes = self._elsewhere(kept.program)
+            if processes is not None:
+                processes.begin(kept, tuple(unread))
+                return
             kind = self.find(kept.program, kept.code)
             self._begin(kind, kept, unread)
         except Exception as error:  # ours, or out of the author's own `__init__`
@@ -216,7 +322,7 @@ class Stage:
     ) -> Program[Any]:
         state = decode_state(kind, kept.state)
         id = kept.agent
-        agent, line = self._agent_of(id)
+        agent, line = self.agent_of(id)
         letters: dict[str, list[Letter]] = {}
         for one in unread:
             letters.setdefault(one.law, []).append(Letter(one.sender, one.message))
@@ -226,6 +332,7 @@ class Stage:
         program = kind()
         program.agent, program.state, program.host = agent, state, self.host
         program.origin, program.code = kept.origin, kept.code
+        program.maker = InsideMaker(self, id, kept.code)
         if kept.why:
             program.refused = MoveRefused(agent=id, to=kept.origin, why=kept.why)
         running = self.running[id] = Running(agent, line, program)
@@ -255,6 +362,8 @@ class Stage:
 
     def left(self, agent: str) -> None:
         """An agent has left: its program here ends now."""
+        if self.processes is not None:
+            self.processes.left(agent)
         running = self.running.pop(agent, None)
         if running is None:
             return
@@ -266,6 +375,8 @@ class Stage:
 
     def stop(self) -> None:
         """The host ends: so does all that it runs; what is durable begins again with it."""
+        if self.processes is not None:
+            self.processes.halt()
         for running in self.running.values():
             running.over = True
         self.running.clear()

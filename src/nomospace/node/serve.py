@@ -196,6 +196,9 @@ class Server:
             on_report=self._report,
         )
         self.host.work = self.work
+        shelf = LawShelf(self.host.law, compiles=False)
+        if config.programs.modules or config.publishers:
+            await self._run_programs(shelf)
         try:
             await self.host.start()
         except BaseException:
@@ -204,9 +207,10 @@ class Server:
         parts.push_async_callback(self.host.close)
         if is_position(config.contact.position):
             self.host.moved(*config.contact.position)
+        if self.host.stage.processes is not None:
+            parts.push_async_callback(self.host.stage.processes.stop)
         self.standings = Standings(self._door(), self._now)
         parts.push_async_callback(self.work.close)
-        shelf = LawShelf(self.host.law, compiles=False)
         operating = Operating(self)
         self.clients = Clients(
             self.host.served,
@@ -335,6 +339,22 @@ class Server:
             authority=None if folder is None else str(folder / "authority.pem"),
         )
         return EnrollingHost(config.host.name, secretaries=secretaries, **options)
+
+    async def _run_programs(self, shelf: LawShelf) -> None:
+        """Let the host run programs in processes of their own; raises `BadModule`."""
+        from nomospace.node.processes import Processes
+
+        processes = Processes(
+            self.config.programs,
+            self.config.publishers,
+            host=self.host,
+            laws=lambda law: self._checked(shelf, law),
+            ready=self._ready,
+            read=lambda text, agent: self._read(shelf, text, agent),
+            report=self._report,
+        )
+        await processes.start()
+        self.host.stage.processes = processes
 
     def _now(self) -> int:
         assert self.clock is not None, "the host has started"

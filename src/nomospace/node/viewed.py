@@ -40,6 +40,16 @@ class AgentView:
     laws: tuple[str, ...]
     clients: int
     suspended: bool = False
+    ended: str = ""
+    """Why its program ended, if it is not at work though it should be."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramView:
+    """An agent and the program that it runs."""
+
+    agent: str
+    program: str
 
 
 @dataclass(frozen=True, slots=True)

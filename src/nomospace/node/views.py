@@ -1,9 +1,9 @@
 """What a console shows of a running host: who is where, who is under which law, and why.
 
-`Views` reads the parts of a host, and changes nothing but who is suspended and with whom the host
-is in contact; every answer is plain data, complete in itself and bounded. It is for those who may
-see the whole host (the scope `operator`): what an agent may know of itself is told by its own
-controller.
+`Views` reads the parts of a host, and changes nothing but who is suspended, who runs what, and with
+whom the host is in contact; every answer is plain data, complete in itself and bounded. It is for
+those who may see the whole host (the scope `operator`): what an agent may know of itself is told by
+its own controller.
 
 Nothing here costs a host anything until somebody asks. Rulings and operations on tuples are read
 from the journal, where they are anyway, so a view shows what is on disk and survives a restart.
@@ -26,7 +26,16 @@ from nomospace.node.past import member_before
 from nomospace.node.within import LINES_MAX, Within, shown, space_view
 from nomospace.store.journal import EventRecord, decode_record
 from nomospace.terms import Compound
-from nomospace.wire.admin import TAIL_MAX, Agents, JournalRecord, Resume, Suspend, Tail
+from nomospace.wire.admin import (
+    TAIL_MAX,
+    Agents,
+    EndProgram,
+    JournalRecord,
+    LaunchProgram,
+    Resume,
+    Suspend,
+    Tail,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -117,10 +126,23 @@ class Views:
         found = self._operating.answer(Agents(after, _limit(limit)))
         return tuple(
             [
-                viewed.AgentView(one.id, one.program, one.laws, one.clients, one.suspended)
+                viewed.AgentView(
+                    one.id, one.program, one.laws, one.clients, one.suspended, one.ended
+                )
                 for one in found
             ]
         )
+
+    async def launch(
+        self, agent: str, program: str, state: bytes | None, code: bytes | None
+    ) -> viewed.ProgramView:
+        """Let an agent run a program; raises why it may not, and what went wrong at its birth."""
+        line = await self._operating.answer(LaunchProgram(agent, program, state, code))
+        return viewed.ProgramView(line.agent, line.program)
+
+    async def end_program(self, agent: str) -> None:
+        """End the program of an agent, for good; raises `NotRunning`."""
+        await self._operating.answer(EndProgram(agent))
 
     def suspensions(self) -> tuple[viewed.SuspensionView, ...]:
         """Who is suspended."""

@@ -1,4 +1,4 @@
-"""Signed bundles: the source of a program, the name it goes by, and who answers for it.
+"""Signed bundles: the code of a program, the name it goes by, and who answers for it.
 
 An agent may bring the code of its program to a host that does not have it. Python code can do
 whatever its host can, so a host takes none but that of publishers it trusts, by their public keys
@@ -6,8 +6,9 @@ whatever its host can, so a host takes none but that of publishers it trusts, by
 it, that the source is the one that was put in, and the signature over publisher, name and source.
 
 The signature covers each part with its length, under a heading of its own: no part can be read as
-another, and nothing signed for another purpose passes here. Source travels as text and is never
-unpickled; whoever runs it is `node`.
+another, and nothing signed for another purpose passes here. Source travels as text, or as a zip
+archive (a wheel is one) that nothing is ever unpacked from: no path in it leads out of it. Nothing
+is unpickled; whoever runs it is `node`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
+from io import BytesIO
+from pathlib import PurePosixPath
+from stat import S_ISLNK
 from typing import Final
+from zipfile import BadZipFile, ZipFile
 
 import msgspec
 from cryptography.exceptions import InvalidSignature
@@ -27,6 +32,11 @@ BUNDLE_BYTES_MAX: Final = 1 << 18
 """The largest bundle that is made or opened, in bytes."""
 KEY_BYTES: Final = 32
 HEADING: Final = b"nomospace bundle 1\n"
+HEADING_ARCHIVE: Final = b"nomospace bundle 2\n"
+ARCHIVE_FILES_MAX: Final = 1_000
+"""How many files an archive may have."""
+ARCHIVE_BYTES_MAX: Final = 1 << 22
+"""How large they may be together when they are read, in bytes."""
 
 
 class NotABundle(PeerError):
@@ -81,6 +91,15 @@ class BadSignature(PeerError):
     name: str
 
 
+class BadArchive(PeerError):
+    """An archive that cannot be the code of a program."""
+
+    code = "trust.bad-archive"
+    words = "the archive of program {name!r} is refused: {why}; make it again with `agent bundle`"
+    name: str
+    why: str
+
+
 class WrongName(PeerError):
     """A bundle of another program than the one that was asked for."""
 
@@ -132,6 +151,15 @@ class _Bundle(msgspec.Struct, frozen=True, array_like=True, tag="nomospace-bundl
     signature: bytes
 
 
+class _Archive(msgspec.Struct, frozen=True, array_like=True, tag="nomospace-bundle-2"):
+    publisher: str
+    name: str
+    module: str
+    archive: bytes
+    digest: bytes
+    signature: bytes
+
+
 def make_bundle(name: str, source: str, publisher_key: PublisherKey) -> bytes:
     """A program's source, signed, as bytes to travel.
 
@@ -146,7 +174,8 @@ def make_bundle(name: str, source: str, publisher_key: PublisherKey) -> bytes:
     nomospace.trust.bundles.UnknownPublisher: publisher 'acme' is not trusted here; ...
     """
     key = Ed25519PrivateKey.from_private_bytes(publisher_key.secret)
-    signature = key.sign(_signed(publisher_key.publisher, name, source))
+    parts = (publisher_key.publisher.encode(), name.encode(), source.encode())
+    signature = key.sign(_lengths(HEADING, *parts))
     digest = sha256(source.encode()).digest()
     made = msgspec.msgpack.encode(_Bundle(publisher_key.publisher, name, source, digest, signature))
     if len(made) > BUNDLE_BYTES_MAX:
@@ -154,12 +183,84 @@ def make_bundle(name: str, source: str, publisher_key: PublisherKey) -> bytes:
     return made
 
 
+def make_archive(name: str, module: str, archive: bytes, publisher_key: PublisherKey) -> bytes:
+    """A zip archive (a wheel, say) whose `module` has the program `name`, signed, to travel.
+
+    Raises `BundleTooLarge` and `BadArchive`.
+    """
+    check_archive(name, module, archive)
+    made = sign_archive(name, module, archive, publisher_key)
+    if len(made) > BUNDLE_BYTES_MAX:
+        raise BundleTooLarge(bytes=len(made))
+    return made
+
+
+def sign_archive(name: str, module: str, archive: bytes, publisher_key: PublisherKey) -> bytes:
+    """The same without a look inside; who opens it looks anyway."""
+    key, publisher = Ed25519PrivateKey.from_private_bytes(publisher_key.secret), publisher_key
+    parts = (publisher.publisher.encode(), name.encode(), module.encode(), archive)
+    signature = key.sign(_lengths(HEADING_ARCHIVE, *parts))
+    digest = sha256(archive).digest()
+    return msgspec.msgpack.encode(
+        _Archive(publisher.publisher, name, module, archive, digest, signature)
+    )
+
+
+def check_archive(name: str, module: str, archive: bytes) -> None:
+    """Raise `BadArchive` for one that is none, is too large, leads out of itself, or lacks it."""
+
+    def refused(why: str) -> BadArchive:
+        return BadArchive(name=name, why=why)
+
+    try:
+        with ZipFile(BytesIO(archive)) as opened:
+            files = opened.infolist()
+    except (BadZipFile, ValueError, NotImplementedError, OSError) as error:
+        raise refused(f"it is no zip archive ({error})") from None
+    if len(files) > ARCHIVE_FILES_MAX:
+        raise refused(f"{len(files):,} files are above the limit of {ARCHIVE_FILES_MAX:,}")
+    if sum(one.file_size for one in files) > ARCHIVE_BYTES_MAX:
+        raise refused(f"its files have more than {ARCHIVE_BYTES_MAX:,} bytes")
+    for one in files:
+        path = one.orig_filename
+        parts = PurePosixPath(path).parts
+        if path.startswith("/") or ".." in parts or "\\" in path or ":" in path or "\0" in path:
+            raise refused(f"{path[:100]!r} is a path outside it")
+        if S_ISLNK(one.external_attr >> 16):
+            raise refused(f"{path[:100]!r} is a link")
+    place = module.replace(".", "/")
+    if not {f"{place}.py", f"{place}/__init__.py"} & {one.filename for one in files}:
+        raise refused(f"it has no module {module!r}")
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """A bundle that was checked: its code is `source`, or `module` in `archive`."""
+
+    publisher: str
+    name: str
+    source: str = ""
+    module: str = ""
+    archive: bytes = field(default=b"", repr=False)
+
+
 def open_bundle(bundle: bytes, *, trusted: Mapping[str, bytes], name: str | None = None) -> str:
     """The source in a bundle of a trusted publisher, of the program `name` if one is given.
 
+    As `read_bundle`, for a bundle that is one text.
+    """
+    found = read_bundle(bundle, trusted=trusted, name=name)
+    if found.archive:
+        raise NotABundle(why="its code is an archive, which is run in a process of its own")
+    return found.source
+
+
+def read_bundle(bundle: bytes, *, trusted: Mapping[str, bytes], name: str | None = None) -> Bundle:
+    """What is in a bundle of a trusted publisher, of the program `name` if one is given.
+
     `trusted` has public keys by publisher. Nothing of the bundle is believed before the signature
     is checked. Raises `NotABundle`, `BundleTooLarge`, `UnknownPublisher`, `BundleAltered`,
-    `BadSignature` or `WrongName`.
+    `BadSignature`, `WrongName` or `BadArchive`.
     """
     if len(bundle) > BUNDLE_BYTES_MAX:
         raise BundleTooLarge(bytes=len(bundle))
@@ -172,25 +273,35 @@ def open_bundle(bundle: bytes, *, trusted: Mapping[str, bytes], name: str | None
         raise UnknownPublisher(publisher=found.publisher)
     if len(public) != KEY_BYTES:
         raise NotAKey(bytes=len(public))
-    if sha256(found.source.encode()).digest() != found.digest:
+    parts = (found.publisher.encode(), found.name.encode())
+    if isinstance(found, _Archive):
+        code, signed = (
+            found.archive,
+            _lengths(HEADING_ARCHIVE, *parts, found.module.encode(), found.archive),
+        )
+    else:
+        code = found.source.encode()
+        signed = _lengths(HEADING, *parts, code)
+    if sha256(code).digest() != found.digest:
         raise BundleAltered(name=found.name)
-    signed = _signed(found.publisher, found.name, found.source)
     try:
         Ed25519PublicKey.from_public_bytes(public).verify(found.signature, signed)
     except InvalidSignature:
         raise BadSignature(publisher=found.publisher, name=found.name) from None
     if name is not None and found.name != name:
         raise WrongName(name=found.name, wanted=name)
-    return found.source
+    if isinstance(found, _Archive):
+        check_archive(found.name, found.module, found.archive)
+        return Bundle(found.publisher, found.name, module=found.module, archive=found.archive)
+    return Bundle(found.publisher, found.name, found.source)
 
 
-_DECODER: Final = msgspec.msgpack.Decoder(_Bundle)
+_DECODER: Final = msgspec.msgpack.Decoder(_Bundle | _Archive)
 
 
-def _signed(*parts: str) -> bytes:
+def _lengths(heading: bytes, *parts: bytes) -> bytes:
     """What is signed: each part with its length, so that no two bundles have the same."""
-    made = [HEADING]
+    made = [heading]
     for part in parts:
-        data = part.encode()
-        made += [len(data).to_bytes(4, "big"), data]
+        made += [len(part).to_bytes(4, "big"), part]
     return b"".join(made)

@@ -2,7 +2,7 @@
 
 Questions have no part in sessions: one whose answer is lost is asked again. Most change nothing;
 those that do (`Suspend`, `Resume`, `EndAgent`, `Engage`, `Disengage`, `SetPosition`) leave the same
-behind when they are asked twice.
+behind when they are asked twice, or say so (`LaunchProgram`, `EndProgram`).
 Only a client with the scope `operator` may ask them. Each question is a struct with a tag that says
 in brackets what it is answered with; new questions are added here and nowhere else.
 """
@@ -38,6 +38,8 @@ class AgentLine(msgspec.Struct, frozen=True):
     laws: tuple[str, ...] = ()
     clients: int = 0
     suspended: bool = False
+    ended: str = ""
+    """Why its program ended, if it is not at work though it should be."""
 
 
 class Agents(OperatorQuestion[list[AgentLine]], frozen=True, tag="agents"):
@@ -230,6 +232,31 @@ class SetPosition(OperatorQuestion[ContactLine], frozen=True, tag="position"):
     position: tuple[float, ...]
 
 
+class ProgramLine(msgspec.Struct, frozen=True):
+    """An agent and the program that it runs, or ran."""
+
+    agent: str
+    program: str
+
+
+class LaunchProgram(OperatorQuestion[ProgramLine], frozen=True, tag="launch"):
+    """Let an agent of the host run a program: one of the host's own, or from a signed bundle.
+
+    `name` is a name at the host's domain, or an id; the state is as it travels, MessagePack.
+    """
+
+    name: str
+    program: str
+    state: bytes | None = None
+    code: bytes | None = None
+
+
+class EndProgram(OperatorQuestion[ProgramLine], frozen=True, tag="end-program"):
+    """End the program that an agent (its id) runs, for good; the agent stays."""
+
+    agent: str
+
+
 class AdminFinding(msgspec.Struct, frozen=True):
     """Something that is looked at: what was found, and the command that mends it."""
 
@@ -259,6 +286,8 @@ Question: TypeAlias = (
     | Engage
     | Disengage
     | SetPosition
+    | LaunchProgram
+    | EndProgram
     | Doctor
 )
 """What an operator may ask."""

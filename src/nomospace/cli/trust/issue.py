@@ -13,6 +13,7 @@ import typer
 from nomospace.cli.remote_options import Unusable, command_group
 from nomospace.cli.trust.files import (
     REVOKED,
+    SECRET,
     CertificatePair,
     TrustFolder,
     now_us,
@@ -180,6 +181,33 @@ def authority(
         raise Unusable(what=name, why="the folder's own authority has this name already")
     place = opened.path / "authorities" / part_of(name)
     tell(found_authority(place, name, days, force=force), as_json=as_json)
+
+
+@app.command()
+def publisher(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The publisher's name, as in acme.")],
+    *,
+    file: Annotated[
+        Path | None, typer.Option(help="Where its key goes; by default NAME.key here.")
+    ] = None,
+    force: ForceOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Make the key of a publisher: who signs the code of programs, and answers for it.
+
+    It needs no authority. Hosts trust it by what is printed, in their configuration;
+    `nomospace agent bundle` signs with the key.
+    """
+    check_name("a publisher", name)
+    place = file or Path(f"{part_of(name)}.key")
+    if place.exists() and not force:
+        raise Unusable(what=str(place), why="is there already; --force replaces it")
+    key = SecretKey.generate()
+    write(place, key.pem(), mode=SECRET)
+    facts: Facts = {"publisher": name, "key": key.public.text, "file": str(place)}
+    table = f'[publishers.{name}]\nkey = "{key.public.text}"'
+    words = f"{place} is the key of {name}. For hosts:\n\n{table}"
+    say(words, facts, as_json=as_json)
 
 
 @app.command()

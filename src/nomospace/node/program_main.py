@@ -1,0 +1,465 @@
+"""A process that runs one program: started by `node.processes` only, with two sockets.
+
+Nothing of its host is here but what comes over them: no key, no store, no environment. Memory and
+open files are limited, and where the system can, so are files and connections (`confining`), before
+any code of the program is imported. The program is what it would be inside its host: an `Agent`
+over a `LocalConnection`, whose calls go to the host as frames. A strong listener runs in the event
+loop, as all of the program does, while its host waits for it inside a step.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import signal
+import socket
+import sys
+import sysconfig
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Final
+
+import msgspec
+
+from nomospace.calls.answers import Found
+from nomospace.calls.problems import MoveRefused
+from nomospace.calls.requests import Adjust, Out, React, Request, Seek
+from nomospace.calls.ways import READ_ALL, READ_NOWAIT, STRONG, TAKE_ALL, TAKE_NOWAIT, Way
+from nomospace.client import Agent, Departed, Mailbox, Report
+from nomospace.client.connection import Ear
+from nomospace.client.membership import Letter
+from nomospace.client.program import (
+    AnyProgram,
+    Registry,
+    decode_state,
+    encode_state,
+    first_state,
+    registered,
+    registering,
+)
+from nomospace.client.remote import LawName
+from nomospace.client.watching import Presence, Watching
+from nomospace.errors import NomospaceError
+from nomospace.host.calls import Call, Event, PutBack
+from nomospace.host.effects import Answer, Fire, Mail
+from nomospace.meaning.functions import FUNCTIONS, Functions
+from nomospace.node import confining, program_talk as say
+from nomospace.node.local_connection import LocalClients, LocalConnection
+from nomospace.terms import Term, encode
+from nomospace.terms.objects import MISSING
+from nomospace.terms.templates import Template
+from nomospace.wire import talk
+from nomospace.wire.errors import decode_error
+from nomospace.wire.framing import LENGTH_BYTES, Framer
+from nomospace.wire.values import unpack_fields, unpack_term
+
+ERROR_MAX: Final = 2_000
+"""How much of an error is told."""
+
+
+class Load:
+    """The code of a program: imported, and what is wrong with it in words."""
+
+    def __init__(self, birth: say.Birth) -> None:
+        self.programs: Registry = {}
+        self._birth = birth
+
+    def all(self) -> None:
+        """Import all of it; raises `Unborn` as an exception."""
+        birth = self._birth
+        sys.path[:0] = birth.path
+        for module in birth.modules:
+            self._import(module, partial(import_module, module))
+        self.programs.update(registered())
+        if birth.archive:
+            place = Path("bundle.zip").resolve()
+            place.write_bytes(birth.archive)
+            sys.path.insert(0, str(place))  # `zipimport` unpacks nothing
+            with registering(self.programs):
+                self._import(birth.module, partial(import_module, birth.module))
+        elif birth.source:
+            with registering(self.programs):
+                self._import(f"bundle of {birth.program}", self._source)
+
+    def _source(self) -> None:
+        birth = self._birth
+        name = f"nomospace_bundle_{birth.program}"
+        module = sys.modules[name] = ModuleType(name)  # classes look up their annotations there
+        exec(compile(birth.source, f"<bundle {birth.program}>", "exec"), module.__dict__)
+
+    @staticmethod
+    def _import(name: str, load: Callable[[], object]) -> None:
+        try:
+            load()
+        except (Exception, SystemExit) as error:
+            raise NotBorn(f"it does not import: {told(error)}", name) from error
+
+
+class NotBorn(Exception):
+    """The code cannot be run."""
+
+    def __init__(self, why: str, module: str = "") -> None:
+        super().__init__(why)
+        self.module = module
+
+
+def told(error: BaseException) -> str:
+    """An error in words."""
+    return f"{type(error).__name__}: {error}"[:ERROR_MAX]
+
+
+class InsideStep:
+    """A strong reaction at work, as its listener has it: each operation waits for the host."""
+
+    def __init__(self, strong: StrongSocket, space: str, reaction: str, found: Found) -> None:
+        self._strong = strong
+        self._space = space
+        self.reaction = reaction
+        self.tuple = found
+
+    def out(self, fields: object, to: str = "", space: str | None = None) -> None:
+        """Write a tuple."""
+        assert isinstance(fields, tuple), "it was frozen"
+        self._strong.ask(Out(space or self._space, fields, to))
+
+    def take_nowait(self, template: Template, space: str | None = None) -> Found | None:
+        """Take a tuple of this host, if there is one."""
+        return self._one(TAKE_NOWAIT, template, space)
+
+    def read_nowait(self, template: Template, space: str | None = None) -> Found | None:
+        """Read a tuple of this host, if there is one."""
+        return self._one(READ_NOWAIT, template, space)
+
+    def take_all(self, template: Template, space: str | None = None) -> tuple[Found, ...]:
+        """Take all tuples of this host that match."""
+        return self._all(TAKE_ALL, template, space)
+
+    def read_all(self, template: Template, space: str | None = None) -> tuple[Found, ...]:
+        """Read all tuples of this host that match."""
+        return self._all(READ_ALL, template, space)
+
+    def remove_reaction(self) -> None:
+        """Remove the reaction that fired."""
+        self._strong.ask(Adjust(self.reaction, "remove"))
+
+    def _one(self, how: Way, template: Template, space: str | None) -> Found | None:
+        found = self._strong.ask(Seek(space or self._space, how, template))
+        assert found is None or isinstance(found, Found), found
+        return found
+
+    def _all(self, how: Way, template: Template, space: str | None) -> tuple[Found, ...]:
+        found = self._strong.ask(Seek(space or self._space, how, template))
+        assert isinstance(found, tuple), found
+        return tuple([one for one in found if isinstance(one, Found)])
+
+
+class StrongSocket:
+    """The second socket: firings come, and what listeners ask for goes, one word at a time."""
+
+    def __init__(self, at: socket.socket) -> None:
+        self._at = at
+        self.listeners: dict[int, React] = {}
+        """Strong reactions by the number of the call that registered them."""
+
+    def serve(self) -> None:
+        """The host waits: run a listener, or a function, and say when it is done."""
+        heard = say.told_listener(self._receive())
+        assert not isinstance(heard, say.Answered), "nobody asked"
+        self._at.sendall(say.inside(self._do(heard)))
+
+    def _do(self, heard: say.Fire | say.Apply) -> say.Done:
+        try:
+            if isinstance(heard, say.Apply):
+                value = FUNCTIONS[heard.name].call(*unpack_fields(heard.inputs))
+                return say.Done("", b"" if value is MISSING else encode((value,)))
+            react = self.listeners.get(heard.number)
+            if react is not None and react.listener is not None:
+                frame = talk.unpack_frame(heard.found)
+                react.listener(InsideStep(self, react.space, frame[2], talk.read_found(frame)))
+        except Exception as error:
+            return say.Done(told(error))
+        return say.Done()
+
+    def ask(self, request: Request) -> object:
+        """Have an operation done inside the step; raises what is wrong with it."""
+        self._at.sendall(say.inside(say.Inside(talk.pack_ask(1, 0, request))))
+        while True:
+            heard = say.told_listener(self._receive())
+            if isinstance(heard, say.Answered):
+                break
+            self._at.sendall(say.inside(self._do(heard)))  # what it brought fires another
+        return read_answer(talk.unpack_frame(heard.body))
+
+    def _receive(self) -> bytes:
+        length = int.from_bytes(self._exactly(LENGTH_BYTES))
+        return self._exactly(length)
+
+    def _exactly(self, count: int) -> bytes:
+        data = self._at.recv(count, socket.MSG_WAITALL)
+        if len(data) < count:
+            raise SystemExit  # the host is gone
+        return data
+
+
+def read_answer(frame: talk.Frame) -> object:
+    """The value in an answer; raises the error in it."""
+    if frame[0] == talk.FOUND:
+        return talk.read_found(frame)
+    if frame[0] == talk.FAILURE:
+        raise talk.read_error(frame[3])
+    return talk.read_reply(frame)
+
+
+class ProgramConnection(LocalConnection):
+    """An agent's connection in a program's process: mail is asked for where it is."""
+
+    __slots__ = ("_life",)
+
+    def __init__(self, life: Life, agent: str) -> None:
+        super().__init__(life.clients, agent)
+        self._life = life
+
+    def attend(self, law: str, mailbox: Mailbox) -> None:
+        super().attend(law, mailbox)
+        self._life.tell(say.Attend(self.agent, law))
+
+
+class LineWatching(Watching):
+    """Lets `Presence` register its reactions over an agent's connection."""
+
+    def __init__(self, line: LocalConnection) -> None:
+        super().__init__(lambda request, then: None, line.report)
+        self._line = line
+
+    def add(self, request: React, ear: Ear) -> None:
+        """Register a reaction."""
+        self._line.react(request, ear)
+
+
+class Life(asyncio.Protocol):
+    """The program of this process, from its birth to its end."""
+
+    def __init__(self, strong: StrongSocket) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._strong = strong
+        self._framer = Framer(say.FRAME_BYTES_MAX)
+        self._transport: asyncio.WriteTransport
+        self.birth: asyncio.Future[say.Birth] = self._loop.create_future()
+        self._begin: asyncio.Future[None] = self._loop.create_future()
+        self.over: asyncio.Future[None] = self._loop.create_future()
+        """The host wants no more of it."""
+        self.clients = LocalClients(
+            self._give,
+            connected=lambda _, who: self._presence.connected(who),
+            report=self._report,
+            first=secrets.randbits(30) << 32,
+        )
+        self._lines: dict[str, LocalConnection] = {}
+        self._presence: Presence
+        self._making: dict[int, asyncio.Future[str]] = {}
+        self._kind: type[AnyProgram]
+
+    # -- its course ----------------------------------------------------------------------------
+
+    async def live(self) -> None:
+        """Be born, run, end."""
+        birth = await self.birth
+        try:
+            self._confine(birth)
+            load = Load(birth)
+            load.all()
+            state = b"" if not birth.program else self._made(birth, load)
+        except NotBorn as error:
+            self.tell(say.Unborn(str(error), error.module))
+            return
+        except NomospaceError as error:
+            self.tell(say.Unborn(str(error)))
+            return
+        built_in = Functions()
+        own = [FUNCTIONS[name] for name in FUNCTIONS if name not in built_in]
+        functions = tuple([(one.name, one.arity_min, one.arity_max) for one in own])
+        self._loop.add_reader(self._strong._at, self._strong.serve)
+        self.tell(say.Born(state, tuple(load.programs), functions))
+        if not birth.program:  # it is here for its functions
+            await self.over
+            return
+        await self._begin
+        await self._run(birth, state)
+
+    @staticmethod
+    def _confine(birth: say.Birth) -> None:
+        if birth.memory:
+            confining.limit(birth.memory)
+        readable = {sys.prefix, sys.base_prefix, *sysconfig.get_paths().values(), *birth.path}
+        readable |= {str(Path(__file__).parents[2]), *sys.path}
+        readable |= {"/usr/lib", "/usr/share/zoneinfo", "/lib", "/lib64", "/etc/localtime"}
+        confining.confine(Path.cwd(), sorted(filter(None, readable)), network=birth.network)
+
+    def _made(self, birth: say.Birth, load: Load) -> bytes:
+        kind = load.programs.get(birth.program)
+        if kind is None:
+            raise NotBorn(f"its code has no program {birth.program!r}")
+        self._kind = kind
+        if birth.state is None:
+            return encode_state(kind, first_state(kind, None))
+        return encode_state(kind, decode_state(kind, birth.state))
+
+    async def _run(self, birth: say.Birth, state: bytes) -> None:
+        agent = Agent(self._line(birth.agent))
+        self._presence = Presence(LineWatching(self._lines[birth.agent]), self._loop)
+        for law, name in birth.laws:
+            letters = [
+                Letter(sender, unpack_term(body)) for its, sender, body in birth.mail if its == law
+            ]
+            agent.resume(LawName(law, name)).put_back(letters)
+        try:
+            program = self._kind()
+            program.agent, program.state = agent, decode_state(self._kind, state)
+            program.host, program.origin, program.code = birth.host, birth.origin, birth.code
+            program.maker = self
+            if birth.why:
+                program.refused = MoveRefused(agent=birth.agent, to=birth.origin, why=birth.why)
+            running = self._loop.create_task(program.run())
+            await asyncio.wait([running, self.over], return_when=asyncio.FIRST_COMPLETED)
+            if not running.done():
+                running.cancel()
+            await running
+        except (Departed, asyncio.CancelledError):
+            return
+        except BaseException as error:
+            self.tell(say.Raised(told(error)))
+            return
+        self.tell(say.Over())
+
+    def _line(self, agent: str) -> LocalConnection:
+        line = self._lines[agent] = ProgramConnection(self, agent)
+        return line
+
+    # -- helpers (`client.program.Maker`) ------------------------------------------------------
+
+    async def helper(self, name: str) -> Agent:
+        """Another agent of this program."""
+        id = await self._create(name, "", None)
+        line = self._lines.get(id)
+        return Agent(self._line(id) if line is None or line.closed else line)
+
+    async def launch(self, program: str, name: str, state: object) -> str:
+        """Another program of the same code."""
+        data = None if state is None else msgspec.msgpack.encode(state)
+        return await self._create(name, program, data)
+
+    async def _create(self, name: str, program: str, state: bytes | None) -> str:
+        number = len(self._making) + 1
+        while number in self._making:
+            number += 1
+        future: asyncio.Future[str] = self._loop.create_future()
+        self._making[number] = future
+        self.tell(say.Create(number, name, program, state))
+        try:
+            return await future
+        finally:
+            del self._making[number]
+
+    # -- what goes to the host -----------------------------------------------------------------
+
+    def tell(self, said: say.ToHost) -> None:
+        """Tell the host something that is no call."""
+        self._transport.write(say.word(said))
+
+    def _give(self, event: Event) -> None:
+        assert isinstance(event, Call), event
+        request = event.request
+        if isinstance(request, PutBack):  # only its host could say that nobody had it
+            request = Out(request.space, request.fields)
+        if isinstance(request, React) and request.strength == STRONG:
+            self._strong.listeners[event.op] = request
+            pattern = encode(request.template.term)
+            at, dest = request.at, request.dest
+            self.tell(
+                say.Strong(event.agent, event.op, request.space, pattern, request.mode, at, dest)
+            )
+            return
+        body = talk.pack_ask(event.op, 0, request, texts=True)
+        self._transport.write(say.envelope(event.agent, body))
+
+    def _report(self, report: Report) -> None:
+        facts = {name: str(value)[:ERROR_MAX] for name, value in report.facts.items()}
+        self.tell(say.Said(report.what, facts, "" if report.error is None else told(report.error)))
+
+    # -- what comes from it --------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.WriteTransport)
+        self._transport = transport
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if not self.over.done():
+            self.over.set_result(None)
+
+    def data_received(self, data: bytes) -> None:
+        for frame in self._framer.feed(data):
+            agent, body = say.opened(frame)
+            if agent:
+                self._hear(agent, talk.unpack_frame(body))
+            else:
+                self._told(say.told_program(body))
+
+    def _told(self, said: say.ToProgram) -> None:
+        if isinstance(said, say.Birth):
+            self.birth.set_result(said)
+        elif isinstance(said, say.Begin):
+            self._begin.set_result(None)
+        elif isinstance(said, say.Created):
+            future = self._making.get(said.number)
+            if future is not None and not future.done():
+                if said.error is None:
+                    future.set_result(said.agent)
+                else:
+                    future.set_exception(decode_error(said.error))
+        elif isinstance(said, say.Gone):
+            line = self._lines.get(said.agent)
+            if line is not None:
+                line.leave()
+        elif isinstance(said, say.Ping):
+            self.tell(say.Pong())
+        elif not self.over.done():
+            self.over.set_result(None)
+
+    def _hear(self, agent: str, frame: talk.Frame) -> None:
+        kind = frame[0]
+        if kind == talk.FIRED:
+            self.clients.take_in(Fire(agent, frame[2], talk.read_found(frame)))
+        elif kind == talk.MAILED:
+            message: Term = talk.read_message(frame[4])
+            self.clients.take_in(Mail(agent, frame[2], frame[3], message))
+        else:
+            value, error = None, None
+            try:
+                value = read_answer(frame)
+            except NomospaceError as raised:
+                error = raised
+            self.clients.answer(Answer(frame[2], value, error))
+
+
+async def serve(pipe: int, strong: int) -> None:
+    """Live, over these sockets."""
+    loop = asyncio.get_running_loop()
+    channel = StrongSocket(socket.socket(fileno=strong))
+    at = socket.socket(fileno=pipe)
+    transport, life = await loop.create_unix_connection(lambda: Life(channel), sock=at)
+    try:
+        await life.live()
+    finally:
+        transport.close()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(say.STOP_S):
+                await life.over  # what was said has gone out when the host has closed
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the host, which ends this one
+    asyncio.run(serve(int(sys.argv[1]), int(sys.argv[2])))

@@ -1,0 +1,680 @@
+"""One program in a process of its own, as its host has it: its life, its calls, its listeners.
+
+The process is a child with limits, an empty environment and a folder of its own
+(`program_main`). It speaks for its agent and the helpers that it was given, and for nobody else.
+Its calls have their turns among the clients' (`turns`), and what it waits for, its reactions and
+its mail end with it.
+
+A strong listener is called inside a step of the core, which waits for it: for all firings of one
+step together the program has `listener_s`. Past that the process is killed, and the step goes on
+without it. What the core itself does meanwhile, for the listener, is not counted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final, NamedTuple, Protocol, cast
+
+from nomospace.calls.answers import Found
+from nomospace.calls.requests import (
+    Adjust,
+    Adopt,
+    Cancel,
+    Launch,
+    LawText,
+    Move,
+    OntologyText,
+    Open,
+    Out,
+    React,
+    Request,
+    Seek,
+)
+from nomospace.calls.ways import BULK, STRONG, WAITING
+from nomospace.client import Departed, ListenerOverran, Report
+from nomospace.client.connection import Firing
+from nomospace.errors import (
+    CallerError,
+    LawError,
+    LimitReached,
+    NomospaceError,
+    PeerError,
+    Unavailable,
+)
+from nomospace.host.reacting import Firing as StepFiring
+from nomospace.node import program_talk as say
+from nomospace.node.local_connection import LocalConnection
+from nomospace.node.turns import LOT_FRAMES, Account, Queue, Turns
+from nomospace.sessions.host_sessions import NotForClients
+from nomospace.sessions.local_calls import LocalCall
+from nomospace.terms import Term, encode
+from nomospace.terms.templates import Template
+from nomospace.wire import talk
+from nomospace.wire.calls import CallTooWide, Laws, Unready
+from nomospace.wire.errors import encode_error
+from nomospace.wire.framing import LENGTH_BYTES, BadFrame, Framer
+from nomospace.wire.packing import Unfit
+from nomospace.wire.values import unpack_fields
+
+OUTPUT_BYTES: Final = 2_000
+"""How much of what a program has printed last is told when it has died."""
+CALLS_MAX: Final = 10_000
+"""How many calls of a program may wait for their answers."""
+
+
+class ProgramFailed(CallerError):
+    """A program could not begin, or ended otherwise than by returning."""
+
+    code = "node.program-failed"
+    words = "program {program!r} of {agent} failed: {why}"
+    agent: str
+    program: str
+    why: str
+
+
+class ProgramMayNot(CallerError):
+    """A program asks for what its publisher may not have here."""
+
+    code = "node.program-may-not"
+    words = "programs of {publisher} may not {what} here; its operator may allow it in [publishers]"
+    publisher: str
+    what: str
+
+
+class TooManyHelpers(LimitReached):
+    """A program has as many helpers as its publisher may have."""
+
+    code = "limits.helpers"
+
+
+class ProgramRights(NamedTuple):
+    """What a program may do here, and who answers for it."""
+
+    publisher: str
+    helpers: int
+    strong: bool
+    network: bool
+
+
+class ProgramHost(Protocol):
+    """What a program's process needs of its host (`processes.Processes`)."""
+
+    @property
+    def listener_s(self) -> float: ...
+    @property
+    def turns(self) -> Turns: ...
+    @property
+    def laws(self) -> Laws: ...
+    def line(self, agent: str) -> LocalConnection: ...
+    def ready(self, text: OntologyText) -> None: ...
+    def read(self, text: LawText | OntologyText, agent: str) -> Coroutine[object, None, None]: ...
+    def helper_id(self, maker: str, name: str) -> str: ...
+    async def launch_helper(
+        self, maker: ProgramProcess, id: str, program: str, state: bytes | None
+    ) -> None: ...
+    def waited(self) -> float: ...
+    def wait_more(self, seconds: float) -> None: ...
+    def over(self, process: ProgramProcess, why: str) -> None: ...
+    def report(self, report: Report) -> None: ...
+
+
+class PipeAsker:
+    """Waits for an answer, and sends it to the program (`open_calls.Asker`)."""
+
+    __slots__ = ("_agent", "_done", "_process", "_seq", "call")
+
+    def __init__(self, process: ProgramProcess, agent: str, seq: int) -> None:
+        self._process = process
+        self._agent = agent
+        self._seq = seq
+        self._done = False
+        self.call: LocalCall | None = None
+
+    def done(self) -> bool:
+        return self._done
+
+    def cancelled(self) -> bool:
+        return False
+
+    def set_result(self, result: object) -> None:
+        self._end()
+        self._process.reply(self._agent, self._seq, result)
+
+    def set_exception(self, error: BaseException) -> None:
+        self._end()
+        self._process.fail(self._agent, self._seq, error)
+
+    def result(self) -> None:
+        """It has gone to the program, which gives back what it does not want."""
+
+    def exception(self) -> None:
+        """Likewise."""
+
+    def _end(self) -> None:
+        self._done = True
+        self._process.answered(self._agent, self._seq, self.call)
+
+
+class PipeEar:
+    """Hears a reaction for the program."""
+
+    __slots__ = ("_agent", "_process", "_reaction", "_seq")
+
+    def __init__(self, process: ProgramProcess, agent: str, seq: int) -> None:
+        self._process = process
+        self._agent = agent
+        self._seq = seq
+        self._reaction = ""
+
+    def on_registered(self, reaction: str) -> None:
+        self._reaction = reaction
+        self._process.reactions[reaction] = self._agent
+        self._process.reply(self._agent, self._seq, reaction)
+
+    def on_refused(self, error: BaseException) -> None:
+        self._process.fail(self._agent, self._seq, error)
+
+    def on_fired(self, found: Found) -> None:
+        self._process.send(self._agent, talk.pack_fired(0, self._reaction, found))
+
+    def on_strong(self, firing: Firing) -> None:
+        step: object = firing
+        assert isinstance(step, StepFiring), "the host's core fires it"
+        self._process.fire(self._seq, step)
+
+
+class PipeMailbox:
+    """Gets mail for the program."""
+
+    __slots__ = ("_agent", "_law", "_process")
+
+    def __init__(self, process: ProgramProcess, agent: str, law: str) -> None:
+        self._process = process
+        self._agent = agent
+        self._law = law
+
+    def on_mail(self, sender: str, message: Term) -> None:
+        self._process.send(self._agent, talk.pack_mail(0, self._law, sender, message))
+
+
+class ProgramProcess(asyncio.Protocol):
+    """A program's process. `start` has it born, `begin` has it run."""
+
+    def __init__(self, host: ProgramHost, birth: say.Birth, rights: ProgramRights) -> None:
+        self.birth = birth
+        self.rights = rights
+        self.reactions: dict[str, str] = {}
+        """Its reactions, with the agents that have them."""
+        self.why = ""
+        """Why it ends, once it does."""
+        self.left = False
+        """Whether its agent has gone on elsewhere."""
+        self._host = host
+        self._loop = asyncio.get_running_loop()
+        self._lines: dict[str, LocalConnection] = {}
+        self._attended: dict[tuple[str, str], None] = {}
+        self._calls: dict[tuple[str, int], PipeAsker | asyncio.Task[None]] = {}
+        self._tasks: dict[asyncio.Task[None], None] = {}
+        self._framer = Framer(say.FRAME_BYTES_MAX)
+        self._queue = Queue(host.turns, self._handle, Account(), self._more)
+        self._transport: asyncio.Transport
+        self._strong: socket.socket
+        self._process: asyncio.subprocess.Process | None = None
+        self._born: asyncio.Future[say.Born] = self._loop.create_future()
+        self._heard_at = self._loop.time()
+        self._output: deque[bytes] = deque(maxlen=16)
+        self._folder = TemporaryDirectory(prefix="nomospace-program-", ignore_cleanup_errors=True)
+        self._over = False
+        self._watch: asyncio.Task[None]
+        self.gone: asyncio.Future[None] = self._loop.create_future()
+        """Done when the process is no more."""
+
+    @property
+    def agent(self) -> str:
+        """The agent that it is."""
+        return self.birth.agent
+
+    @property
+    def program(self) -> str:
+        """The program that it runs."""
+        return self.birth.program
+
+    # -- its life ------------------------------------------------------------------------------
+
+    async def start(self) -> say.Born:
+        """Start the process and have it import its code; raises `ProgramFailed`."""
+        here, there = socket.socketpair()
+        self._strong, strong_there = socket.socketpair()
+        try:
+            with there, strong_there:
+                fds = (there.fileno(), strong_there.fileno())
+                self._process = await asyncio.create_subprocess_exec(
+                    sys.executable,
+                    "-P",  # the folder that it is in is no place to import from
+                    "-m",
+                    "nomospace.node.program_main",
+                    *map(str, fds),
+                    stdin=asyncio.subprocess.DEVNULL,
+                    stdout=asyncio.subprocess.PIPE,
+                    stderr=asyncio.subprocess.STDOUT,
+                    env=_environment(self._folder.name),
+                    pass_fds=fds,
+                    cwd=self._folder.name,
+                    start_new_session=True,
+                )
+        except OSError as error:
+            here.close()
+            self._strong.close()
+            self._folder.cleanup()
+            self.gone.set_result(None)
+            raise self._failed(f"no process could be started ({error})") from None
+        self._watch = self._loop.create_task(self._look_on(self._process))
+        await self._loop.create_unix_connection(lambda: self, sock=here)
+        self._write(say.word(self.birth))
+        try:
+            async with asyncio.timeout(say.BIRTH_S):
+                return await asyncio.shield(self._born)
+        except TimeoutError:
+            self.kill(f"it was not born within {say.BIRTH_S:g} s")
+            raise self._failed(self.why) from None
+
+    def begin(self) -> None:
+        """Let it run: its launch is on disk."""
+        self._line(self.agent)
+        for law, _ in self.birth.laws:
+            self._attend(self.agent, law)
+        self._write(say.word(say.Begin()))
+
+    async def stop(self) -> None:
+        """Tell it to end, and see that it does."""
+        if not self._over:
+            self._write(say.word(say.Stop()))
+        await asyncio.wait([self.gone], timeout=say.STOP_S)
+        self.kill("it did not end when it was told to")
+        await asyncio.wait([self.gone], timeout=say.STOP_S)
+
+    def part(self, agent: str) -> None:
+        """An agent of it has left the host; when it is the program's own, this is its end here."""
+        self._write(say.word(say.Gone(agent)))
+        self._lines.pop(agent, None)
+        if agent == self.agent:
+            self.left = True
+            self.end()
+            self._loop.call_later(say.STOP_S, self.kill, "its agent has left")
+
+    def kill(self, why: str) -> None:
+        """End the process at once."""
+        self.why = self.why or why
+        if self._process is not None and self._process.returncode is None:
+            with suppress(ProcessLookupError):
+                self._process.kill()
+
+    def end(self) -> None:
+        """What is the program's ends: what it waits for, its reactions, its mail."""
+        if self._over:
+            return
+        self._over = True
+        self._queue.close()
+        reactions, self.reactions = self.reactions, {}
+        for id, agent in reactions.items():
+            line = self._lines.get(agent)
+            if line is not None:
+                line.adjust(id, "remove")
+        lines, self._lines = self._lines, {}
+        for agent, line in lines.items():
+            line.shut(f"agent {agent}")
+        for task in list(self._tasks):
+            task.cancel()
+
+    async def _look_on(self, process: asyncio.subprocess.Process) -> None:
+        """Keep the last it prints, see that it is there, and tell when it is not."""
+        pinging = self._loop.create_task(self._ping())
+        assert process.stdout is not None, "it was asked for"
+        while data := await process.stdout.read(OUTPUT_BYTES):
+            self._output.append(data)
+        await process.wait()
+        pinging.cancel()
+        self._folder.cleanup()
+        self._strong.close()
+        if not self.why:
+            said = b"".join(self._output)[-OUTPUT_BYTES:].decode(errors="replace").strip()
+            ended = f"its process ended with code {process.returncode}"
+            self.why = f"{ended}; it said last: {said}" if said else ended
+        if not self._born.done():
+            self._born.set_exception(self._failed(self.why))
+            self._born.exception()  # who waits has it, if anybody does
+        self.end()
+        self.gone.set_result(None)
+        self._host.over(self, "" if self.left else self.why)
+
+    async def _ping(self) -> None:
+        while True:
+            await asyncio.sleep(say.SILENT_S / 3)
+            if self._loop.time() - self._heard_at > say.SILENT_S:
+                self.kill(f"it held its event loop for {say.SILENT_S:g} s")
+            elif self._born.done():
+                self._write(say.word(say.Ping()))
+
+    def _failed(self, why: str) -> ProgramFailed:
+        return ProgramFailed(agent=self.agent, program=self.program, why=why)
+
+    # -- what goes to it -----------------------------------------------------------------------
+
+    def _write(self, data: bytes) -> None:
+        if not self._transport.is_closing():
+            self._transport.write(data)
+
+    def send(self, agent: str, body: bytes) -> None:
+        """Send what the host has for an agent of it."""
+        if not self._over:
+            self._write(say.envelope(agent, body))
+
+    def reply(self, agent: str, seq: int, value: object) -> None:
+        """Answer a call."""
+        self.send(agent, talk.pack_reply(0, seq, value))
+
+    def fail(self, agent: str, seq: int, error: BaseException) -> None:
+        """Answer a call with an error."""
+        if isinstance(error, NomospaceError):
+            self.send(agent, talk.pack_failure(0, seq, error))
+
+    def answered(self, agent: str, seq: int, call: LocalCall | None) -> None:
+        """A call waits no longer."""
+        self._calls.pop((agent, seq), None)
+        line = self._lines.get(agent)
+        if line is not None and call is not None:
+            line.settled(call)
+
+    # -- what comes from it --------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        # Not every loop derives its transports from the class of that name.
+        self._transport = cast("asyncio.Transport", transport)
+        self._queue.transport = self._transport
+
+    def data_received(self, data: bytes) -> None:
+        self._heard_at = self._loop.time()
+        try:
+            self._queue.put(self._framer.feed(data, LOT_FRAMES))
+        except BadFrame as error:
+            self.kill(str(error))
+
+    def _more(self) -> list[bytes]:
+        try:
+            return self._framer.feed(b"", LOT_FRAMES)
+        except BadFrame as error:
+            self.kill(str(error))
+            return []
+
+    def _handle(self, frames: list[bytes], until: float) -> None:
+        """Do what some frames ask for, as long as there is time."""
+        clock = self._host.turns.clock
+        for at, frame in enumerate(frames):
+            if self._queue.held or (at and clock() >= until):
+                self._queue.put_back(frames[at:])
+                return
+            try:
+                self._hear(frame)
+            except Unready as early:
+                self._queue.hold(frames[at:])
+                self._spawn(self._read(early.text))
+                return
+            except PeerError as error:
+                self.kill(f"what it says makes no sense: {error}")
+                return
+
+    async def _read(self, text: LawText | OntologyText) -> None:
+        await self._host.read(text, self.agent)
+        self._queue.go_on()
+
+    def _spawn(self, work: Coroutine[object, None, None]) -> asyncio.Task[None]:
+        task = self._loop.create_task(work)
+        self._tasks[task] = None
+        task.add_done_callback(lambda task: self._tasks.pop(task, None))
+        return task
+
+    def _hear(self, frame: bytes) -> None:
+        agent, body = say.opened(frame)
+        if not agent:
+            self._told(say.told_host(body))
+            return
+        line = self._lines.get(agent)
+        if line is None or self._over:
+            return  # it has just left
+        try:
+            talk.check_call(body)
+        except CallTooWide as error:
+            self.fail(agent, talk.call_number(body), error)
+            return
+        call = talk.unpack_frame(body)
+        try:
+            seq, _, request = talk.read_call(call, self._host.laws)
+            if isinstance(request, Open) and request.ontology is not None:
+                self._host.ready(request.ontology)
+            self._ask(agent, line, seq, request)
+        except (CallerError, LawError, Unavailable) as error:
+            self.fail(agent, call[1], error)
+
+    def _ask(self, agent: str, line: LocalConnection, seq: int, request: Request) -> None:
+        if len(self._calls) >= CALLS_MAX:
+            raise BadFrame(why=f"more than {CALLS_MAX:,} calls wait")
+        if isinstance(request, Cancel):
+            self._call_off(agent, line, request.op)
+            self.reply(agent, seq, True)
+        elif isinstance(request, Move):
+            if agent != self.agent:
+                raise NotForClients(what="move of a helper")
+            self._calls[agent, seq] = self._spawn(self._move(line, agent, seq, request))
+        elif isinstance(request, Launch):
+            raise NotForClients(what="launch")
+        elif isinstance(request, React):
+            line.react(request, PipeEar(self, agent, seq))
+        else:
+            if isinstance(request, Adopt):
+                self._attend(agent, request.law.hash)
+            asker = PipeAsker(self, agent, seq)
+            self._calls[agent, seq] = asker
+            asker.call = line.begin(request, asker)
+
+    def _call_off(self, agent: str, line: LocalConnection, seq: int) -> None:
+        waiting = self._calls.get((agent, seq))
+        if isinstance(waiting, asyncio.Task):
+            waiting.cancel()
+        elif waiting is not None and waiting.call is not None:
+            line.call_off(waiting.call)
+
+    async def _move(self, line: LocalConnection, agent: str, seq: int, request: Move) -> None:
+        unread = tuple([(one.law, one.sender, one.message) for one in request.mail])
+        try:
+            await line.move(request.to, self.program, request.state, self.birth.code, unread)
+            self.reply(agent, seq, None)
+        except Departed:
+            pass  # it is told so
+        except NomospaceError as error:
+            self.fail(agent, seq, error)
+        finally:
+            self._calls.pop((agent, seq), None)
+
+    def _told(self, said: say.ToHost) -> None:
+        if isinstance(said, say.Born):
+            if not self._born.done():
+                self._born.set_result(said)
+        elif isinstance(said, say.Unborn):
+            self.why = f"{said.module}: {said.why}" if said.module else said.why
+        elif isinstance(said, say.Strong):
+            self._told_strong(said)
+        elif isinstance(said, say.Attend):
+            self._attend(said.agent, said.law)
+        elif isinstance(said, say.Create):
+            self._spawn(self._create(said))
+        elif isinstance(said, say.Said):
+            error = ProgramFailed(agent=self.agent, program=self.program, why=said.error)
+            self._host.report(Report(said.what, said.facts, error if said.error else None))
+        elif isinstance(said, say.Raised | say.Over):
+            self.why = OVER if isinstance(said, say.Over) else f"it raised {said.error}"
+            self.end()
+            self._host.over(self, self.why)
+
+    def _told_strong(self, said: say.Strong) -> None:
+        agent, number = said.agent, said.number
+        line = self._lines.get(agent)
+        if line is None or self._over:
+            return
+        try:
+            if not self.rights.strong:
+                raise ProgramMayNot(publisher=self.rights.publisher, what="react strongly")
+            template = Template.of_terms(unpack_fields(said.pattern))
+            request = React(said.space, template, said.mode, STRONG, said.at, said.dest)
+            line.react(request, PipeEar(self, agent, number))
+        except Unfit as error:
+            raise BadFrame(why=str(error)) from None
+        except CallerError as error:
+            self.fail(agent, number, error)
+
+    def _attend(self, agent: str, law: str) -> None:
+        line = self._lines.get(agent)
+        if line is not None and (agent, law) not in self._attended:
+            self._attended[agent, law] = None
+            line.attend(law, PipeMailbox(self, agent, law))
+
+    def _line(self, agent: str) -> LocalConnection:
+        line = self._lines[agent] = self._host.line(agent)
+        return line
+
+    async def _create(self, said: say.Create) -> None:
+        try:
+            id = self._host.helper_id(self.agent, said.name)
+            if id not in self._lines and len(self._lines) > self.rights.helpers:
+                raise TooManyHelpers(
+                    what=f"the number of helpers of {self.agent}",
+                    limit=self.rights.helpers,
+                    advice="let one of them do the work of many, or ask its operator for more",
+                )
+            if said.program:
+                await self._host.launch_helper(self, id, said.program, said.state)
+            elif id not in self._lines:
+                self._line(id)
+            self._write(say.word(say.Created(said.number, id)))
+        except NomospaceError as error:
+            self._write(say.word(say.Created(said.number, error=encode_error(error))))
+
+    # -- inside a step -------------------------------------------------------------------------
+
+    def fire(self, number: int, firing: StepFiring) -> None:
+        """A strong reaction fires: have its listener run, and do inside the step what it asks for.
+
+        Raises what the listener raised, in words; the step goes on.
+        """
+        if self._over or self.why:
+            return
+        found = talk.pack_fired(0, firing.reaction, firing.tuple)
+        self._exchange(say.Fire(number, found), partial(_inside, firing))
+
+    def apply(self, name: str, inputs: tuple[Term, ...]) -> Term:
+        """The value of a dependence function in this process; raises when it has none."""
+        if self._over or self.why:
+            raise self._failed(self.why or "it has ended")
+        done = self._exchange(say.Apply(name, encode(inputs)), _nothing_inside)
+        (value,) = unpack_fields(done.value) or (None,)
+        return value
+
+    def _exchange(
+        self, said: say.Fire | say.Apply, inside: Callable[[Request], object]
+    ) -> say.Done:
+        try:
+            self._send_strong(said)
+            while isinstance(heard := say.told_step(self._receive()), say.Inside):
+                frame = talk.unpack_frame(heard.body)
+                try:
+                    _, _, request = talk.read_call(frame, self._host.laws)
+                    body = talk.pack_reply(0, 1, inside(request))
+                except NomospaceError as error:
+                    body = talk.pack_failure(0, 1, error)
+                self._send_strong(say.Answered(body))
+        except TimeoutError:
+            limit_s = self._host.listener_s
+            self.kill(f"a listener of it took longer than {limit_s * 1000:g} ms inside a step")
+            raise ListenerOverran(limit_s=limit_s) from None
+        except (OSError, PeerError, Unready) as error:
+            self.kill(f"it broke off inside a step: {error}")
+            raise self._failed(self.why) from None
+        if heard.error:
+            raise self._failed(f"a listener of it raised {heard.error}")
+        return heard
+
+    def _send_strong(self, said: say.Fire | say.Apply | say.Answered) -> None:
+        self._timed(self._strong.sendall, say.inside(said))
+
+    def _receive(self) -> bytes:
+        length = int.from_bytes(self._exactly(LENGTH_BYTES))
+        if length > say.FRAME_BYTES_MAX:
+            raise BadFrame(why=f"{length:,} bytes are over the limit of {say.FRAME_BYTES_MAX:,}")
+        return self._exactly(length)
+
+    def _exactly(self, count: int) -> bytes:
+        data = bytearray()
+        while len(data) < count:
+            got = self._timed(self._strong.recv, count - len(data))
+            assert isinstance(got, bytes), got
+            if not got:
+                raise ConnectionResetError("it has ended")
+            data += got
+        return bytes(data)
+
+    def _timed(self, do: Callable[..., object], given: object) -> object:
+        """Wait for the process, as long as it has left in this step."""
+        left = self._host.listener_s - self._host.waited()
+        if left <= 0:
+            raise TimeoutError
+        self._strong.settimeout(left)
+        since = time.monotonic()
+        try:
+            return do(given)
+        finally:
+            self._host.wait_more(time.monotonic() - since)
+
+
+OVER: Final = "over"
+"""Why a program ends that has returned."""
+
+
+def _inside(firing: StepFiring, request: Request) -> object:
+    """An operation of a listener, in the step; raises what is wrong with it."""
+    if isinstance(request, Out):
+        firing.out(request.fields, request.to, request.space)
+        return None
+    if isinstance(request, Seek) and request.how not in WAITING:
+        found: object = getattr(firing, request.how)(request.template, request.space)
+        return tuple(found) if request.how in BULK and isinstance(found, list) else found
+    if isinstance(request, Adjust) and request.what == "remove":
+        firing.remove_reaction()
+        return True
+    raise NotForClients(what=f"{type(request).__name__.lower()} inside a step")
+
+
+def _nothing_inside(request: Request) -> object:
+    raise NotForClients(what=f"{type(request).__name__.lower()} in a function")
+
+
+def _environment(folder: str) -> dict[str, str]:
+    """What a program finds in its environment: nothing of its host's."""
+    kept = {name: os.environ[name] for name in ("TZ", "LD_LIBRARY_PATH") if name in os.environ}
+    return {
+        **kept,
+        "PATH": os.defpath,
+        "LANG": "C.UTF-8",
+        "HOME": folder,
+        "TMPDIR": folder,
+        "PYTHONPATH": str(Path(__file__).parents[2]),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }

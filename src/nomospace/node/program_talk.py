@@ -1,0 +1,252 @@
+"""What a host and a program in a process of its own say to each other, over two private sockets.
+
+Over the first go frames in both directions, each an agent and a body. With an agent the body is a
+call of it, or what the host has for it, as clients have them (`wire.talk`); without one it is a
+word of this module:
+
+    host                                    program's process
+    Birth: who, which program, its code ->
+                                         <- Born, or Unborn and the end
+    Begin ->                                `run` begins
+                                         <- Strong, Attend, Create, Said
+    Created ->
+    Gone ->                                 an agent of it is elsewhere now
+    Stop ->                                 it is to end
+                                         <- Over, or Raised, and the end
+    Ping ->
+                                         <- Pong
+
+The second is for strong reactions alone. The host sends `Fire` and waits, inside its step; the
+program asks for operations of the step (`Inside`, a call as clients have it) until it says `Done`.
+Both ends are this installation, so neither has a version.
+"""
+
+from __future__ import annotations
+
+from typing import Final, TypeAlias, TypeVar
+
+import msgspec
+
+from nomospace.wire.errors import Fault
+from nomospace.wire.framing import BadFrame, length_of
+
+T = TypeVar("T")
+
+BIRTH_S: Final = 20.0
+"""How long a program may take to be born: to start a process and to import its code."""
+STOP_S: Final = 3.0
+"""How long a program that is to end has for it."""
+SILENT_S: Final = 30.0
+"""A program that says nothing for so long is ended: its code holds its loop."""
+FRAME_BYTES_MAX: Final = 8 << 20
+"""The largest frame between the two."""
+
+
+class Birth(msgspec.Struct, tag="birth"):
+    """Whom the process is to be, and with which code."""
+
+    host: str
+    agent: str
+    program: str
+    state: bytes | None
+    origin: str = ""
+    why: str = ""
+    code: bytes | None = None
+    modules: tuple[str, ...] = ()
+    path: tuple[str, ...] = ()
+    source: str = ""
+    module: str = ""
+    archive: bytes = b""
+    laws: tuple[tuple[str, str], ...] = ()
+    mail: tuple[tuple[str, str, bytes], ...] = ()
+    memory: int = 0
+    network: bool = False
+
+
+class Begin(msgspec.Struct, tag="begin"):
+    """Its launch is on disk: run."""
+
+
+class Created(msgspec.Struct, tag="created"):
+    """A helper is there, or not."""
+
+    number: int
+    agent: str = ""
+    error: Fault | None = None
+
+
+class Gone(msgspec.Struct, tag="gone"):
+    """An agent has left this host."""
+
+    agent: str
+
+
+class Stop(msgspec.Struct, tag="stop"):
+    """It is to end."""
+
+
+class Ping(msgspec.Struct, tag="ping"):
+    """Is it there?"""
+
+
+class Born(msgspec.Struct, tag="born"):
+    """The code is there, and this is its state; its programs and functions, if it was asked."""
+
+    state: bytes = b""
+    programs: tuple[str, ...] = ()
+    functions: tuple[tuple[str, int, int], ...] = ()
+
+
+class Unborn(msgspec.Struct, tag="unborn"):
+    """The code cannot be run."""
+
+    why: str
+    module: str = ""
+
+
+class Strong(msgspec.Struct, tag="strong"):
+    """Register a strong reaction; answered as the call of this number."""
+
+    agent: str
+    number: int
+    space: str
+    pattern: bytes
+    mode: str
+    at: str
+    dest: str
+
+
+class Attend(msgspec.Struct, tag="attend"):
+    """Bring an agent's mail under a law."""
+
+    agent: str
+    law: str
+
+
+class Create(msgspec.Struct, tag="create"):
+    """Have a helper; one that runs a program of the same code, where one is named."""
+
+    number: int
+    name: str
+    program: str = ""
+    state: bytes | None = None
+
+
+class Said(msgspec.Struct, tag="said"):
+    """Something went wrong beside the program's own path."""
+
+    what: str
+    facts: dict[str, str]
+    error: str = ""
+
+
+class Over(msgspec.Struct, tag="over"):
+    """`run` has returned."""
+
+
+class Raised(msgspec.Struct, tag="raised"):
+    """`run` has raised."""
+
+    error: str
+
+
+class Pong(msgspec.Struct, tag="pong"):
+    """It is."""
+
+
+ToProgram: TypeAlias = Birth | Begin | Created | Gone | Stop | Ping
+ToHost: TypeAlias = Born | Unborn | Strong | Attend | Create | Said | Over | Raised | Pong
+
+
+class Fire(msgspec.Struct, array_like=True, tag="fire"):
+    """A strong reaction, by the number of the call that registered it, fires for a tuple."""
+
+    number: int
+    found: bytes
+
+
+class Answered(msgspec.Struct, array_like=True, tag="answered"):
+    """An operation inside the step is done (`wire.talk`)."""
+
+    body: bytes
+
+
+class Apply(msgspec.Struct, array_like=True, tag="apply"):
+    """The value of a dependence function for some inputs, as the bytes of a list term."""
+
+    name: str
+    inputs: bytes
+
+
+class Inside(msgspec.Struct, array_like=True, tag="inside"):
+    """An operation inside the step."""
+
+    body: bytes
+
+
+class Done(msgspec.Struct, array_like=True, tag="done"):
+    """The listener has returned, or raised; or a function has its value, the bytes of a list of
+    it, or none.
+    """
+
+    error: str = ""
+    value: bytes = b""
+
+
+ToListener: TypeAlias = Fire | Answered | Apply
+
+_ENVELOPE: Final = msgspec.msgpack.Decoder(tuple[str, bytes])
+_TO_PROGRAM: Final[msgspec.msgpack.Decoder[ToProgram]] = msgspec.msgpack.Decoder(ToProgram)
+_TO_HOST: Final[msgspec.msgpack.Decoder[ToHost]] = msgspec.msgpack.Decoder(ToHost)
+_TO_LISTENER: Final[msgspec.msgpack.Decoder[ToListener]] = msgspec.msgpack.Decoder(ToListener)
+_TO_STEP: Final[msgspec.msgpack.Decoder[Inside | Done]] = msgspec.msgpack.Decoder(Inside | Done)
+_pack: Final = msgspec.msgpack.encode
+
+
+def envelope(agent: str, body: bytes) -> bytes:
+    """A frame with its length, ready to be sent."""
+    data = _pack((agent, body))
+    return length_of(len(data)) + data
+
+
+def word(said: ToProgram | ToHost) -> bytes:
+    """A word of this module as a frame with its length."""
+    return envelope("", _pack(said))
+
+
+def opened(frame: bytes) -> tuple[str, bytes]:
+    """The agent and the body of a frame; raises `BadFrame`."""
+    return _read(_ENVELOPE, frame)
+
+
+def told_program(body: bytes) -> ToProgram:
+    """What the host says."""
+    return _read(_TO_PROGRAM, body)
+
+
+def told_host(body: bytes) -> ToHost:
+    """What the program says; raises `BadFrame`."""
+    return _read(_TO_HOST, body)
+
+
+def told_listener(body: bytes) -> ToListener:
+    """What the host says inside a step."""
+    return _read(_TO_LISTENER, body)
+
+
+def told_step(body: bytes) -> Inside | Done:
+    """What a listener says inside a step; raises `BadFrame`."""
+    return _read(_TO_STEP, body)
+
+
+def inside(said: Fire | Answered | Apply | Inside | Done) -> bytes:
+    """A word of the second socket, with its length."""
+    data = _pack(said)
+    return length_of(len(data)) + data
+
+
+def _read(decoder: msgspec.msgpack.Decoder[T], data: bytes) -> T:
+    try:
+        return decoder.decode(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise BadFrame(why=str(error)) from None

@@ -1,0 +1,222 @@
+"""`002_…` section 4.2, `003_…` 4.1 and `004_…` 2.1 on hosts that are processes: agents' own code.
+
+LIME's server loads an agent on a host from another machine. Here a wheel, signed by a publisher,
+goes to a host on another address; its program reacts strongly, makes a helper, moves on and ends.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+from zipfile import ZipFile
+
+import httpx
+import pytest
+
+import nomospace as ns
+from nomospace.cli import main
+from nomospace.trust.bundles import PublisherKey, sign_archive
+from nomospace.trust.keys import SecretKey
+from tests.paper.couriers import COURIER
+from tests.real.hosts import RealHost, end, play, start
+
+UNITS = """
+import nomospace as ns
+
+@ns.dependence_function("celsius")
+def celsius(fahrenheit: float) -> float:
+    return (fahrenheit - 32) / 1.8
+"""
+WEATHER = """
+classes:
+  Reading: {properties: {station: string, fahrenheit: number}}
+  Celsius:
+    properties: {station: string, degrees: number}
+    depends:
+      degrees: {function: celsius(Reading.fahrenheit), when: Celsius.station = Reading.station}
+"""
+
+
+class Group:
+    """Two hosts on two addresses, a publisher's key, and a wheel that it has signed."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        key = folder / "acme.key"
+        assert main(["trust", "issue", "publisher", "acme", "--file", str(key)]) == 0
+        self.key = PublisherKey(
+            "acme", SecretKey.from_pem(key.read_bytes()).loaded.private_bytes_raw()
+        )
+        (folder / "units.py").write_text(UNITS)
+        config = folder / "hosts.toml"
+        config.write_text(
+            f'[programs]\nmodules = ["units"]\npath = ["{folder}"]\nlistener_ms = 1000\n'
+            f'[publishers.acme]\nkey = "ed25519:{self.key.public.hex()}"\n'
+            'programs = ["courier", "slow", "unborn"]\n'
+        )
+        wheel = folder / "couriers-1-py3-none-any.whl"
+        with ZipFile(wheel, "w") as file:
+            file.writestr("couriers/__init__.py", COURIER)
+        self.bundles = {}
+        for program in ("courier", "slow", "unborn"):
+            out = self.bundles[program] = folder / f"{program}.bundle"
+            asked = ["agent", "bundle", str(wheel), "--program", program, "--key", str(key)]
+            assert main([*asked, "--out", str(out)]) == 0
+        insecure = ("--insecure", "--config", str(config), "--api", "127.0.0.1:0", "--no-console")
+        self.ward = RealHost("ward", folder, *insecure)
+        start(self.ward)
+        self.icu = RealHost(
+            "icu", folder, *insecure, "--listen", "127.0.0.2:0", "--join", self.ward.address
+        )
+        start(self.icu)
+
+    @property
+    def url(self) -> str:
+        return f"nomos+plain://{self.ward.address}"
+
+    def launch(self, name: str, program: str, *more: str, bundle: Path | None = None) -> int:
+        """`nomospace agent launch`."""
+        code = ["--bundle", str(bundle or self.bundles[program])]
+        return main(["agent", "launch", name, program, *code, *more, "--host", self.url])
+
+
+@pytest.fixture(scope="module")
+def group(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Group]:
+    made = Group(tmp_path_factory.mktemp("programs"))
+    yield made
+    end(made.icu, made.ward)
+
+
+def test_a_bundle_is_launched_elsewhere_reacts_makes_a_helper_moves_on_and_ends(
+    group: Group,
+) -> None:
+    store = group.folder / "ward.db"
+    state = json.dumps({"stops": ["icu"], "secret": str(store)})
+    assert group.launch("bob", "courier", "--state", state) == 0
+
+    async def story() -> None:
+        async with ns.connect(group.url) as ward:
+            desk = await (await ward.agent("nurse")).space("desk", shared=True)
+            assert await desk.take("here", str, str, timeout=20) == ("here", "ward", "")
+            # It has neither the host's environment nor its files, where the system can see to it.
+            _, helper, read = await desk.take("scouted", str, str, timeout=20)
+            assert (helper, read) == ("bob+scout@ward", "PermissionError")
+            # A strong reaction is one step with the write: nobody ever sees the job.
+            await desk.out("job", 7)
+            assert await desk.read_all("job", int, at="ward") == []
+            assert await desk.take_nowait("urgent", int, str) == ("urgent", 7, "ward")
+            await desk.out("go", "ward")
+            assert await desk.take("here", str, str, timeout=30) == ("here", "icu", "ward")
+            _, helper, _ = await desk.take("scouted", str, str, timeout=20)
+            assert helper == "bob+ward+scout@icu"
+            await desk.out("go", "icu")
+            assert await desk.take("done", str, timeout=20) == ("done", "icu")
+
+    play(story())
+
+
+@pytest.mark.parametrize("wrong", ["altered", "unknown", "outside", "garbage", "none"])
+def test_code_that_nobody_vouches_for_is_refused_and_journaled(
+    group: Group, wrong: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good = group.bundles["courier"].read_bytes()
+    eve = PublisherKey("eve", bytes(31) + b"1")
+    archive = BytesIO()
+    with ZipFile(archive, "w") as file:
+        file.writestr("couriers/__init__.py", COURIER)
+        if wrong == "outside":
+            file.writestr("../../host.key", "mine")
+    code, why = {
+        "altered": (good.replace(b"take_nowait", b"read_nowait"), "was changed after it"),
+        "unknown": (sign_archive("courier", "couriers", archive.getvalue(), eve), "not trusted"),
+        "outside": (
+            sign_archive("courier", "couriers", archive.getvalue(), group.key),
+            "'../../host.key' is a path outside it",
+        ),
+        "garbage": (b"import os", "no bundle of code"),
+        "none": (b"", "no bundle of code"),
+    }[wrong]
+    file_ = group.folder / f"{wrong}.bundle"
+    file_.write_bytes(code)
+    assert group.launch(f"eve-{wrong}", "courier", bundle=file_) != 0
+    assert why in capsys.readouterr().err
+
+    async def journaled() -> None:
+        await group.ward.noted("program-refused", f"eve-{wrong}@ward", why)
+
+    play(journaled())
+    main(["journal", "tail", "--host", group.url, "--lines", "50"])
+    assert f"eve-{wrong}@ward" in capsys.readouterr().out
+
+
+def test_a_listener_that_takes_too_long_ends_its_program_and_the_step_goes_on(
+    group: Group,
+) -> None:
+    assert group.launch("sam", "slow") == 0
+
+    async def story() -> None:
+        async with ns.connect(group.url) as ward:
+            desk = await (await ward.agent("nurse")).space("desk", shared=True)
+            assert await desk.take("here", str, str, timeout=20) == ("here", "ward", "")
+            await desk.out("slow", 1)  # the step goes on without the listener
+            assert await desk.take_nowait("slow", int) == ("slow", 1)
+            await group.ward.noted("a program failed", "sam@ward", "took longer than 1000 ms")
+
+    play(story())
+
+
+def test_bad_births(group: Group, capsys: pytest.CaptureFixture[str]) -> None:
+    assert group.launch("uma", "unborn") == 0  # its `__init__` is part of its run
+
+    async def failed() -> None:
+        await group.ward.noted("a program failed", "uma@ward", "no such ward")
+
+    play(failed())
+    assert main(["agent", "ls", "--host", group.url]) == 0
+    assert "unborn (ended)" in capsys.readouterr().out
+    assert group.launch("una", "courier", "--state", '{"stops": 3}') != 0
+    assert "cannot have this state" in capsys.readouterr().err
+    assert group.launch("una", "courier", "--state", "[]") != 0
+    assert "is no object" in capsys.readouterr().err
+
+
+def test_a_function_of_ones_own_comes_to_a_host(group: Group) -> None:
+    """`004_…` 2.1: dependence functions are the ontology's authors' own."""
+    file = group.folder / "weather.yaml"
+    file.write_text(WEATHER)
+    ns.dependence_function("celsius")(lambda fahrenheit: (fahrenheit - 32) / 1.8)
+
+    async def story() -> ns.Tuple:
+        async with ns.connect(group.url) as ward:
+            agent = await ward.agent("nurse")
+            sky = await agent.space("sky", shared=True, ontology=ns.Ontology.load(file))
+            await sky.out(ns.obj("Reading", station="roof", fahrenheit=212.0))
+            asked = ns.a("Celsius", "degrees > 99")
+            return await sky.read(asked, correlate="auto", timeout=20)
+
+    (found,) = play(story())
+    assert "degrees(100.0)" in ns.show(found)
+
+
+def test_over_http(group: Group) -> None:
+    """`002_…` 4.2: whoever loads an agent needs no Python."""
+    at = f"{group.ward.said['api']}/v1/programs"
+    bundle = b64encode(group.bundles["courier"].read_bytes()).decode()
+    headers = {"Authorization": f"Bearer {group.ward.said['api_token']}"}
+    with httpx.Client(headers=headers, timeout=60) as client:
+        asked = {"program": "courier", "state": {"stops": []}, "bundle": bundle}
+        made = client.put(f"{at}/hal", json=asked)
+        assert (made.status_code, made.json()) == (
+            200,
+            {"agent": "hal@ward", "program": "courier"},
+        )
+        twice = client.put(f"{at}/hal", json=asked)
+        assert (twice.status_code, twice.json()["code"]) == (409, "node.runs-already")
+        assert client.delete(f"{at}/hal@ward").status_code == 204
+        gone = client.delete(f"{at}/hal@ward")
+        assert (gone.status_code, gone.json()["code"]) == (404, "node.not-running")
+        shown = client.get(f"{group.ward.said['api']}/v1/agents").json()
+    assert [one["program"] for one in shown if one["id"] == "hal@ward"] == [""]
