@@ -1,5 +1,23 @@
 """The code that a publisher brings to hosts elsewhere, in `test_002_4_2_programs`."""
 
+from io import BytesIO
+from pathlib import Path
+from zipfile import ZipFile
+
+from nomospace.trust.bundles import PublisherKey, sign_archive
+from nomospace.trust.keys import SecretKey
+
+
+def leading_out(key: Path) -> bytes:
+    """A bundle with a path outside itself, which no command of ours would sign."""
+    archive = BytesIO()
+    with ZipFile(archive, "w") as file:
+        file.writestr("couriers/__init__.py", COURIER)
+        file.writestr("../../host.key", "mine")
+    secret = SecretKey.from_pem(key.read_bytes()).loaded.private_bytes_raw()
+    return sign_archive("courier", "couriers", archive.getvalue(), PublisherKey("acme", secret))
+
+
 COURIER = '''
 import os
 from pathlib import Path

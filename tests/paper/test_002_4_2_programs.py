@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections.abc import Iterator
-from io import BytesIO
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -18,9 +19,7 @@ import pytest
 
 import nomospace as ns
 from nomospace.cli import main
-from nomospace.trust.bundles import PublisherKey, sign_archive
-from nomospace.trust.keys import SecretKey
-from tests.paper.couriers import COURIER
+from tests.paper.couriers import COURIER, leading_out
 from tests.real.hosts import RealHost, end, play, start
 
 UNITS = """
@@ -45,26 +44,20 @@ class Group:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        key = folder / "acme.key"
-        assert main(["trust", "issue", "publisher", "acme", "--file", str(key)]) == 0
-        self.key = PublisherKey(
-            "acme", SecretKey.from_pem(key.read_bytes()).loaded.private_bytes_raw()
-        )
+        self.key = folder / "acme.key"
+        text = made_key("acme", self.key)
         (folder / "units.py").write_text(UNITS)
         config = folder / "hosts.toml"
         config.write_text(
             f'[programs]\nmodules = ["units"]\npath = ["{folder}"]\nlistener_ms = 1000\n'
-            f'[publishers.acme]\nkey = "ed25519:{self.key.public.hex()}"\n'
+            f'[publishers.acme]\nkey = "{text}"\n'
             'programs = ["courier", "slow", "unborn"]\n'
         )
         wheel = folder / "couriers-1-py3-none-any.whl"
         with ZipFile(wheel, "w") as file:
             file.writestr("couriers/__init__.py", COURIER)
-        self.bundles = {}
-        for program in ("courier", "slow", "unborn"):
-            out = self.bundles[program] = folder / f"{program}.bundle"
-            asked = ["agent", "bundle", str(wheel), "--program", program, "--key", str(key)]
-            assert main([*asked, "--out", str(out)]) == 0
+        programs = ("courier", "slow", "unborn")
+        self.bundles = {name: self.bundle(wheel, name, self.key) for name in programs}
         insecure = ("--insecure", "--config", str(config), "--api", "127.0.0.1:0", "--no-console")
         self.ward = RealHost("ward", folder, *insecure)
         start(self.ward)
@@ -77,10 +70,26 @@ class Group:
     def url(self) -> str:
         return f"nomos+plain://{self.ward.address}"
 
+    def bundle(self, code: Path, program: str, key: Path) -> Path:
+        """`nomospace agent bundle`."""
+        out = self.folder / f"{key.stem}-{program}.bundle"
+        asked = ["agent", "bundle", str(code), "--program", program, "--key", str(key)]
+        assert main([*asked, "--out", str(out)]) == 0
+        return out
+
     def launch(self, name: str, program: str, *more: str, bundle: Path | None = None) -> int:
         """`nomospace agent launch`."""
         code = ["--bundle", str(bundle or self.bundles[program])]
         return main(["agent", "launch", name, program, *code, *more, "--host", self.url])
+
+
+def made_key(publisher: str, file: Path) -> str:
+    """`nomospace trust issue publisher`: the public key that it prints for hosts."""
+    printed = StringIO()
+    with redirect_stdout(printed):
+        issued = main(["trust", "issue", "publisher", publisher, "--file", str(file), "--json"])
+    assert issued == 0
+    return str(json.loads(printed.getvalue())["key"])
 
 
 @pytest.fixture(scope="module")
@@ -123,25 +132,19 @@ def test_code_that_nobody_vouches_for_is_refused_and_journaled(
     group: Group, wrong: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     good = group.bundles["courier"].read_bytes()
-    eve = PublisherKey("eve", bytes(31) + b"1")
-    archive = BytesIO()
-    with ZipFile(archive, "w") as file:
-        file.writestr("couriers/__init__.py", COURIER)
-        if wrong == "outside":
-            file.writestr("../../host.key", "mine")
+    eve = group.folder / f"eve-{wrong}.key"
+    made_key("eve", eve)
+    strange = group.bundle(group.folder / "units.py", "courier", eve).read_bytes()
     code, why = {
         "altered": (good.replace(b"take_nowait", b"read_nowait"), "was changed after it"),
-        "unknown": (sign_archive("courier", "couriers", archive.getvalue(), eve), "not trusted"),
-        "outside": (
-            sign_archive("courier", "couriers", archive.getvalue(), group.key),
-            "'../../host.key' is a path outside it",
-        ),
+        "unknown": (strange, "not trusted"),
+        "outside": (leading_out(group.key), "'../../host.key' is a path outside it"),
         "garbage": (b"import os", "no bundle of code"),
         "none": (b"", "no bundle of code"),
     }[wrong]
-    file_ = group.folder / f"{wrong}.bundle"
-    file_.write_bytes(code)
-    assert group.launch(f"eve-{wrong}", "courier", bundle=file_) != 0
+    file = group.folder / f"{wrong}.bundle"
+    file.write_bytes(code)
+    assert group.launch(f"eve-{wrong}", "courier", bundle=file) != 0
     assert why in capsys.readouterr().err
 
     async def journaled() -> None:

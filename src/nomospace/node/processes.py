@@ -13,6 +13,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from functools import partial
 from hashlib import sha256
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from nomospace.calls.requests import LawText, OntologyText, Unread
@@ -31,7 +32,7 @@ from nomospace.node.program_process import (
     ProgramProcess,
     ProgramRights,
 )
-from nomospace.node.programs import helper_id
+from nomospace.node.programs import NoSuchProgram, helper_id
 from nomospace.node.turns import Turns
 from nomospace.terms import Term, encode
 from nomospace.trust.bundles import Bundle, read_bundle
@@ -157,9 +158,9 @@ class Processes:
         if program in self.names:
             return self._own, None
         if not isinstance(code, bytes) or not self._publishers:
-            who = "is signed by no publisher" if self._publishers else "this host trusts none"
-            why = f"it is in none of this host's modules, and {who}"
-            raise ProgramFailed(agent="an agent", program=program, why=why)
+            who = "no bundle came with it" if self._publishers else "no publisher is trusted here"
+            why = f"it is in none of the host's modules, and {who}"
+            raise NoSuchProgram(program=program, host=self._host.name, why=why)
         key = sha256(code).digest()
         bundle = self._checked.get(key)
         if bundle is None or bundle.name != program:
@@ -240,7 +241,8 @@ class Processes:
         """A birth with its code and its limits."""
         birth.memory = self._settings.memory_mb << 20
         if bundle is None:
-            birth.modules, birth.path = self._settings.modules, self._settings.path
+            birth.modules = self._settings.modules
+            birth.path = tuple([str(Path(one).resolve()) for one in self._settings.path])
         else:
             birth.source, birth.module = bundle.source, bundle.module
             birth.archive = bundle.archive

@@ -27,6 +27,7 @@ from typing import Final, TypeAlias, TypeVar
 
 import msgspec
 
+from nomospace.calls.ways import Mode
 from nomospace.wire.errors import Fault
 from nomospace.wire.framing import BadFrame, length_of
 
@@ -111,7 +112,7 @@ class Strong(msgspec.Struct, tag="strong"):
     number: int
     space: str
     pattern: bytes
-    mode: str
+    mode: Mode
     at: str
     dest: str
 
