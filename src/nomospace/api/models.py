@@ -10,11 +10,12 @@ from nomospace.api.forms import json_of
 from nomospace.api.service import LAW_CHARS_MAX, WAIT_S_MAX
 from nomospace.client import DisclosedRuling, Tuple
 from nomospace.client.tuples import Correlation, correlation
-from nomospace.trust.bundles import BUNDLE_BYTES_MAX
 
 ROWS_MAX: Final = 10_000
 """The most tuples that one request writes, or one answer has."""
 WIDTH_MAX: Final = 1_000
+BUNDLE_CHARS_MAX: Final = 1 << 19
+"""The longest text that is read as a bundle."""
 
 Fields = Annotated[list[object], Field(min_length=1, max_length=WIDTH_MAX)]
 AgentId = Annotated[str, Field(min_length=3, max_length=401)]
@@ -60,7 +61,7 @@ class Launching(Asked):
 
     program: Annotated[str, Field(min_length=1, max_length=200)]
     state: dict[str, object] | None = None
-    bundle: Annotated[Base64Bytes, Field(max_length=BUNDLE_BYTES_MAX)] | None = None
+    bundle: Annotated[Base64Bytes, Field(max_length=BUNDLE_CHARS_MAX)] | None = None
 
 
 class Suspending(Asked):

@@ -39,7 +39,7 @@ def read_state(text: str) -> bytes | None:
 
 
 def make(code: Path, program: str, key: Path, publisher: str, module: str) -> bytes:
-    """A signed bundle of a file, a folder or an archive; raises `Unusable`, `BadArchive`."""
+    """A signed bundle of a file, a folder or an archive; raises `Unusable`, `BadBundleArchive`."""
     secret = SecretKey.from_pem(read_file(key, KEY_PEM_BYTES_MAX))
     signer = PublisherKey(publisher, secret.loaded.private_bytes_raw())
     if code.is_dir():

@@ -11,6 +11,7 @@ same ontology on both; where it does not, each host has its own space of that na
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from nomospace.calls.problems import OntologyUnknown
@@ -23,9 +24,10 @@ from nomospace.meaning.functions import FUNCTIONS, Functions
 from nomospace.meaning.ontology import PLAIN, Ontology
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from nomospace.host.step import HostStep
+    from nomospace.terms import Term
 
 TOLD_BYTES_MAX: Final = 1_000_000
 """The longest text of an ontology that a host takes from a client."""
@@ -74,6 +76,17 @@ def know_functions(functions: list[tuple[str, int, int]]) -> None:
     """Know the functions of another program by name, to read what it could; none is called."""
     for name, low, high in functions:
         FUNCTIONS.register(name, arity=(low, high))(lambda *inputs: None)
+
+
+def lend_functions(functions: Iterable[tuple[str, int, int]], call: Callable[..., object]) -> None:
+    """Have functions of another process here: `call` is given a name and the inputs."""
+    for name, low, high in functions:
+        FUNCTIONS.register(name, arity=(low, high))(partial(call, name))
+
+
+def call_function(name: str, inputs: tuple[Term, ...]) -> object:
+    """What a function of this process gives for some inputs; raises what it raises."""
+    return FUNCTIONS[name].call(*inputs)
 
 
 def is_told(text: OntologyText) -> bool:

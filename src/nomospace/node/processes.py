@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -21,7 +20,7 @@ from nomospace.client import Report
 from nomospace.client.program import STATE_BYTES_MAX
 from nomospace.errors import CallerError, LimitReached, NomospaceError
 from nomospace.host.changes import ProgramKept
-from nomospace.meaning.functions import FUNCTIONS
+from nomospace.host.speaking import lend_functions
 from nomospace.node import program_talk as say
 from nomospace.node.config import ProgramSettings, Publisher
 from nomospace.node.local_connection import LocalConnection
@@ -35,7 +34,7 @@ from nomospace.node.program_process import (
 from nomospace.node.programs import NoSuchProgram, helper_id
 from nomospace.node.turns import Turns
 from nomospace.terms import Term, encode
-from nomospace.trust.bundles import Bundle, read_bundle
+from nomospace.trust.bundles import OpenedBundle, read_bundle
 from nomospace.trust.keys import PublicKey
 from nomospace.wire.calls import Laws
 
@@ -92,7 +91,7 @@ class Processes:
         self._publishers = publishers
         self._keys = {name: PublicKey.read(one.key).raw for name, one in publishers.items()}
         self._host = host
-        self._checked: dict[bytes, Bundle] = {}
+        self._checked: dict[bytes, OpenedBundle] = {}
         self._functions: ProgramProcess | None = None
         self._values: dict[tuple[str, bytes], Term] = {}
         self._tasks: dict[asyncio.Task[None], None] = {}
@@ -121,8 +120,7 @@ class Processes:
             await process.stop()
             return
         self._functions = process
-        for name, low, high in born.functions:
-            FUNCTIONS.register(name, arity=(low, high))(partial(self._apply, name))
+        lend_functions(born.functions, self._apply)
 
     async def stop(self) -> None:
         """End all of them; what is durable begins again with the host."""
@@ -153,7 +151,7 @@ class Processes:
         settings = self._settings
         return ProgramRights("this host", settings.helpers, True, settings.network)
 
-    def find(self, program: str, code: object) -> tuple[ProgramRights, Bundle | None]:
+    def find(self, program: str, code: object) -> tuple[ProgramRights, OpenedBundle | None]:
         """What a program may do, and its bundle; raises why it is not run here."""
         if program in self.names:
             return self._own, None
@@ -237,7 +235,7 @@ class Processes:
         self.ended.pop(kept.agent, None)
         return process
 
-    def _birth(self, birth: say.Birth, bundle: Bundle | None) -> say.Birth:
+    def _birth(self, birth: say.Birth, bundle: OpenedBundle | None) -> say.Birth:
         """A birth with its code and its limits."""
         birth.memory = self._settings.memory_mb << 20
         if bundle is None:

@@ -46,10 +46,10 @@ from nomospace.client.watching import Presence, Watching
 from nomospace.errors import NomospaceError
 from nomospace.host.calls import Call, Event, PutBack
 from nomospace.host.effects import Answer, Fire, Mail
-from nomospace.meaning.functions import FUNCTIONS, Functions
+from nomospace.host.speaking import call_function, own_functions
 from nomospace.node import confining, program_talk as say
 from nomospace.node.local_connection import LocalClients, LocalConnection
-from nomospace.terms import Term, encode
+from nomospace.terms import Term, encode, freeze
 from nomospace.terms.objects import MISSING
 from nomospace.terms.templates import Template
 from nomospace.wire import talk
@@ -168,14 +168,14 @@ class StrongSocket:
     def serve(self) -> None:
         """The host waits: run a listener, or a function, and say when it is done."""
         heard = say.told_listener(self._receive())
-        assert not isinstance(heard, say.Answered), "nobody asked"
+        assert not isinstance(heard, say.InsideAnswer), "nobody asked"
         self._at.sendall(say.inside(self._do(heard)))
 
-    def _do(self, heard: say.Fire | say.Apply) -> say.Done:
+    def _do(self, heard: say.FireListener | say.Apply) -> say.Done:
         try:
             if isinstance(heard, say.Apply):
-                value = FUNCTIONS[heard.name].call(*unpack_fields(heard.inputs))
-                return say.Done("", b"" if value is MISSING else encode((value,)))
+                value = call_function(heard.name, unpack_fields(heard.inputs))
+                return say.Done("", b"" if value is MISSING else encode((freeze(value),)))
             react = self.listeners.get(heard.number)
             if react is not None and react.listener is not None:
                 frame = talk.unpack_frame(heard.found)
@@ -186,10 +186,10 @@ class StrongSocket:
 
     def ask(self, request: Request) -> object:
         """Have an operation done inside the step; raises what is wrong with it."""
-        self._at.sendall(say.inside(say.Inside(talk.pack_ask(1, 0, request))))
+        self._at.sendall(say.inside(say.InsideCall(talk.pack_ask(1, 0, request))))
         while True:
             heard = say.told_listener(self._receive())
-            if isinstance(heard, say.Answered):
+            if isinstance(heard, say.InsideAnswer):
                 break
             self._at.sendall(say.inside(self._do(heard)))  # what it brought fires another
         return read_answer(talk.unpack_frame(heard.body))
@@ -219,7 +219,7 @@ class ProgramConnection(LocalConnection):
 
     __slots__ = ("_life",)
 
-    def __init__(self, life: Life, agent: str) -> None:
+    def __init__(self, life: ProgramLife, agent: str) -> None:
         super().__init__(life.clients, agent)
         self._life = life
 
@@ -240,7 +240,7 @@ class LineWatching(Watching):
         self._line.react(request, ear)
 
 
-class Life(asyncio.Protocol):
+class ProgramLife(asyncio.Protocol):
     """The program of this process, from its birth to its end."""
 
     def __init__(self, strong: StrongSocket) -> None:
@@ -279,11 +279,8 @@ class Life(asyncio.Protocol):
         except NomospaceError as error:
             self.tell(say.Unborn(str(error)))
             return
-        built_in = Functions()
-        own = [FUNCTIONS[name] for name in FUNCTIONS if name not in built_in]
-        functions = tuple([(one.name, one.arity_min, one.arity_max) for one in own])
         self._loop.add_reader(self._strong._at, self._strong.serve)
-        self.tell(say.Born(state, tuple(load.programs), functions))
+        self.tell(say.Born(state, tuple(load.programs), tuple(own_functions())))
         if not birth.program:  # it is here for its functions
             await self.over
             return
@@ -358,7 +355,7 @@ class Life(asyncio.Protocol):
             number += 1
         future: asyncio.Future[str] = self._loop.create_future()
         self._making[number] = future
-        self.tell(say.Create(number, name, program, state))
+        self.tell(say.CreateHelper(number, name, program, state))
         try:
             return await future
         finally:
@@ -413,7 +410,7 @@ class Life(asyncio.Protocol):
             self.birth.set_result(said)
         elif isinstance(said, say.Begin):
             self._begin.set_result(None)
-        elif isinstance(said, say.Created):
+        elif isinstance(said, say.HelperCreated):
             future = self._making.get(said.number)
             if future is not None and not future.done():
                 if said.error is None:
@@ -424,8 +421,8 @@ class Life(asyncio.Protocol):
             line = self._lines.get(said.agent)
             if line is not None:
                 line.leave()
-        elif isinstance(said, say.Ping):
-            self.tell(say.Pong())
+        elif isinstance(said, say.PingProgram):
+            self.tell(say.ProgramAlive())
         elif not self.over.done():
             self.over.set_result(None)
 
@@ -450,7 +447,7 @@ async def serve(pipe: int, strong: int) -> None:
     loop = asyncio.get_running_loop()
     channel = StrongSocket(socket.socket(fileno=strong))
     at = socket.socket(fileno=pipe)
-    transport, life = await loop.create_unix_connection(lambda: Life(channel), sock=at)
+    transport, life = await loop.create_unix_connection(lambda: ProgramLife(channel), sock=at)
     try:
         await life.live()
     finally:

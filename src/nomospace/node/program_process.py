@@ -16,7 +16,6 @@ import asyncio
 import os
 import socket
 import sys
-import time
 from collections import deque
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
@@ -25,9 +24,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple, Protocol, cast
 
-from nomospace.calls.answers import Found
 from nomospace.calls.requests import (
-    Adjust,
     Adopt,
     Cancel,
     Launch,
@@ -35,14 +32,11 @@ from nomospace.calls.requests import (
     Move,
     OntologyText,
     Open,
-    Out,
     React,
     Request,
-    Seek,
 )
-from nomospace.calls.ways import BULK, STRONG, WAITING
+from nomospace.calls.ways import STRONG
 from nomospace.client import Departed, ListenerOverran, Report
-from nomospace.client.connection import Firing
 from nomospace.errors import (
     CallerError,
     LawError,
@@ -54,15 +48,17 @@ from nomospace.errors import (
 from nomospace.host.reacting import Firing as StepFiring
 from nomospace.node import program_talk as say
 from nomospace.node.local_connection import LocalConnection
+from nomospace.node.program_pipes import PipeAsker, PipeEar, PipeMailbox
+from nomospace.node.program_steps import ListenerCalls, StepTime, inside_step, nothing_inside
 from nomospace.node.turns import LOT_FRAMES, Account, Queue, Turns
 from nomospace.sessions.host_sessions import NotForClients
 from nomospace.sessions.local_calls import LocalCall
 from nomospace.terms import Term, encode
 from nomospace.terms.templates import Template
 from nomospace.wire import talk
-from nomospace.wire.calls import CallTooWide, Laws, Unready
+from nomospace.wire.calls import CallTooWide, Unready
 from nomospace.wire.errors import encode_error
-from nomospace.wire.framing import LENGTH_BYTES, BadFrame, Framer
+from nomospace.wire.framing import BadFrame, Framer
 from nomospace.wire.packing import Unfit
 from nomospace.wire.values import unpack_fields
 
@@ -106,15 +102,11 @@ class ProgramRights(NamedTuple):
     network: bool
 
 
-class ProgramHost(Protocol):
+class ProgramHost(StepTime, Protocol):
     """What a program's process needs of its host (`processes.Processes`)."""
 
     @property
-    def listener_s(self) -> float: ...
-    @property
     def turns(self) -> Turns: ...
-    @property
-    def laws(self) -> Laws: ...
     def line(self, agent: str) -> LocalConnection: ...
     def ready(self, text: OntologyText) -> None: ...
     def read(self, text: LawText | OntologyText, agent: str) -> Coroutine[object, None, None]: ...
@@ -122,89 +114,8 @@ class ProgramHost(Protocol):
     async def launch_helper(
         self, maker: ProgramProcess, id: str, program: str, state: bytes | None
     ) -> None: ...
-    def waited(self) -> float: ...
-    def wait_more(self, seconds: float) -> None: ...
     def over(self, process: ProgramProcess, why: str) -> None: ...
     def report(self, report: Report) -> None: ...
-
-
-class PipeAsker:
-    """Waits for an answer, and sends it to the program (`open_calls.Asker`)."""
-
-    __slots__ = ("_agent", "_done", "_process", "_seq", "call")
-
-    def __init__(self, process: ProgramProcess, agent: str, seq: int) -> None:
-        self._process = process
-        self._agent = agent
-        self._seq = seq
-        self._done = False
-        self.call: LocalCall | None = None
-
-    def done(self) -> bool:
-        return self._done
-
-    def cancelled(self) -> bool:
-        return False
-
-    def set_result(self, result: object) -> None:
-        self._end()
-        self._process.reply(self._agent, self._seq, result)
-
-    def set_exception(self, error: BaseException) -> None:
-        self._end()
-        self._process.fail(self._agent, self._seq, error)
-
-    def result(self) -> None:
-        """It has gone to the program, which gives back what it does not want."""
-
-    def exception(self) -> None:
-        """Likewise."""
-
-    def _end(self) -> None:
-        self._done = True
-        self._process.answered(self._agent, self._seq, self.call)
-
-
-class PipeEar:
-    """Hears a reaction for the program."""
-
-    __slots__ = ("_agent", "_process", "_reaction", "_seq")
-
-    def __init__(self, process: ProgramProcess, agent: str, seq: int) -> None:
-        self._process = process
-        self._agent = agent
-        self._seq = seq
-        self._reaction = ""
-
-    def on_registered(self, reaction: str) -> None:
-        self._reaction = reaction
-        self._process.reactions[reaction] = self._agent
-        self._process.reply(self._agent, self._seq, reaction)
-
-    def on_refused(self, error: BaseException) -> None:
-        self._process.fail(self._agent, self._seq, error)
-
-    def on_fired(self, found: Found) -> None:
-        self._process.send(self._agent, talk.pack_fired(0, self._reaction, found))
-
-    def on_strong(self, firing: Firing) -> None:
-        step: object = firing
-        assert isinstance(step, StepFiring), "the host's core fires it"
-        self._process.fire(self._seq, step)
-
-
-class PipeMailbox:
-    """Gets mail for the program."""
-
-    __slots__ = ("_agent", "_law", "_process")
-
-    def __init__(self, process: ProgramProcess, agent: str, law: str) -> None:
-        self._process = process
-        self._agent = agent
-        self._law = law
-
-    def on_mail(self, sender: str, message: Term) -> None:
-        self._process.send(self._agent, talk.pack_mail(0, self._law, sender, message))
 
 
 class ProgramProcess(asyncio.Protocol):
@@ -228,7 +139,7 @@ class ProgramProcess(asyncio.Protocol):
         self._framer = Framer(say.FRAME_BYTES_MAX)
         self._queue = Queue(host.turns, self._handle, Account(), self._more)
         self._transport: asyncio.Transport
-        self._strong: socket.socket
+        self._steps: ListenerCalls | None = None
         self._process: asyncio.subprocess.Process | None = None
         self._born: asyncio.Future[say.Born] = self._loop.create_future()
         self._heard_at = self._loop.time()
@@ -254,7 +165,8 @@ class ProgramProcess(asyncio.Protocol):
     async def start(self) -> say.Born:
         """Start the process and have it import its code; raises `ProgramFailed`."""
         here, there = socket.socketpair()
-        self._strong, strong_there = socket.socketpair()
+        strong, strong_there = socket.socketpair()
+        self._steps = ListenerCalls(strong, self._host)
         try:
             with there, strong_there:
                 fds = (there.fileno(), strong_there.fileno())
@@ -274,7 +186,7 @@ class ProgramProcess(asyncio.Protocol):
                 )
         except OSError as error:
             here.close()
-            self._strong.close()
+            strong.close()
             self._folder.cleanup()
             self.gone.set_result(None)
             raise self._failed(f"no process could be started ({error})") from None
@@ -298,7 +210,7 @@ class ProgramProcess(asyncio.Protocol):
     async def stop(self) -> None:
         """Tell it to end, and see that it does."""
         if not self._over:
-            self._write(say.word(say.Stop()))
+            self._write(say.word(say.StopProgram()))
         await asyncio.wait([self.gone], timeout=say.STOP_S)
         self.kill("it did not end when it was told to")
         await asyncio.wait([self.gone], timeout=say.STOP_S)
@@ -345,7 +257,8 @@ class ProgramProcess(asyncio.Protocol):
         await process.wait()
         pinging.cancel()
         self._folder.cleanup()
-        self._strong.close()
+        if self._steps is not None:
+            self._steps.close()
         if not self.why:
             said = b"".join(self._output)[-OUTPUT_BYTES:].decode(errors="replace").strip()
             ended = f"its process ended with code {process.returncode}"
@@ -363,7 +276,7 @@ class ProgramProcess(asyncio.Protocol):
             if self._loop.time() - self._heard_at > say.SILENT_S:
                 self.kill(f"it held its event loop for {say.SILENT_S:g} s")
             elif self._born.done():
-                self._write(say.word(say.Ping()))
+                self._write(say.word(say.PingProgram()))
 
     def _failed(self, why: str) -> ProgramFailed:
         return ProgramFailed(agent=self.agent, program=self.program, why=why)
@@ -515,7 +428,7 @@ class ProgramProcess(asyncio.Protocol):
             self._told_strong(said)
         elif isinstance(said, say.Attend):
             self._attend(said.agent, said.law)
-        elif isinstance(said, say.Create):
+        elif isinstance(said, say.CreateHelper):
             self._spawn(self._create(said))
         elif isinstance(said, say.Said):
             error = ProgramFailed(agent=self.agent, program=self.program, why=said.error)
@@ -551,7 +464,7 @@ class ProgramProcess(asyncio.Protocol):
         line = self._lines[agent] = self._host.line(agent)
         return line
 
-    async def _create(self, said: say.Create) -> None:
+    async def _create(self, said: say.CreateHelper) -> None:
         try:
             id = self._host.helper_id(self.agent, said.name)
             if id not in self._lines and len(self._lines) > self.rights.helpers:
@@ -564,9 +477,9 @@ class ProgramProcess(asyncio.Protocol):
                 await self._host.launch_helper(self, id, said.program, said.state)
             elif id not in self._lines:
                 self._line(id)
-            self._write(say.word(say.Created(said.number, id)))
+            self._write(say.word(say.HelperCreated(said.number, id)))
         except NomospaceError as error:
-            self._write(say.word(say.Created(said.number, error=encode_error(error))))
+            self._write(say.word(say.HelperCreated(said.number, error=encode_error(error))))
 
     # -- inside a step -------------------------------------------------------------------------
 
@@ -578,29 +491,22 @@ class ProgramProcess(asyncio.Protocol):
         if self._over or self.why:
             return
         found = talk.pack_fired(0, firing.reaction, firing.tuple)
-        self._exchange(say.Fire(number, found), partial(_inside, firing))
+        self._exchange(say.FireListener(number, found), partial(inside_step, firing))
 
     def apply(self, name: str, inputs: tuple[Term, ...]) -> Term:
         """The value of a dependence function in this process; raises when it has none."""
         if self._over or self.why:
             raise self._failed(self.why or "it has ended")
-        done = self._exchange(say.Apply(name, encode(inputs)), _nothing_inside)
+        done = self._exchange(say.Apply(name, encode(inputs)), nothing_inside)
         (value,) = unpack_fields(done.value) or (None,)
         return value
 
     def _exchange(
-        self, said: say.Fire | say.Apply, inside: Callable[[Request], object]
+        self, said: say.FireListener | say.Apply, inside: Callable[[Request], object]
     ) -> say.Done:
+        assert self._steps is not None, "it was born"
         try:
-            self._send_strong(said)
-            while isinstance(heard := say.told_step(self._receive()), say.Inside):
-                frame = talk.unpack_frame(heard.body)
-                try:
-                    _, _, request = talk.read_call(frame, self._host.laws)
-                    body = talk.pack_reply(0, 1, inside(request))
-                except NomospaceError as error:
-                    body = talk.pack_failure(0, 1, error)
-                self._send_strong(say.Answered(body))
+            done = self._steps.exchange(said, inside)
         except TimeoutError:
             limit_s = self._host.listener_s
             self.kill(f"a listener of it took longer than {limit_s * 1000:g} ms inside a step")
@@ -608,62 +514,13 @@ class ProgramProcess(asyncio.Protocol):
         except (OSError, PeerError, Unready) as error:
             self.kill(f"it broke off inside a step: {error}")
             raise self._failed(self.why) from None
-        if heard.error:
-            raise self._failed(f"a listener of it raised {heard.error}")
-        return heard
-
-    def _send_strong(self, said: say.Fire | say.Apply | say.Answered) -> None:
-        self._timed(self._strong.sendall, say.inside(said))
-
-    def _receive(self) -> bytes:
-        length = int.from_bytes(self._exactly(LENGTH_BYTES))
-        if length > say.FRAME_BYTES_MAX:
-            raise BadFrame(why=f"{length:,} bytes are over the limit of {say.FRAME_BYTES_MAX:,}")
-        return self._exactly(length)
-
-    def _exactly(self, count: int) -> bytes:
-        data = bytearray()
-        while len(data) < count:
-            got = self._timed(self._strong.recv, count - len(data))
-            assert isinstance(got, bytes), got
-            if not got:
-                raise ConnectionResetError("it has ended")
-            data += got
-        return bytes(data)
-
-    def _timed(self, do: Callable[..., object], given: object) -> object:
-        """Wait for the process, as long as it has left in this step."""
-        left = self._host.listener_s - self._host.waited()
-        if left <= 0:
-            raise TimeoutError
-        self._strong.settimeout(left)
-        since = time.monotonic()
-        try:
-            return do(given)
-        finally:
-            self._host.wait_more(time.monotonic() - since)
+        if done.error:
+            raise self._failed(f"a listener of it raised {done.error}")
+        return done
 
 
 OVER: Final = "over"
 """Why a program ends that has returned."""
-
-
-def _inside(firing: StepFiring, request: Request) -> object:
-    """An operation of a listener, in the step; raises what is wrong with it."""
-    if isinstance(request, Out):
-        firing.out(request.fields, request.to, request.space)
-        return None
-    if isinstance(request, Seek) and request.how not in WAITING:
-        found: object = getattr(firing, request.how)(request.template, request.space)
-        return tuple(found) if request.how in BULK and isinstance(found, list) else found
-    if isinstance(request, Adjust) and request.what == "remove":
-        firing.remove_reaction()
-        return True
-    raise NotForClients(what=f"{type(request).__name__.lower()} inside a step")
-
-
-def _nothing_inside(request: Request) -> object:
-    raise NotForClients(what=f"{type(request).__name__.lower()} in a function")
 
 
 def _environment(folder: str) -> dict[str, str]:

@@ -8,17 +8,17 @@ word of this module:
     Birth: who, which program, its code ->
                                          <- Born, or Unborn and the end
     Begin ->                                `run` begins
-                                         <- Strong, Attend, Create, Said
-    Created ->
+                                         <- Strong, Attend, CreateHelper, Said
+    HelperCreated ->
     Gone ->                                 an agent of it is elsewhere now
-    Stop ->                                 it is to end
+    StopProgram ->                          it is to end
                                          <- Over, or Raised, and the end
-    Ping ->
-                                         <- Pong
+    PingProgram ->
+                                         <- ProgramAlive
 
-The second is for strong reactions alone. The host sends `Fire` and waits, inside its step; the
-program asks for operations of the step (`Inside`, a call as clients have it) until it says `Done`.
-Both ends are this installation, so neither has a version.
+The second is for strong reactions and functions alone. The host says `FireListener` or `Apply` and
+waits, inside its step; the program asks for operations of the step (`InsideCall`, as clients' calls
+are) until it says `Done`. Both ends are this installation, so neither has a version.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Begin(msgspec.Struct, tag="begin"):
     """Its launch is on disk: run."""
 
 
-class Created(msgspec.Struct, tag="created"):
+class HelperCreated(msgspec.Struct, tag="created"):
     """A helper is there, or not."""
 
     number: int
@@ -82,11 +82,11 @@ class Gone(msgspec.Struct, tag="gone"):
     agent: str
 
 
-class Stop(msgspec.Struct, tag="stop"):
+class StopProgram(msgspec.Struct, tag="stop"):
     """It is to end."""
 
 
-class Ping(msgspec.Struct, tag="ping"):
+class PingProgram(msgspec.Struct, tag="ping"):
     """Is it there?"""
 
 
@@ -124,7 +124,7 @@ class Attend(msgspec.Struct, tag="attend"):
     law: str
 
 
-class Create(msgspec.Struct, tag="create"):
+class CreateHelper(msgspec.Struct, tag="create"):
     """Have a helper; one that runs a program of the same code, where one is named."""
 
     number: int
@@ -151,22 +151,24 @@ class Raised(msgspec.Struct, tag="raised"):
     error: str
 
 
-class Pong(msgspec.Struct, tag="pong"):
+class ProgramAlive(msgspec.Struct, tag="pong"):
     """It is."""
 
 
-ToProgram: TypeAlias = Birth | Begin | Created | Gone | Stop | Ping
-ToHost: TypeAlias = Born | Unborn | Strong | Attend | Create | Said | Over | Raised | Pong
+ToProgram: TypeAlias = Birth | Begin | HelperCreated | Gone | StopProgram | PingProgram
+ToHost: TypeAlias = (
+    Born | Unborn | Strong | Attend | CreateHelper | Said | Over | Raised | ProgramAlive
+)
 
 
-class Fire(msgspec.Struct, array_like=True, tag="fire"):
+class FireListener(msgspec.Struct, array_like=True, tag="fire"):
     """A strong reaction, by the number of the call that registered it, fires for a tuple."""
 
     number: int
     found: bytes
 
 
-class Answered(msgspec.Struct, array_like=True, tag="answered"):
+class InsideAnswer(msgspec.Struct, array_like=True, tag="answered"):
     """An operation inside the step is done (`wire.talk`)."""
 
     body: bytes
@@ -179,7 +181,7 @@ class Apply(msgspec.Struct, array_like=True, tag="apply"):
     inputs: bytes
 
 
-class Inside(msgspec.Struct, array_like=True, tag="inside"):
+class InsideCall(msgspec.Struct, array_like=True, tag="inside"):
     """An operation inside the step."""
 
     body: bytes
@@ -194,13 +196,16 @@ class Done(msgspec.Struct, array_like=True, tag="done"):
     value: bytes = b""
 
 
-ToListener: TypeAlias = Fire | Answered | Apply
+ToListener: TypeAlias = FireListener | InsideAnswer | Apply
+ToStep: TypeAlias = InsideCall | Done
 
 _ENVELOPE: Final = msgspec.msgpack.Decoder(tuple[str, bytes])
 _TO_PROGRAM: Final[msgspec.msgpack.Decoder[ToProgram]] = msgspec.msgpack.Decoder(ToProgram)
 _TO_HOST: Final[msgspec.msgpack.Decoder[ToHost]] = msgspec.msgpack.Decoder(ToHost)
 _TO_LISTENER: Final[msgspec.msgpack.Decoder[ToListener]] = msgspec.msgpack.Decoder(ToListener)
-_TO_STEP: Final[msgspec.msgpack.Decoder[Inside | Done]] = msgspec.msgpack.Decoder(Inside | Done)
+_TO_STEP: Final[msgspec.msgpack.Decoder[InsideCall | Done]] = msgspec.msgpack.Decoder(
+    InsideCall | Done
+)
 _pack: Final = msgspec.msgpack.encode
 
 
@@ -235,12 +240,12 @@ def told_listener(body: bytes) -> ToListener:
     return _read(_TO_LISTENER, body)
 
 
-def told_step(body: bytes) -> Inside | Done:
+def told_step(body: bytes) -> ToStep:
     """What a listener says inside a step; raises `BadFrame`."""
     return _read(_TO_STEP, body)
 
 
-def inside(said: Fire | Answered | Apply | Inside | Done) -> bytes:
+def inside(said: ToListener | ToStep) -> bytes:
     """A word of the second socket, with its length."""
     data = _pack(said)
     return length_of(len(data)) + data

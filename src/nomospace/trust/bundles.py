@@ -91,7 +91,7 @@ class BadSignature(PeerError):
     name: str
 
 
-class BadArchive(PeerError):
+class BadBundleArchive(PeerError):
     """An archive that cannot be the code of a program."""
 
     code = "trust.bad-archive"
@@ -186,7 +186,7 @@ def make_bundle(name: str, source: str, publisher_key: PublisherKey) -> bytes:
 def make_archive(name: str, module: str, archive: bytes, publisher_key: PublisherKey) -> bytes:
     """A zip archive (a wheel, say) whose `module` has the program `name`, signed, to travel.
 
-    Raises `BundleTooLarge` and `BadArchive`.
+    Raises `BundleTooLarge` and `BadBundleArchive`.
     """
     check_archive(name, module, archive)
     made = sign_archive(name, module, archive, publisher_key)
@@ -207,10 +207,10 @@ def sign_archive(name: str, module: str, archive: bytes, publisher_key: Publishe
 
 
 def check_archive(name: str, module: str, archive: bytes) -> None:
-    """Raise `BadArchive` for one that is none, is too large, leads out of itself, or lacks it."""
+    """Raise `BadBundleArchive` for one that is none, too large, or that leads out of itself."""
 
-    def refused(why: str) -> BadArchive:
-        return BadArchive(name=name, why=why)
+    def refused(why: str) -> BadBundleArchive:
+        return BadBundleArchive(name=name, why=why)
 
     try:
         with ZipFile(BytesIO(archive)) as opened:
@@ -234,7 +234,7 @@ def check_archive(name: str, module: str, archive: bytes) -> None:
 
 
 @dataclass(frozen=True)
-class Bundle:
+class OpenedBundle:
     """A bundle that was checked: its code is `source`, or `module` in `archive`."""
 
     publisher: str
@@ -255,12 +255,14 @@ def open_bundle(bundle: bytes, *, trusted: Mapping[str, bytes], name: str | None
     return found.source
 
 
-def read_bundle(bundle: bytes, *, trusted: Mapping[str, bytes], name: str | None = None) -> Bundle:
+def read_bundle(
+    bundle: bytes, *, trusted: Mapping[str, bytes], name: str | None = None
+) -> OpenedBundle:
     """What is in a bundle of a trusted publisher, of the program `name` if one is given.
 
     `trusted` has public keys by publisher. Nothing of the bundle is believed before the signature
     is checked. Raises `NotABundle`, `BundleTooLarge`, `UnknownPublisher`, `BundleAltered`,
-    `BadSignature`, `WrongName` or `BadArchive`.
+    `BadSignature`, `WrongName` or `BadBundleArchive`.
     """
     if len(bundle) > BUNDLE_BYTES_MAX:
         raise BundleTooLarge(bytes=len(bundle))
@@ -292,8 +294,8 @@ def read_bundle(bundle: bytes, *, trusted: Mapping[str, bytes], name: str | None
         raise WrongName(name=found.name, wanted=name)
     if isinstance(found, _Archive):
         check_archive(found.name, found.module, found.archive)
-        return Bundle(found.publisher, found.name, module=found.module, archive=found.archive)
-    return Bundle(found.publisher, found.name, found.source)
+        return OpenedBundle(found.publisher, found.name, module=found.module, archive=found.archive)
+    return OpenedBundle(found.publisher, found.name, found.source)
 
 
 _DECODER: Final = msgspec.msgpack.Decoder(_Bundle | _Archive)
