@@ -217,6 +217,8 @@ class ProgramProcess(asyncio.Protocol):
 
     def part(self, agent: str) -> None:
         """An agent of it has left the host; when it is the program's own, this is its end here."""
+        if agent != self.agent and agent not in self._lines:
+            return
         self._write(say.word(say.Gone(agent)))
         self._lines.pop(agent, None)
         if agent == self.agent:
