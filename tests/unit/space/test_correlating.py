@@ -42,7 +42,7 @@ def car(id: str, *others: str) -> tuple[Term, ...]:
     return (obj("Van", id), *[obj(name, id) for name in others])
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_of_very_many_sets_that_come_piece_by_piece_each_is_taken_once(
     kept: Kept, seed: int
 ) -> None:
