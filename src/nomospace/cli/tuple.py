@@ -23,6 +23,7 @@ from nomospace.cli.remote_options import (
     print_json,
     print_table,
 )
+from nomospace.host.holding import DEAD
 from nomospace.terms import Compound, Term, show, term
 from nomospace.terms.written import read_fields, read_patterns
 
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
 LEASE_S: Final = 30.0
 """A tuple that was waited for is lent for so long, until it has been printed."""
+REDO_WAIT_S: Final = 0.2
+"""How long is waited for one more dead letter, which may lie on another host."""
 HOLES: Final = "A term with holes; `nomospace tuple --help` says which."
 LIMIT: Final = 100
 LIMIT_MAX: Final = 10_000
@@ -206,6 +209,54 @@ def take(
     """
     sets = _sets(together, key, max_set)
     _Seeking(remote, space, patterns, as_, at, dest, wait, all_, private, sets).run("take")
+
+
+@app.command(cls=_Command)
+@on_host
+def redo(
+    remote: Remote,
+    space: SpaceArgument,
+    patterns: PatternsArgument,
+    *,
+    as_: AsOption = "",
+) -> None:
+    """Put dead letters of a shared space that match back into it, and say how they died.
+
+    For example: nomospace tuple redo jobs job _:int
+
+    A tuple that came back from five leases lies in the space with .dead added. It is written anew,
+    by the agent that this command acts as, and then gone from there; killed in between, it is
+    written once all the same. Exit code 1 when nothing matches.
+    """
+    template = read_patterns(patterns)
+
+    async def work(host: RemoteHost) -> bool:
+        from nomospace.client import TimedOut
+
+        agent = await host.agent(remote.agent(as_))
+        dead = await agent.space(space + DEAD, shared=True)
+        alive = await agent.space(space, shared=True)
+        any_ = False
+        while True:
+            try:
+                async with dead.take(*template, timeout=REDO_WAIT_S, lease=LEASE_S) as letter:
+                    writer, count = letter.id
+                    await alive.out(*letter, once=f"redo/{writer}/{count}")
+            except TimedOut:
+                return any_
+            any_ = True
+            ends = [
+                f"{end.agent or 'somebody'}: {end.why or 'given back'}" for end in letter.history
+            ]
+            if remote.as_json:
+                print_json({"fields": plain(letter), "history": ends})
+            else:
+                print(words(letter), *[f"  {end}" for end in ends], sep="\n", flush=True)
+
+    if not remote.run(work):
+        if not remote.as_json:
+            print(f"no dead letter of {space} matches", file=sys.stderr)
+        raise typer.Exit(SAID_NO)
 
 
 def _sets(together: bool, key: str, max_set: int | None) -> Correlation:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from nomospace import sync
 from nomospace.cli import main
 from tests.unit.cli.running import Cli, Say, command, running, wait_until
 
@@ -219,3 +220,20 @@ def test_several_tuples_may_answer_together(cli: Cli) -> None:
     assert cli.run("tuple", "read", "sales", *template, "--key", "Car", code=2) == (
         "--key: it is for sets of tuples; say --together too\n"
     )
+
+
+def test_dead_letters_are_put_back_and_tell_how_they_died(cli: Cli, url: str) -> None:
+    cli.run("tuple", "redo", "prints", "print", "_:int", code=1)
+    cli.run("tuple", "out", "prints", "print", "7")
+    with sync.connect(url) as host:
+        prints = host.agent("printer").space("prints", shared=True)
+        for number in range(5):
+            job = prints.take("print", int, lease=30, timeout=20)
+            prints.give_back(job, why=f"no paper, {number}")
+        assert prints.take_nowait("print", int) is None
+    told = cli.run("tuple", "redo", "prints", "print", "_:int").splitlines()
+    assert told[0] == "print 7"
+    assert [line.split("@")[0].strip() for line in told[1:]] == ["printer"] * 5
+    assert told[-1].endswith(": no paper, 4")
+    assert cli.run("tuple", "ls", "prints") == "print 7\n"
+    assert cli.run("tuple", "ls", "prints.dead") == ""

@@ -3,11 +3,12 @@
 import pytest
 
 from nomospace.calls.answers import Found
-from nomospace.calls.problems import InDoubt, LeaseLapsed
-from nomospace.calls.requests import Cancel, Open, Seek, Settle, Share
+from nomospace.calls.problems import InDoubt, LeaseLapsed, Refused
+from nomospace.calls.requests import Adopt, Cancel, Open, Seek, Settle, Share
 from nomospace.calls.ways import Way
 from nomospace.host.holding import DELIVERIES_MAX
 from nomospace.host.lending import DelayTooLong
+from nomospace.law import load
 from nomospace.terms.templates import ANY, Template
 from tests.paper.hosts import Hosts
 
@@ -328,3 +329,32 @@ def test_a_delay_of_a_year_is_refused(net: Hosts) -> None:
     with pytest.raises(DelayTooLong, match="at most for a week"):
         net.ask(ANN, Settle("jobs", found.lease, False, 0, 365 * 86_400_000_000))
     net.ask(ANN, Settle("jobs", found.lease))
+
+
+LENDS = load("""law(lends).
+R1. sent(_, renewed(_, [lease(S)]), _) :- S < 60, do(forward).
+R2. sent(_, returned([job, _], [delay(5), why(paper)]), _) :- do(forward).
+R3. sent(_, out(_), _) :- do(forward).
+R4. sent(_, in(_, _), _) :- do(forward).
+R5. sent(_, found(_, _, _), _) :- do(forward).
+R6. sent(_, found(_, _), _) :- do(forward).
+R7. arrived(_, _, _) :- do(deliver).
+""")
+
+
+def test_a_law_rules_on_what_is_renewed_and_sees_how_it_is_given_back() -> None:
+    net = Hosts("b", laws=[LENDS])
+    net.agent(BOB)
+    for request in (Adopt(LENDS), Open("jobs", LENDS), Share(("jobs",))):
+        net.do(BOB, request)
+    net.out(BOB, "job", 1)
+    found = lease(net, BOB)
+    with pytest.raises(Refused):
+        net.ask(BOB, Settle("jobs", found.lease, False, 90_000_000))
+    net.ask(BOB, Settle("jobs", found.lease, False, 50_000_000))
+    with pytest.raises(Refused):
+        net.ask(BOB, Settle("jobs", found.lease, False))
+    net.run(40)
+    net.ask(BOB, Settle("jobs", found.lease, False, 0, 5_000_000, "paper"))
+    with pytest.raises(LeaseLapsed):
+        net.ask(BOB, Settle("jobs", found.lease, False))
