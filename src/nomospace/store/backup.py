@@ -135,6 +135,8 @@ def read_backup(path: Path) -> Iterator[tuple[str, bytes]]:
             digest.update(head + data)
             letter = data[:1].decode("latin-1")
             try:
+                if len(data) < size:  # at the end nothing else would notice
+                    raise Altered
                 body = unguard(data[1:])
             except Altered:
                 raise bad(f"part {count + 1} is cut off or altered") from None
