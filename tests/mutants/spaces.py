@@ -398,15 +398,15 @@ SPACES: Final = (
     Mutant(
         "a leased tuple that was acknowledged comes back",
         LENDING,
-        "        if done:\n",
-        "        if not done:\n",
+        "            elif word.done:\n",
+        "            elif not word.done:\n",
         FEDERATION,
     ),
     Mutant(
         "what is lent is not found again after a crash",
         LENDING,
-        "            self._step.keep(name, record)\n        return lease\n",
-        "            self._step.forget(name, record)\n        return lease\n",
+        "                self._keep(name, record, lease, agent, until)\n",
+        "                self._step.forget(name, record)\n",
         FEDERATION,
     ),
     Mutant(
