@@ -171,6 +171,30 @@ def test_a_listener_that_takes_too_long_ends_its_program_and_the_step_goes_on(
     play(story())
 
 
+def test_the_end_of_an_agent_is_the_end_of_its_program(group: Group) -> None:
+    """The process is gone with the agent, and with it what it waited for."""
+    assert group.launch("ida", "courier") == 0
+
+    async def begun() -> None:
+        async with ns.connect(group.url) as ward:
+            desk = await (await ward.agent("nurse")).space("desk", shared=True)
+            assert await desk.take("here", str, str, timeout=20) == ("here", "ward", "")
+
+    play(begun())
+    assert main(["agent", "end", "ida@ward", "--host", group.url]) == 0
+
+    async def gone() -> None:
+        async with ns.connect(group.url) as ward:
+            nurse = await ward.agent("nurse")
+            desk = await nurse.space("desk", shared=True)
+            await desk.out("job", 8)
+            assert await desk.take_nowait("job", int) == ("job", 8), "nobody promotes it"
+            left = await nurse.system.read_nowait("agent", "ida@ward", ns.ANY, "connected")
+            assert left is None
+
+    play(gone())
+
+
 def test_bad_births(group: Group, capsys: pytest.CaptureFixture[str]) -> None:
     assert group.launch("uma", "unborn") == 0  # its `__init__` is part of its run
 

@@ -406,6 +406,7 @@ def _invalid(error: msgspec.ValidationError, lines: _Lines) -> BadConfig:
     """What msgspec found, with the line of the key that it names."""
     why, _, path = str(error).partition(" - at `$.")
     table, _, key = path.rstrip("`").partition(".")
+    table = table.partition("[")[0]  # of a table of tables
     key = re.split(r"[\[.]", key, maxsplit=1)[0]
     named = f"[{table}] {key}: " if key else ""
     return BadConfig(where=lines.place(table, key), why=f"{named}{why[0].lower()}{why[1:]}")

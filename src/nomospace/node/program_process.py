@@ -198,7 +198,11 @@ class ProgramProcess(asyncio.Protocol):
                 return await asyncio.shield(self._born)
         except TimeoutError:
             self.kill(f"it was not born within {say.BIRTH_S:g} s")
+            await asyncio.wait([self.gone], timeout=say.STOP_S)
             raise self._failed(self.why) from None
+        except ProgramFailed:
+            await asyncio.wait([self.gone], timeout=say.STOP_S)
+            raise
 
     def begin(self) -> None:
         """Let it run: its launch is on disk."""
@@ -258,6 +262,8 @@ class ProgramProcess(asyncio.Protocol):
             self._output.append(data)
         await process.wait()
         pinging.cancel()
+        self._transport.close()
+        await asyncio.sleep(0)  # so that it is
         self._folder.cleanup()
         if self._steps is not None:
             self._steps.close()
