@@ -12,7 +12,6 @@ BIRTHS_FILE: Final = "protocols/births.py"
 TRANSFERS: Final = "protocols/transfers.py"
 COURIER: Final = "protocols/courier.py"
 CHANGES: Final = "host/changes.py"
-PEERS: Final = "host/peers.py"
 GROUP: Final = "host/group.py"
 HOLDING: Final = "host/holding.py"
 POSTING: Final = "host/posting.py"
@@ -69,9 +68,9 @@ BIRTHS: Final = (
     ),
     Mutant(
         "what is given again is not written down",
-        PEERS,
-        "                self._step.write_down(ParcelGiven(peer, number, what))\n",
-        "                pass\n",
+        POSTING,
+        "            self._step.write_down(ParcelGiven(peer, number, what))\n",
+        "            pass\n",
         WORLDS,
     ),
     Mutant(

@@ -202,16 +202,22 @@ class Group(HostPart):
         self._host.peers.acquaint(peer)
         number = self.transfers.give(peer, what)
         self._step.write_down(TransferGiven(peer, number, what))
-        self.tell(peer, Transfer(number, what, *self._stamp(peer)))
+        self.tell(peer, Transfer(number, what, *self._host.peers.stamp(peer)))
 
     def retell(self, peer: str) -> None:
         """Say all again that is under way to a peer, if there is contact."""
         if peer in self._streams:
             for number, what in self.transfers.pending(peer):
-                self.tell(peer, Transfer(number, what, *self._stamp(peer)))
+                self.tell(peer, Transfer(number, what, *self._host.peers.stamp(peer)))
 
-    def _stamp(self, peer: str) -> tuple[int, int]:
-        return self._host.peers.births.stamp(peer)
+    def renew(self, peer: str) -> None:
+        """A peer was born again: what is under way to it gets other numbers."""
+        for number, what in self.transfers.renew(peer):
+            self._step.write_down(TransferGiven(peer, number, what))
+
+    def owes(self, peer: str) -> bool:
+        """Whether something is under way to a peer."""
+        return bool(self.transfers.waiting.get(peer))
 
     def reach(self, site: str, frame: object) -> None:
         """Send a frame to any host: along the links of the group, or straight. It may get lost."""
@@ -312,7 +318,7 @@ class Group(HostPart):
     def _entry(self) -> DirectoryEntry:
         agents, spaces = self._spaces.lines()
         certificate = self._host.trust.certificate()
-        birth = self._host.peers.births.own
+        birth = self._host.peers.birth
         owes = tuple(dict.fromkeys((*self.transfers.peers(), *self._host.placing.owes())))
         few = owes if len(owes) <= OWES_MAX else None
         away = tuple([agent for agent in agents if self._spaces.is_away(agent)])
@@ -451,7 +457,7 @@ class Group(HostPart):
         for peer in came:
             self.retell(peer)
             # One that was not believed to be born again says all again now.
-            self.tell(peer, Taken(self.transfers.got(peer), *self._stamp(peer)))
+            self.tell(peer, Taken(self.transfers.got(peer), *self._host.peers.stamp(peer)))
         if came and not self.frozen:
             self._spread()
 
@@ -557,13 +563,15 @@ class Group(HostPart):
             else:
                 assert isinstance(what, Handed), what
                 self._host.placing.handed(what)
-        self.tell(peer, Taken(self.transfers.got(peer), *self._stamp(peer)))
+        self.tell(peer, Taken(self.transfers.got(peer), *self._host.peers.stamp(peer)))
 
     def hear_taken(self, peer: str, body: Taken) -> None:
         """A peer has what it was given; or it speaks to an earlier birth of this host."""
-        before = self._stamp(peer)
+        before = self._host.peers.stamp(peer)
         word = self._host.peers.hear(peer, body, straight=self._straight)
         if word is FITS and self.transfers.taken(peer, body.number):
             self._step.write_down(TransferTaken(peer, body.number))
-        elif word is DEAF and self._stamp(peer) == before:  # else all was said again already
+        elif (
+            word is DEAF and self._host.peers.stamp(peer) == before
+        ):  # else all was said again already
             self.retell(peer)

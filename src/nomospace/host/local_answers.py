@@ -70,7 +70,7 @@ class LocalAnswers(HostPart):
         """How a tuple answers: by this host's reading, which is that of every host that shares."""
         seek = one.seek
         if seek.space == SYSTEM:
-            return self._host.system.space.why(seek.template, record.fields)
+            return self._host.system.why(seek.template, record.fields)
         interface = self._spaces.interface(one.agent, seek.space)
         return "" if interface is None else interface.private.why(seek.template, record.fields)
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nomospace.host.changes import BirthLearnt, Durable, ParcelGiven, TransferGiven
+from nomospace.host.changes import BirthLearnt, Durable
 from nomospace.host.part import HostPart
 from nomospace.protocols.births import BEFORE, SILENT, BirthNews, Births, Word
 from nomospace.protocols.courier import Parcel, Receipt
@@ -40,6 +40,8 @@ class Peers(HostPart):
             for book in (durable.transfers, durable.parcels):
                 for peer in (*book.numbers, *book.got):
                     pairs.setdefault(peer, (SILENT, birth))
+        self.birth = birth
+        """Of this host."""
         self.births = Births(birth, pairs)
 
     def hear(
@@ -55,12 +57,16 @@ class Peers(HostPart):
             self._learn(peer, news)
         return word
 
+    def stamp(self, peer: str) -> tuple[int, int]:
+        """What a frame for a peer says: the birth of this host, and that of the peer."""
+        return self.births.stamp(peer)
+
     def remembers(self, peer: str) -> bool:
         """Whether there were ever numbers for a peer, or of it."""
         return (
             peer in self.births.pairs
-            or bool(self._host.group.transfers.waiting.get(peer))
-            or bool(self._host.posting.courier.book.waiting.get(peer))
+            or self._host.group.owes(peer)
+            or self._host.posting.owes(peer)
         )
 
     def acquaint(self, peer: str) -> None:
@@ -82,10 +88,7 @@ class Peers(HostPart):
         self.births.learn(peer, news)
         self._step.write_down(BirthLearnt(peer, news.birth, news.own, news.anew))
         if news.anew:
-            for number, what in host.group.transfers.renew(peer):
-                self._step.write_down(TransferGiven(peer, number, what))
-            for number, what in host.posting.courier.book.renew(peer):
-                self._step.write_down(ParcelGiven(peer, number, what))
+            host.group.renew(peer)
             self._step.note("peer-reborn", peer=peer, known=known, birth=news.birth)
-        host.posting.courier.renewed(peer, now=self._step.now)
+        host.posting.renew(peer, anew=news.anew)
         host.group.retell(peer)

@@ -285,6 +285,19 @@ class Posting(HostPart):
         self._step.write_down(ParcelGiven(peer, number, what))
         host.group.reach(peer, frame)
 
+    def owes(self, peer: str) -> bool:
+        """Whether the courier has something for a peer."""
+        return bool(self.courier.book.waiting.get(peer))
+
+    def renew(self, peer: str, *, anew: bool) -> None:
+        """The births of a pair are others: what waits goes out now, what came early is void.
+
+        For a peer that was born again what waits gets other numbers.
+        """
+        for number, what in self.courier.book.renew(peer) if anew else ():
+            self._step.write_down(ParcelGiven(peer, number, what))
+        self.courier.renewed(peer, now=self._step.now)
+
     def heard(self, peer: str, frame: Frame, *, straight: bool) -> None:
         """A frame of the courier came from a host, straight or through others."""
         host = self._host

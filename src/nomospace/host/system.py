@@ -24,6 +24,7 @@ from nomospace.host.residents import SYSTEM
 from nomospace.protocols.spaces import DirectoryChanged
 from nomospace.space import Record, Space
 from nomospace.terms import Term
+from nomospace.terms.templates import Template
 
 if TYPE_CHECKING:
     from nomospace.host.ports import HostParts
@@ -89,6 +90,10 @@ class System(HostPart):
                 else host.group.sharer(space, agent)
             )
         return None if at is None else (*line, at)
+
+    def why(self, template: Template, fields: tuple[Term, ...]) -> str:
+        """How a line answers a template."""
+        return self.space.why(template, fields)
 
     def refresh(self) -> None:
         """Show who is there now, in one step."""
