@@ -297,8 +297,8 @@ def decode_request(raw: object, laws: Laws) -> Request:
     Raises `Unfit` for what is no request, and otherwise the caller's mistake in it: a `CallerError`
     or a `LawError`. A struct is used again where it can be, so it must not be read twice.
 
-    >>> decode_request(["settle", "jobs", "l7", True], laws=None)
-    Settle(space='jobs', lease='l7', done=True)
+    >>> decode_request(["settle", "jobs", "l7", True], laws=None).done
+    True
     """
     request: Any = convert(raw, _REQUESTS.kind(raw)) if raw.__class__ is list else raw
     kind = request.__class__
