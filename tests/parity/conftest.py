@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
+from nomospace.client import Agent, Space
 from nomospace_lab.testing.loop import run
 from tests.parity.processes import Real, Schemas
 from tests.parity.worlds import Simulated, World
@@ -55,9 +56,31 @@ DRIVERS: dict[str, Play] = {
     "tcp-sqlite": _tcp_sqlite,
     "nats-postgres": _nats_postgres,
 }
+STORED = ("sim", "tcp-sqlite")
+"""Drivers of which stories about spaces are played with the store engine, too."""
 
 
-@pytest.fixture(params=list(DRIVERS))
-def play(request: pytest.FixtureRequest) -> Play:
-    """Plays a story in a world of its own."""
-    return DRIVERS[request.param]
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Each story with each driver; those of `test_spaces` and `test_once` with both engines."""
+    if "play" in metafunc.fixturenames:
+        ways = [(driver, "") for driver in DRIVERS]
+        if metafunc.module.__name__.endswith(("test_spaces", "test_once")):
+            ways += [(driver, "store") for driver in STORED]
+        ids = [f"{driver}-{engine}".rstrip("-") for driver, engine in ways]
+        metafunc.parametrize("play", ways, ids=ids, indirect=True)
+
+
+@pytest.fixture
+def play(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Play:
+    """Plays a story in a world of its own; spaces that it shares have the engine of the case."""
+    driver, engine = request.param
+    if engine:
+        opened = Agent.space
+
+        async def space(self: Agent, name: str, *, shared: bool = False, **given: Any) -> Space:
+            if shared:
+                given.setdefault("engine", engine)
+            return await opened(self, name, shared=shared, **given)
+
+        monkeypatch.setattr(Agent, "space", space)
+    return DRIVERS[driver]

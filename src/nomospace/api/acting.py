@@ -62,14 +62,20 @@ async def open_space(
     """Have an interface space of a name, private or shared; having it already is fine.
 
     Under a law, which the agent has adopted, every operation is ruled on. With an ontology, in
-    YAML, templates match by meaning.
+    YAML, templates match by meaning. With the engine `store` its tuples lie in the host's store,
+    and may be more than memory holds.
     """
     law = await service.law(law=asked.law) if asked.law else None
     words = None
     if asked.ontology:
         words = await read_file(service.work, asked.ontology, "ontology.yaml", seat.id)
     opened = await seat.space(
-        space, shared=asked.shared, durable=asked.durable, law=law, ontology=words
+        space,
+        shared=asked.shared,
+        durable=asked.durable,
+        law=law,
+        ontology=words,
+        engine=asked.engine,
     )
     if opened.shared and not asked.shared:
         await opened.unshare()

@@ -99,6 +99,7 @@ class OpenSpace(Asked):
     durable: bool = True
     law: Annotated[str, Field(max_length=200)] = ""
     ontology: Annotated[str, Field(max_length=LAW_CHARS_MAX)] = ""
+    engine: Literal["", "memory", "store"] = ""
 
 
 class SpaceOpened(BaseModel):

@@ -173,17 +173,18 @@ class AgentSeat:
         durable: bool = True,
         law: CompiledLaw | None = None,
         ontology: Ontology | str | None = None,
+        engine: str = "",
     ) -> Space:
         """The agent's interface space of a name: as it is, made and shared as asked for.
 
         What it was opened under counts from then on: law and ontology need not be named again.
         """
         found = self._spaces.get(name)
-        if found is None or law is not None or ontology is not None:
+        if found is None or law is not None or ontology is not None or engine:
             if law is None:
                 law = self._service.law_over(name, self.id)
             found = await self._agent.space(
-                name, shared=shared, durable=durable, law=law, ontology=ontology
+                name, shared=shared, durable=durable, law=law, ontology=ontology, engine=engine
             )
             self._spaces[name] = found
             while len(self._spaces) > SPACES_MAX:

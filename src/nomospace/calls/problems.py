@@ -46,6 +46,27 @@ class OtherLaw(CallerError):
         return f"space {self.space!r} is under {here} on this host, not {given}; use another name"
 
 
+class OtherEngine(CallerError):
+    """A space is opened with an engine that it does not have here, or that there is not."""
+
+    code = "space.other-engine"
+    words = "space {space!r} cannot have the engine {given!r}: {why}"
+    space: str
+    given: str
+    why: str
+
+
+class StaysInStore(CallerError):
+    """A space that lies in a store is parted from it."""
+
+    code = "space.stays-in-store"
+    words = (
+        "space {space!r} lies in the store of its host, and is shared there as long as it is open; "
+        "take out what you need, or use a space of the memory engine"
+    )
+    space: str
+
+
 class PrivateSpace(CallerError):
     """A waiting operation on a private space would wait for ever."""
 

@@ -62,13 +62,16 @@ class LawText(msgspec.Struct, frozen=True, gc=False, array_like=True):
 class Open(msgspec.Struct, frozen=True, array_like=True, tag="open"):
     """Have an interface space of this name, private at first; under a law, or under none.
 
-    It speaks an ontology; where none is given, that which the space speaks on this host.
+    It speaks an ontology; where none is given, that which the space speaks on this host. `engine`
+    is `memory` or `store`; empty, that which the space has on this host. One that lies in the store
+    is shared at once.
     """
 
     space: str
     law: CompiledLaw | None = None
     durable: bool = True
     ontology: OntologyText | None = None
+    engine: str = ""
 
 
 class Share(msgspec.Struct, frozen=True, array_like=True, tag="share"):

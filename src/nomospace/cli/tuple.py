@@ -131,6 +131,10 @@ def out(
     durable: Annotated[
         bool, typer.Option(help="Whether a new space of the agent is kept on disk.")
     ] = True,
+    engine: Annotated[
+        str,
+        typer.Option(metavar="ENGINE", help="Of a new space: memory; store for very large ones."),
+    ] = "",
 ) -> None:
     """Write a tuple.
 
@@ -143,7 +147,7 @@ def out(
 
     async def work(host: RemoteHost) -> str:
         agent = await host.agent(remote.agent(as_))
-        opened = await agent.space(space, shared=not private, durable=durable)
+        opened = await agent.space(space, shared=not private, durable=durable, engine=engine)
         await opened.out(*values, to=to or None, ttl=ttl, once=once)
         return agent.id
 

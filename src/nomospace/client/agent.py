@@ -6,6 +6,8 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from nomospace.calls.problems import AlreadyMember, HasEnded, OntologyUnknown
 from nomospace.calls.requests import End, OntologyText, Open, Save, Share
 from nomospace.client.connection import Connection, Law
@@ -114,6 +116,7 @@ class Agent:
         law: CompiledLaw | None = None,
         durable: bool = True,
         ontology: Ontology | str | None = None,
+        engine: str = "",
     ) -> Space:
         """Have an interface space of this name: private, or `shared` at once.
 
@@ -126,6 +129,10 @@ class Agent:
         share it, or no ontology: then a class accepts itself alone. One name speaks one ontology
         on a host (`OtherOntology`), and hosts share a space only where both speak the same.
 
+        With the `engine` `store` its tuples lie in the store of the host and may be more than
+        memory holds; such a space is shared at once. Without, it has the engine that it has on the
+        host: `memory`, unless others opened it with another or the host's configuration says so.
+
         >>> from nomospace import sync
         >>> with sync.Host("ward-3") as host:
         ...     nurse = host.agent("nurse")
@@ -135,7 +142,7 @@ class Agent:
         if name == SYSTEM:
             return self.system
         check_name("a space", name)
-        await self._open(name, law, durable, ontology)
+        await self._open(Open(name, law, durable, engine=engine), ontology)
         space = self._spaces.get(name)
         if space is None:
             # An agent that is taken up again may have left it shared; the system space knows.
@@ -150,24 +157,21 @@ class Agent:
             await space.share()
         return space
 
-    async def _open(
-        self, name: str, law: CompiledLaw | None, durable: bool, ontology: Ontology | str | None
-    ) -> None:
+    async def _open(self, asked: Open, ontology: Ontology | str | None) -> None:
         """Open a space; the text of its ontology goes along only when the host does not know it."""
-        if ontology is None:
-            await self._connection.ask(Open(name, law, durable))
-            return
-        if isinstance(ontology, str):
-            await self._connection.ask(Open(name, law, durable, OntologyText(ontology)))
+
+        async def ask(text: OntologyText | None) -> None:
+            await self._connection.ask(replace(asked, ontology=text))
+
+        if ontology is None or isinstance(ontology, str):
+            await ask(None if ontology is None else OntologyText(ontology))
             return
         try:
-            named = OntologyText(ontology.hash, ontology.name)
-            await self._connection.ask(Open(name, law, durable, named))
+            await ask(OntologyText(ontology.hash, ontology.name))
         except OntologyUnknown:
             from nomospace.meaning.canon import written  # for the few who send one
 
-            told = OntologyText(ontology.hash, ontology.name, written(ontology))
-            await self._connection.ask(Open(name, law, durable, told))
+            await ask(OntologyText(ontology.hash, ontology.name, written(ontology)))
 
     async def share(self, *spaces: Space) -> None:
         """Share several spaces in one atomic step: nobody sees one shared and another not.

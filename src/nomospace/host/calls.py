@@ -216,6 +216,7 @@ class CarriedSpace(msgspec.Struct, frozen=True):
     rows: tuple[Row, ...]
     durable: bool = True
     ontology: str = ""
+    engine: str = ""
 
 
 class Waiting(msgspec.Struct, frozen=True):

@@ -15,6 +15,7 @@ import msgspec
 
 from nomospace.calls.requests import LawText, OntologyText
 from nomospace.control import Event, Membership, Ruling, Snapshot, redo
+from nomospace.host.kept_tables import PlainTables
 from nomospace.law import CompiledLaw
 from nomospace.protocols.spaces import Row
 
@@ -59,7 +60,10 @@ class StateKept(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="sta
 
 
 class Opened(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="opened"):
-    """An agent has an interface space; `law` and `ontology` are hashes, or empty."""
+    """An agent has an interface space; `law` and `ontology` are hashes, or empty.
+
+    `engine` is `store`, or empty for the memory engine.
+    """
 
     agent: str
     space: str
@@ -67,20 +71,26 @@ class Opened(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="opened
     shared: bool
     durable: bool
     ontology: str = ""
+    engine: str = ""
 
 
 class TuplePut(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="tuple-put"):
-    """A tuple is in a space, as this row says; an older row of it is replaced."""
+    """A tuple is in a space, as this row says; an older row of it is replaced.
+
+    `order` is its place in a space of the store engine, 0 in others.
+    """
 
     space: str
     row: Row
+    order: int = 0
 
 
 class TupleGone(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="tuple-gone"):
-    """A tuple is in a space no more."""
+    """A tuple is in a space no more; `order` as it was put."""
 
     space: str
     id: Id
+    order: int = 0
 
 
 class TransferGiven(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="transfer-given"):
@@ -296,6 +306,8 @@ class Durable:
         self.programs: dict[str, ProgramKept] = {}
         self.spaces: dict[tuple[str, str], Opened] = {}
         self.tuples: dict[str, dict[Id, Row]] = {}
+        self.tables = PlainTables()
+        """The tuples of spaces that lie in the store."""
         self.members: dict[tuple[str, str], StoredMember] = {}
         self.transfers = Book()
         self.parcels = Book()
@@ -314,12 +326,18 @@ class Durable:
 
     def _tuple_put(self, change: TuplePut) -> None:
         row = change.row
-        self.tuples.setdefault(change.space, {})[row.writer, row.count] = row
+        if change.order:
+            self.tables.put(change.space, row, change.order)
+        else:
+            self.tuples.setdefault(change.space, {})[row.writer, row.count] = row
         if self.agents.get(row.writer, row.count) < row.count:
             self.agents[row.writer] = row.count
 
     def _tuple_gone(self, change: TupleGone) -> None:
-        self.tuples.get(change.space, {}).pop(change.id, None)
+        if change.order:
+            self.tables.gone(change.space, change.id)
+        else:
+            self.tuples.get(change.space, {}).pop(change.id, None)
 
     def _transfer_given(self, change: TransferGiven) -> None:
         self.transfers.given(change.peer, change.number, change.what)

@@ -81,6 +81,8 @@ from nomospace.protocols.pace import USUAL, Pace
 from nomospace.protocols.policy import Policy
 from nomospace.protocols.routing.limits import DEFAULT_LIMITS, RoutingLimits
 from nomospace.protocols.transfers import Taken, Transfer
+from nomospace.space.stored import StoreEngine
+from nomospace.space.tables import TupleTables
 from nomospace.terms import Term
 from nomospace.trust.revocation import Revocations
 
@@ -114,7 +116,8 @@ class Host:
     `traces` the host tells what becomes of every tuple (`effects.Traced`). `revocations` are the
     certificates known to be revoked when the host begins. A host that is `loading` is told the
     tuples of earlier lives in `Loaded` events; until the last of them it is alone, and all that it
-    is asked waits.
+    is asked waits. `tables` have the tuples of spaces that lie in its store, which it is not told;
+    those of the names `stored` do whoever opens them.
 
     >>> host = Host("ward", life=1, now=0)
     >>> host.handle(facts.Arrive("ann@ward"), now=0)[0].changes[0]
@@ -148,6 +151,8 @@ class Host:
         traces: bool = False,
         revocations: Revocations | None = None,
         loading: bool = False,
+        stored: Sequence[str] = (),
+        tables: TupleTables | None = None,
     ) -> None:
         durable = durable or Durable()
         self.name = name
@@ -159,6 +164,7 @@ class Host:
             shares=shares,
             traces=traces,
             stopwatch=stopwatch or _no_time,
+            engine=StoreEngine(durable.tables if tables is None else tables, stored),
         )
         self.spaces = LocalSpaces(name)
         self.loading = loading

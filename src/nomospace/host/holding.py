@@ -16,8 +16,10 @@ from nomospace.calls.problems import (
     HasEnded,
     NoSuchAgent,
     NotAnAgent,
+    OtherEngine,
     OtherLaw,
     ReadOnly,
+    StaysInStore,
 )
 from nomospace.calls.requests import End, Open, Share
 from nomospace.errors import CallerError
@@ -26,11 +28,21 @@ from nomospace.host.changes import AgentCame, AgentWent, Durable, Opened, TupleP
 from nomospace.host.directory import News, Tie
 from nomospace.host.effects import EXPIRED, MOVED, Halted, Packed
 from nomospace.host.part import HostPart
-from nomospace.host.residents import SYSTEM, Interface, Level, Resident, record_of, row_of
+from nomospace.host.residents import (
+    ENGINES,
+    STORE,
+    SYSTEM,
+    Interface,
+    Level,
+    Resident,
+    record_of,
+    row_of,
+)
 from nomospace.host.shifting import Shift
 from nomospace.host.speaking import OtherOntology
 from nomospace.protocols.spaces import DirectoryChanged, Row
 from nomospace.space import Record
+from nomospace.space.engines import MEMORY
 
 if TYPE_CHECKING:
     from nomospace.host.ports import HostParts
@@ -88,7 +100,9 @@ class Holding(HostPart):
             host.speaking.admit(text)
         for its in bundle.spaces:
             tie = (its.law, its.ontology)
-            interface = self.make_interface(resident, its.name, tie, durable=its.durable)
+            interface = self.make_interface(
+                resident, its.name, tie, durable=its.durable, engine=its.engine
+            )
             for row in its.rows:
                 record = record_of(row)
                 interface.private.put(record, now=self._step.now)
@@ -127,8 +141,13 @@ class Holding(HostPart):
             resident.away = away
 
     def end(self, op: int, resident: Resident, request: End) -> None:
-        """An agent ends: all that is its own leaves with it (LIME 2.1, 4.2), after a last word."""
+        """An agent ends: all that is its own leaves with it (LIME 2.1, 4.2), after a last word.
+
+        Not before its tuples were taken out of spaces that lie in the store.
+        """
         host, agent = self._host, resident.id
+        if stays := self._stays_in(agent):
+            raise StaysInStore(space=stays)
         if self._spaces.residents.get(agent) is not resident:
             raise NoSuchAgent(agent=agent, host=self._step.name)
         if suspended := host.suspending.stays(agent):
@@ -155,6 +174,9 @@ class Holding(HostPart):
         resident = self._spaces.residents.get(agent)
         if resident is None:
             self._step.note("no-such-agent", error=NoSuchAgent(agent=agent, host=self._step.name))
+            return
+        if why := self.stays(agent):
+            self._step.note("stays", agent=agent, why=why)
             return
         host.deciding.finish(agent)
         host.seeking.end(agent)
@@ -190,6 +212,7 @@ class Holding(HostPart):
                     rows,
                     interface.durable,
                     interface.ontology,
+                    interface.engine,
                 )
             )
         memberships = host.governing.pack(agent)
@@ -235,13 +258,49 @@ class Holding(HostPart):
             ontology = here.ontology if here is not None else ""
         if here is not None:
             self._check_tie(name, here.tie, (law, ontology))
+        engine = self._engine_for(name, here, request)
         if known is not None:
             return
         # A tuple that dies stays under its law.
         twin = resident.spaces.get(name.removesuffix(DEAD) if name.endswith(DEAD) else name + DEAD)
         if twin is not None and twin.law != law:
             raise OtherLaw(space=name, law=twin.law, given=law)
-        self.make_interface(resident, name, (law, ontology), durable=request.durable)
+        tie = (law, ontology)
+        self.make_interface(resident, name, tie, durable=request.durable, engine=engine)
+        if engine:
+            self.share(resident, (name,), shared=True)
+
+    def _engine_for(self, name: str, here: Interface | Level | None, request: Open) -> str:
+        """The engine that a space is to have: the one asked for, or the one it has here."""
+        given = request.engine
+        if given and given not in ENGINES:
+            raise OtherEngine(space=name, given=given, why=f"use one of {', '.join(ENGINES)}")
+        named = not given and name in self._step.engine.names
+        wanted = STORE if given == STORE or named else ""
+        if here is None:
+            engine = wanted
+        else:
+            engine = here.engine
+            if given and wanted != engine:
+                why = f"here it has the engine {engine or ENGINES[0]!r}; use another name"
+                raise OtherEngine(space=name, given=given, why=why)
+        if engine and not request.durable:
+            why = "what lies in the store is durable; leave out durable=False"
+            raise OtherEngine(space=name, given=engine, why=why)
+        return engine
+
+    def stays(self, agent: str) -> str:
+        """Why an agent cannot leave with its spaces; empty when it can."""
+        name = self._stays_in(agent)
+        return str(StaysInStore(space=name)) if name else ""
+
+    def _stays_in(self, agent: str) -> str:
+        """A space in the store where an agent holds tuples, if there is one."""
+        for name, interface in self._spaces.residents[agent].spaces.items():
+            level = self._spaces.levels.get(name) if interface.engine else None
+            if level is not None and level.space.held_by(agent, 1):
+                return name
+        return ""
 
     def fits(self, name: str, tie: Tie) -> bool:
         """Whether a space can be shared here: one name has one law on a host, and one ontology."""
@@ -257,15 +316,15 @@ class Holding(HostPart):
             raise OtherOntology(space=name, ontology=here[1], given=given[1])
 
     def make_interface(
-        self, resident: Resident, name: str, tie: Tie, *, durable: bool
+        self, resident: Resident, name: str, tie: Tie, *, durable: bool, engine: str = ""
     ) -> Interface:
         """Give an agent a private space, written down."""
         law, ontology = tie
         if law:
             self._host.governing.manager(name, law)
         speaks = self._host.speaking.get(ontology)
-        interface = resident.spaces[name] = Interface(name, tie, durable, speaks)
-        self._step.write_down(Opened(resident.id, name, law, False, durable, ontology))
+        interface = resident.spaces[name] = Interface(name, tie, durable, speaks, engine)
+        self._step.write_down(Opened(resident.id, name, law, False, durable, ontology, engine))
         return interface
 
     def share_for(self, op: int, resident: Resident, request: Share) -> None:
@@ -274,6 +333,10 @@ class Holding(HostPart):
         Where there are very many they follow in later steps, the oldest first.
         """
         host, names, shared = self._host, request.spaces, request.shared
+        if not shared:
+            for name in names:
+                if resident.interface(name).engine:
+                    raise StaysInStore(space=name)
         self._begin_sharing(resident, names, shared=shared)
         shift = Shift(host, op, resident, [resident.interface(name) for name in names], shared)
         if shift.move():
@@ -297,8 +360,13 @@ class Holding(HostPart):
             raise ReadOnly(space=SYSTEM)
         interfaces = [resident.interface(name) for name in names]
         for one in interfaces:
-            if shared and not self.fits(one.name, one.tie):
-                self._check_tie(one.name, self._spaces.levels[one.name].tie, one.tie)
+            level = self._spaces.levels.get(one.name)
+            if not shared or level is None or not level.sharers:
+                continue
+            self._check_tie(one.name, level.tie, one.tie)
+            if level.engine != one.engine:
+                why = f"here it is shared with the engine {level.engine or ENGINES[0]!r}"
+                raise OtherEngine(space=one.name, given=one.engine or ENGINES[0], why=why)
         for interface in interfaces:
             if interface.shared == shared:
                 continue
@@ -313,6 +381,7 @@ class Holding(HostPart):
                     shared,
                     interface.durable,
                     interface.ontology,
+                    interface.engine,
                 )
             )
             if shared:
@@ -324,13 +393,21 @@ class Holding(HostPart):
         """A private space becomes part of the host-level one."""
         name, agent = interface.name, resident.id
         level = self._spaces.levels.get(name)
-        if level is None or level.tie != interface.tie:
+        if level is None or (level.tie, level.engine) != (interface.tie, interface.engine):
             self._leave_level(name)
-            speaks = self._host.speaking.get(interface.ontology)
-            level = self._spaces.levels[name] = Level(name, interface.tie, speaks)
+            level = self._make_level(interface)
         level.sharers[agent] = None
         self._news.space(name, agent, was=None)
         self._host.reacting.rehome(agent, name)
+
+    def _make_level(self, interface: Interface) -> Level:
+        speaks = self._host.speaking.get(interface.ontology)
+        engine = self._step.engine if interface.engine else MEMORY
+        name = interface.name
+        level = self._spaces.levels[name] = Level(name, interface.tie, speaks, engine)
+        if level.space.next_deadline() is not None:
+            self._spaces.timed[level.space] = name
+        return level
 
     def _leave_level(self, name: str) -> None:
         """Nobody shares a space any more: what those who did have left there follows them."""
@@ -438,11 +515,11 @@ class Holding(HostPart):
         for (agent, name), opened in durable.spaces.items():
             tie = (opened.law, opened.ontology)
             speaks = self._host.speaking.get(opened.ontology)
-            interface = Interface(name, tie, opened.durable, speaks)
+            interface = Interface(name, tie, opened.durable, speaks, opened.engine)
             interface.shared = opened.shared
             self._spaces.residents[agent].spaces[name] = interface
             if opened.shared:
-                level = self._spaces.levels.setdefault(name, Level(name, tie, speaks))
+                level = self._spaces.levels.get(name) or self._make_level(interface)
                 level.sharers[agent] = None
         for name, rows in durable.tuples.items():
             for row in rows.values():

@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from nomospace.calls.problems import Busy
-from nomospace.errors import LimitReached, NomospaceError
+from nomospace.errors import LimitReached, NomospaceError, Unavailable
 from nomospace.host.operations import NO_SEARCH, Look
 from nomospace.host.part import HostPart
 from nomospace.space import Fired, Gathered, Reaction, Slice, Space, Unfinished, Woken
@@ -254,7 +254,7 @@ class ParkedSearches(HostPart):
                 queue.append(look)
                 self.slice.left = 0  # it has used the slice up, whatever it says
                 continue
-            except LimitReached as error:
+            except (LimitReached, Unavailable) as error:
                 self._left(look, queue)
                 self.slice.left = 0  # what stopped it has cost as much, though it was not told
                 look.failed(error)

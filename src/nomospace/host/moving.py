@@ -177,7 +177,7 @@ class Moving(HostPart):
             return
         if suspended := host.suspending.stays(agent):
             raise suspended
-        if why := host.deciding.stays(agent):
+        if why := host.deciding.stays(agent) or host.holding.stays(agent):
             raise MoveRefused(agent=agent, to=request.to, why=why)
         if agent in self._asking:
             raise MoveRefused(agent=agent, to=request.to, why="it is about to move already")
@@ -240,7 +240,7 @@ class Moving(HostPart):
             host.posting.stay(agent)
             self._stays(agent, str(suspended))
             return
-        if why := host.deciding.stays(agent):
+        if why := host.deciding.stays(agent) or host.holding.stays(agent):
             host.posting.stay(agent)
             self._stays(agent, why)
             return

@@ -9,20 +9,29 @@ from nomospace.host.directory import Tie
 from nomospace.meaning.ontology import PLAIN, Ontology
 from nomospace.protocols.spaces import Row
 from nomospace.space import Record, Space
+from nomospace.space.engines import MEMORY, SpaceEngine
 
 SYSTEM: Final = "LimeSystem"
 """The space in which a host shows its agents who is there (`system`)."""
+
+STORE: Final = "store"
+"""The engine whose tuples lie in the store of their host."""
+ENGINES: Final = ("memory", STORE)
 
 
 class Interface:
     """An agent's interface space."""
 
-    __slots__ = ("durable", "law", "name", "ontology", "private", "shared")
+    __slots__ = ("durable", "engine", "law", "name", "ontology", "private", "shared")
 
-    def __init__(self, name: str, tie: Tie, durable: bool, ontology: Ontology = PLAIN) -> None:
+    def __init__(
+        self, name: str, tie: Tie, durable: bool, ontology: Ontology = PLAIN, engine: str = ""
+    ) -> None:
         self.name = name
         self.law, self.ontology = tie
         self.durable = durable
+        self.engine = engine
+        """`store` where its tuples lie there: then it is shared as long as it is here."""
         self.shared = False
         self.private = Space(name, ontology)
 
@@ -59,11 +68,18 @@ class Level:
 
     __slots__ = ("law", "name", "ontology", "sharers", "space")
 
-    def __init__(self, name: str, tie: Tie, ontology: Ontology = PLAIN) -> None:
+    def __init__(
+        self, name: str, tie: Tie, ontology: Ontology = PLAIN, engine: SpaceEngine = MEMORY
+    ) -> None:
         self.name = name
         self.law, self.ontology = tie
-        self.space = Space(name, ontology)
+        self.space = Space(name, ontology, engine=engine)
         self.sharers: dict[str, None] = {}
+
+    @property
+    def engine(self) -> str:
+        """`store` where its tuples lie there, else empty."""
+        return "" if self.space.in_memory else STORE
 
     @property
     def tie(self) -> Tie:

@@ -59,6 +59,7 @@ from nomospace.space import (
     Space,
     WaiterKind,
 )
+from nomospace.space.engines import NotInMemory
 
 if TYPE_CHECKING:
     from nomospace.host.ports import HostParts
@@ -88,6 +89,8 @@ class Seeking(HostPart):
             self._begin_in(op, resident.id, seek, host.system.space)
             return
         interface = resident.interface(seek.space)
+        if seek.sets is not None and interface.engine:
+            raise NotInMemory(space=seek.space, what="sets of tuples were asked for")
         if interface.law:
             host.governed.seek(op, resident, interface, seek)
         else:

@@ -11,12 +11,14 @@ from nomospace.host.effects import Answer, Effect, Note, Persist, Ruled, Traced
 from nomospace.host.residents import row_of
 from nomospace.host.shares import Shares
 from nomospace.space import Record
+from nomospace.space.stored import StoreEngine
 
 
 class HostStep:
     """One step after the other of one host; `changes` and `orders` are those of the present one.
 
-    `name`, `life`, `era` and `shares` are the host's, for its parts.
+    `name`, `life`, `era` and `shares` are the host's, for its parts, and `engine` has its spaces
+    that lie in the store.
     """
 
     def __init__(
@@ -29,6 +31,7 @@ class HostStep:
         shares: Shares,
         traces: bool,
         stopwatch: Callable[[], int],
+        engine: StoreEngine,
     ) -> None:
         self.name = name
         self.life = life
@@ -37,6 +40,7 @@ class HostStep:
         self.shares = shares
         self.traces = traces
         self.stopwatch = stopwatch
+        self.engine = engine
         self.changes: list[Change] = []
         self.orders: list[Effect] = []
         self.write_down: Callable[[Change], None] = self.changes.append
@@ -48,10 +52,25 @@ class HostStep:
         """What the step asks for, with what must be on disk before; the next one begins."""
         orders = self.orders.copy()
         self.orders.clear()
+        if self.engine.spaces:
+            self._tell_engine()
         if self.changes:
             orders.insert(0, Persist(tuple(self.changes)))
             self.changes.clear()
         return orders
+
+    def _tell_engine(self) -> None:
+        """Let spaces that lie in the store know what is written down of them, and number it."""
+        engine, spaces = self.engine, self.engine.spaces
+        for at, change in enumerate(self.changes):
+            if change.__class__ is TuplePut and change.space in spaces:
+                row = change.row
+                order = engine.put(change.space, (row.writer, row.count))
+                self.changes[at] = TuplePut(change.space, row, order)
+            elif change.__class__ is TupleGone and change.space in spaces:
+                order = engine.gone(change.space, change.id)
+                self.changes[at] = TupleGone(change.space, change.id, order)
+        engine.end_step()
 
     def ruled(self, ruling: Ruling, hops: int, took_ns: int) -> None:
         """A controller has ruled: that is kept, and told to the journal."""

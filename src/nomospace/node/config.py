@@ -59,6 +59,9 @@ line. A file holds these tables, all of them optional:
     key = "ed25519:…"
     programs = ["courier"]               # none named: any
 
+    [spaces]
+    stored = ["archive"]                 # these lie in the store, and may outgrow memory
+
     [log]
     form = "text"                        # or json
 """
@@ -173,6 +176,12 @@ class Publisher(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     network: bool = False
 
 
+class SpaceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Spaces that lie in the store, whoever opens them (`space.stored`)."""
+
+    stored: tuple[str, ...] = ()
+
+
 class LogSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How a host tells what happens."""
 
@@ -206,6 +215,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     links: LinkSettings = LinkSettings()
     contact: ContactSettings = ContactSettings()
     limits: Shares = USUAL_SHARES
+    spaces: SpaceSettings = SpaceSettings()
     log: LogSettings = LogSettings()
     programs: ProgramSettings = ProgramSettings()
     publishers: dict[str, Publisher] = {}
@@ -362,6 +372,7 @@ _TABLES: Final[dict[str, type[msgspec.Struct] | None]] = {
     "links": LinkSettings,
     "contact": ContactSettings,
     "limits": Shares,
+    "spaces": SpaceSettings,
     "log": LogSettings,
     "programs": ProgramSettings,
     "publishers": None,

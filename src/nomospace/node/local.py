@@ -94,6 +94,7 @@ class Host(Grouped):
         carries: Callable[[Any], str] | None = None,
         recorder: Recorder | None = None,
         shares: Shares = USUAL_SHARES,
+        stored: Iterable[str] = (),
         programs: Iterable[str] | None = None,
         trusted_publishers: Mapping[str, bytes] | None = None,
         listen: str = "",
@@ -114,7 +115,8 @@ class Host(Grouped):
         `domain` is where its agents are at home (by default the domain of its name), and `servers`
         says which hosts serve which domains. `trust` says which hosts are believed under laws that
         want certified controllers (see `vouching`); without it all are. `recorder` writes the
-        journal. `shares` bound what each agent may have of the host.
+        journal. `shares` bound what each agent may have of the host. The spaces `stored` lie in the
+        store, whoever opens them.
 
         `programs` names those that may run here, by launch or by coming; by default all that this
         process has registered. Programs that it does not have come only in bundles signed by one of
@@ -163,6 +165,7 @@ class Host(Grouped):
         self._make_clock = clock
         self.shares = shares
         """What each agent may have of it."""
+        self._stored = tuple(stored)
         self._stage = Stage(
             self.name,
             domain=self.domain,
@@ -259,6 +262,8 @@ class Host(Grouped):
             stopwatch=None if self._recorder is None else time.perf_counter_ns,
             traces=self._recorder is not None,
             loading=self._store is not None,
+            stored=self._stored,
+            tables=None if self._store is None else self._store.tables,
         )
         if self._store is not None:
             self._load(0)

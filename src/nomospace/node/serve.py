@@ -193,6 +193,7 @@ class Server:
             carries=too_large,
             recorder=self._journalist,
             shares=config.limits,
+            stored=config.spaces.stored,
             on_report=self._report,
         )
         self.host.work = self.work

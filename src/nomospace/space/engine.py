@@ -18,6 +18,7 @@ from typing import Final
 from nomospace.errors import CallerError, Unavailable
 from nomospace.meaning.ontology import PLAIN, Ontology
 from nomospace.space.asking import EVERYONE, SetQuestion
+from nomospace.space.engines import MEMORY, SpaceEngine
 from nomospace.space.leases import Lease
 from nomospace.space.meant import Speech
 from nomospace.space.outcomes import DeadLetter, Expired, Lapsed, Outcome
@@ -26,7 +27,7 @@ from nomospace.space.records import Record, TupleId
 from nomospace.space.searching import Searches
 from nomospace.space.sets import SetSearches
 from nomospace.space.steps import SpaceSteps
-from nomospace.space.store import Looker, SpaceRecords, TupleTwice
+from nomospace.space.store import Looker, TupleTwice
 from nomospace.space.timers import Timers
 from nomospace.space.waiting import Waiters
 from nomospace.space.watchers import Waiter, WaiterKind
@@ -87,6 +88,7 @@ class Space(Searches):
         "_steps",
         "_waiters",
         "deliveries_max",
+        "in_memory",
         "name",
         "observed",
         "reactions_max",
@@ -104,8 +106,11 @@ class Space(Searches):
         waiters_max: int = 1_000_000,
         reactions_max: int = 1_000_000,
         deliveries_max: int = 0,
+        engine: SpaceEngine = MEMORY,
     ) -> None:
         self.name = name
+        self.in_memory = engine.is_plain
+        """Whether everything is; otherwise it lies in the store of its host."""
         self.observed = False
         """Whether someone follows what lies here."""
         self.tuples_max = tuples_max
@@ -113,9 +118,9 @@ class Space(Searches):
         self.reactions_max = reactions_max
         self.deliveries_max = deliveries_max  # 0: a tuple may be lent any number of times
         speech = Speech(ontology)
-        store = SpaceRecords(name, speech)
+        store = engine.records(name, speech, self._is_busy)
         super().__init__(store, speech)
-        self.sets = SetSearches(store, ontology)
+        self.sets = SetSearches(store, ontology, in_memory=engine.is_plain)
         """Where tuples that answer a question together are looked for."""
         self._lent: dict[TupleId, Lease] = {}
         self._leases: Timers[Lease] = Timers(when=attrgetter("until"))
@@ -194,7 +199,12 @@ class Space(Searches):
         return self._speech.ontology
 
     def observe(self, looker: Looker) -> list[Record]:
-        """Let someone follow which tuples that hold objects lie here; gives those that do now."""
+        """Let someone follow which tuples that hold objects lie here; gives those that do now.
+
+        None are shown of those that lie in the store.
+        """
+        if not self.in_memory:
+            return []
         self._store.lookers += (looker,)
         self.observed = True
         return self.objects()
@@ -448,7 +458,7 @@ class Space(Searches):
             left -= 1
             self._steps.note(Lapsed(lease.record, lease.taker))
             self._bring_back(lease, now)
-        while left and (record := self._store.expiries.due(now)) is not None:
+        while left and (record := self._store.due(now)) is not None:
             left -= 1
             self._store.remove(record)
             self._steps.note(Expired(record))
@@ -456,7 +466,7 @@ class Space(Searches):
 
     def next_deadline(self) -> int | None:
         """When `lapse` is next to be called."""
-        both = (self._leases.soonest(), self._store.expiries.soonest())
+        both = (self._leases.soonest(), self._store.soonest())
         return min([when for when in both if when is not None], default=None)
 
     @property
@@ -480,8 +490,11 @@ class Space(Searches):
             raise SpaceFull(space=self.name, what="tuples", limit=self.tuples_max)
 
     def _check_here(self, record: Record) -> None:
-        if record.order <= 0 or self._store.get(record.id) is not record:
+        if not self._store.lies(record):
             raise self._store.missing(record)
+
+    def _is_busy(self) -> bool:
+        return bool(self._searches) or self._steps.is_late
 
     def _enter(self, record: Record) -> None:
         record.order = self._store.next_order

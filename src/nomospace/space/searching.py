@@ -11,11 +11,10 @@ from itertools import chain, dropwhile, islice
 from sys import maxsize
 from typing import Final, TypeAlias
 
+from nomospace.space.engines import EngineRecords, Lookup
 from nomospace.space.meant import Speech
 from nomospace.space.records import Record
 from nomospace.space.search import SEARCH_UNITS_MAX, Search, SetSearch, TooManyFound, Unfinished
-from nomospace.space.shelves import Shelf
-from nomospace.space.store import SpaceRecords
 from nomospace.terms import Term
 from nomospace.terms.budget import TEST_UNITS_MAX, Budget, Slice, TestTooDear
 from nomospace.terms.templates import Template
@@ -46,7 +45,7 @@ class Searches:
 
     __slots__ = ("_look_budget", "_searches", "_speech", "_store")
 
-    def __init__(self, store: SpaceRecords, speech: Speech) -> None:
+    def __init__(self, store: EngineRecords, speech: Speech) -> None:
         self._look_budget = Budget()
         """For the tests of the few tuples that most searches look at."""
         self._store = store
@@ -71,7 +70,7 @@ class Searches:
         """
         if template.meant:
             return self._find_meant(template, at, dest, now, slice)
-        shelf = self._store.shelves.get(template.arity)
+        shelf = self._store.shelf(template.arity)
         if shelf is None:
             return None
         after = 0
@@ -166,7 +165,8 @@ class Searches:
         else:
             record, after = None, END
         if slice is not None:
-            slice.left -= CANDIDATE_UNITS * looked + before - budget.left
+            each = CANDIDATE_UNITS + self._store.look_units
+            slice.left -= each * looked + before - budget.left
         return (record, END) if after == END else (None, after)
 
     def only(self, template: Template, *, now: int) -> Record | None:
@@ -174,7 +174,7 @@ class Searches:
 
         `None` says nothing: whatever else there may be, `find` knows.
         """
-        shelf = self._store.shelves.get(template.arity)
+        shelf = self._store.shelf(template.arity)
         record = None if shelf is None else shelf.only(template.equal)
         return None if record is None or 0 < record.expires <= now else record
 
@@ -195,7 +195,7 @@ class Searches:
         if not template.steady:
             search = Search(template, at, dest, every=True, most=most)
             return self.go_on(search, now=now, slice=slice)
-        shelf = self._store.shelves.get(template.arity)
+        shelf = self._store.shelf(template.arity)
         if shelf is None:
             return []
         found, looked, after = self._look_through(shelf, template, at, dest, 0, now, slice)
@@ -231,7 +231,7 @@ class Searches:
         if template.meant:
             meant = self._speech.read(template)
             candidates, fits = self._store.objects.fitting(meant), meant.assigner.fits
-        elif (shelf := self._store.shelves.get(template.arity)) is not None:
+        elif (shelf := self._store.shelf(template.arity)) is not None:
             candidates = shelf.candidates(template, None, None)
         found: list[Record] = []
         budget, left = Budget(), LOOK_UNITS
@@ -264,7 +264,11 @@ class Searches:
             raise self._cut(search)
         if not search.cut:
             return list(search.found.values())
-        return [one for _, one in sorted(search.found.items()) if search.is_for(one, now)]
+        return [
+            one
+            for _, one in sorted(search.found.items())
+            if search.is_for(one, now) and self._store.lies(one)
+        ]
 
     def _cut(self, search: Search) -> Unfinished:
         """Keep a search that is to be gone on with."""
@@ -287,7 +291,7 @@ class Searches:
         fits = template.matches
         if not self._look_behind(search, fits, now, slice):
             return False
-        shelf = self._store.shelves.get(template.arity)
+        shelf = self._store.shelf(template.arity)
         if shelf is None or search.has_enough:
             return True
         before = len(search.found)
@@ -364,7 +368,7 @@ class Searches:
 
     def _look_through(
         self,
-        shelf: Shelf,
+        shelf: Lookup,
         template: Template,
         at: str | None,
         dest: str | None,
@@ -379,7 +383,7 @@ class Searches:
         candidates = shelf.candidates(template, at, dest, after)
         if after:
             candidates = dropwhile(lambda one: one.order <= after, candidates)
-        units = CANDIDATE_UNITS - 1 + template.price
+        units = CANDIDATE_UNITS - 1 + template.price + self._store.look_units
         # Rounded up: whatever is left of a slice is enough for one.
         room = SEARCH_UNITS_MAX if slice is None else max(0, -(-slice.left // units))
         some = list(islice(candidates, room + 1))
@@ -410,6 +414,7 @@ class Searches:
         after, every, at, dest = search.after, search.every, search.at, search.dest
         found, template = search.found, search.template
         units = CANDIDATE_UNITS - 1 + template.price if template.steady else CANDIDATE_UNITS
+        units += self._store.look_units
         budget, rest = search.budget, iter(candidates)
         if after:
             rest = dropwhile(lambda one: one.order <= after, rest)

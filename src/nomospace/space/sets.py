@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 from nomospace.meaning.ontology import Ontology
 from nomospace.space.asking import EVERYONE, Gathering, Scope, SetQuestion
+from nomospace.space.engines import EngineRecords
 from nomospace.space.records import Record, TupleId
 from nomospace.space.search import FACT_UNITS, SetSearch, Unfinished
-from nomospace.space.store import SpaceRecords
 from nomospace.terms.budget import Slice
 
 if TYPE_CHECKING:
@@ -27,9 +27,10 @@ FACTS_AT_ONCE: Final = 64
 class SetSearches:
     """The sets of tuples in one space, for those who ask."""
 
-    __slots__ = ("_ontology", "_store")
+    __slots__ = ("_in_memory", "_ontology", "_store")
 
-    def __init__(self, store: SpaceRecords, ontology: Ontology) -> None:
+    def __init__(self, store: EngineRecords, ontology: Ontology, *, in_memory: bool = True) -> None:
+        self._in_memory = in_memory
         self._store = store
         self._ontology = ontology
 
@@ -105,8 +106,11 @@ class SetSearches:
             idle = [one for one, its in known.items() if one != EVERYONE and not its.waits]
             for one in idle[: max(0, len(idle) - SCOPES_MAX + 1)]:
                 del known[one]
-            facts = known[scope] = Correlating(self._ontology, whole=False, scope=scope)
-            self._take_in(facts, slice or Slice(FACTS_AT_ONCE * FACT_UNITS))
+            # None are looked for among tuples that lie in the store.
+            whole = not self._in_memory
+            facts = known[scope] = Correlating(self._ontology, whole=whole, scope=scope)
+            if self._in_memory:
+                self._take_in(facts, slice or Slice(FACTS_AT_ONCE * FACT_UNITS))
         return facts
 
     def _take_in(self, facts: Correlating, slice: Slice) -> None:

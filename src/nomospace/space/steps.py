@@ -22,6 +22,7 @@ from typing import Any, Final
 
 from nomospace.calls.ways import ONCE
 from nomospace.errors import LimitReached
+from nomospace.space.engines import EngineRecords
 from nomospace.space.outcomes import (
     Dear,
     Fired,
@@ -37,7 +38,6 @@ from nomospace.space.records import Record
 from nomospace.space.search import Search, Unfinished
 from nomospace.space.searching import Searches
 from nomospace.space.sets import SetSearches
-from nomospace.space.store import SpaceRecords
 from nomospace.space.waiting import Waiters
 from nomospace.space.watchers import OFFER, READ, TAKE, Waiter, Watchers, watches
 from nomospace.terms.budget import WATCH_UNITS_MAX, Budget, Slice
@@ -111,7 +111,7 @@ class SpaceSteps:
 
     def __init__(
         self,
-        store: SpaceRecords,
+        store: EngineRecords,
         searches: Searches,
         sets: SetSearches,
         waiters: Waiters,

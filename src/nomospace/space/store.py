@@ -72,6 +72,9 @@ class SpaceRecords:
         "size",
     )
 
+    look_units = 0
+    """The price of a look is that of a tuple in memory."""
+
     def __init__(self, name: str, speech: Speech | None = None) -> None:
         self.name = name
         self.size = 0
@@ -149,6 +152,22 @@ class SpaceRecords:
             self.expiries.remove(record.order, record)
         record.order = 0
         self.size -= 1
+
+    def shelf(self, width: int) -> Shelf | None:
+        """Where records of a width are looked for; `None` where there is none."""
+        return self.shelves.get(width)
+
+    def lies(self, record: Record) -> bool:
+        """Whether this very record lies here."""
+        return record.order > 0 and self.get(record.id) is record
+
+    def due(self, now: int) -> Record | None:
+        """A record that has expired; it stays until it is removed."""
+        return self.expiries.due(now)
+
+    def soonest(self) -> int | None:
+        """When to ask that again."""
+        return self.expiries.soonest()
 
     def missing(self, record: Record) -> NotInSpace:
         """That a record is not here, as an error."""

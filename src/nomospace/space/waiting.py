@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
+from nomospace.space.engines import EngineRecords
 from nomospace.space.meant import Speech
-from nomospace.space.store import NotInSpace, SpaceRecords
+from nomospace.space.store import NotInSpace
 from nomospace.space.watchers import OFFER, READ, TAKE, Waiter, WaiterKind, Watchers
 
 
@@ -14,7 +15,7 @@ class Waiters:
 
     __slots__ = ("_store", "by_ticket", "offers", "reads", "takes")
 
-    def __init__(self, store: SpaceRecords, speech: Speech) -> None:
+    def __init__(self, store: EngineRecords, speech: Speech) -> None:
         self._store = store
         self.by_ticket: dict[Hashable, Waiter] = {}
         self.reads: Watchers[Waiter] = Watchers(speech)

@@ -21,6 +21,7 @@ import msgspec
 
 from nomospace.host.changes import TuplePut
 from nomospace.protocols.spaces import Row
+from nomospace.space.tables import FIRST_ORDER, marks_of
 from nomospace.store.guarded import guard
 from nomospace.store.interface import KeptForClient
 from nomospace.store.schema import Params, TupleKey
@@ -55,6 +56,8 @@ class CommitPart(msgspec.Struct, eq=False):
     puts: dict[TupleKey, Put] = {}
     weight: int = 0
     """The bytes that were put in; those of tuples that have gone again count too."""
+    stored: int = 0
+    """How many of the changes were to tuples of the store engine."""
 
     @property
     def rows(self) -> int:
@@ -105,6 +108,8 @@ class Backlog:
     """
 
     def __init__(self) -> None:
+        self.stored = 0
+        """How many changes to tuples of the store engine there are."""
         self.weight = 0
         """The bytes that were added; those that are gone again count too."""
         self._trims: dict[str, int] = {}
@@ -121,6 +126,7 @@ class Backlog:
     def add(self, part: CommitPart) -> None:
         """What one more commit brings, after the others."""
         self.weight += part.weight
+        self.stored += part.stored
         for agent, number in part.trims:
             self._trims[agent] = max(number, self._trims.get(agent, number))
             held = self._kept.get(agent)
@@ -141,12 +147,15 @@ class Backlog:
             self._gone[key] = None
         for key, put in part.puts.items():
             old = puts.get(key)
-            puts[key] = put if old is None else (old[0], *put[1:])  # it keeps its place
+            if old is None or put[0] >= FIRST_ORDER:  # these say themselves which place they have
+                puts[key] = put
+            else:
+                puts[key] = (old[0], *put[1:])
 
     def joined(self, part: CommitPart) -> Backlog:
         """This backlog and one more commit; it stays as it is itself."""
         made = Backlog()
-        made.weight = self.weight
+        made.weight, made.stored = self.weight, self.stored
         made._trims = dict(self._trims)
         made._kept = {agent: dict(held) for agent, held in self._kept.items()}
         made._gone = dict(self._gone)
@@ -169,7 +178,19 @@ class Backlog:
             ("tuple gone", list(self._gone)),
             (
                 "tuple put",
-                [(place, *key, guard(body)) for key, (place, _, body) in self._puts.items()],
+                [
+                    (place, *key, guard(body))
+                    for key, (place, _, body) in self._puts.items()
+                    if place < FIRST_ORDER
+                ],
+            ),
+            (
+                "tuple stored",
+                [
+                    (place, *key, guard(body), *_columns(row))
+                    for key, (place, row, body) in self._puts.items()
+                    if place >= FIRST_ORDER
+                ],
             ),
         ]
         return [run for run in made if run[1]]
@@ -185,8 +206,8 @@ class Backlog:
         for put in self.still(stored):
             later.pop((put.space, put.row.writer, put.row.count), None)
             yield put
-        for key, (_, row, _) in sorted(later.items(), key=lambda item: item[1][0]):
-            yield TuplePut(key[0], row)
+        for key, (place, row, _) in sorted(later.items(), key=lambda item: item[1][0]):
+            yield TuplePut(key[0], row, order_at(place))
 
     def still(self, stored: Iterable[TuplePut]) -> Iterator[TuplePut]:
         """Those tuples of the table that are still there, as they are now.
@@ -197,7 +218,7 @@ class Backlog:
             key = (put.space, put.row.writer, put.row.count)
             if key not in self._gone:
                 newer = self._puts.get(key)
-                yield put if newer is None else TuplePut(put.space, newer[1])
+                yield put if newer is None else TuplePut(put.space, newer[1], put.order)
 
     def over_outbox(self, stored: Iterable[KeptForClient]) -> Iterator[KeptForClient]:
         """The pushes of the table, in their order, as they are with this backlog over them."""
@@ -207,3 +228,14 @@ class Backlog:
                 yield kept
         for held in self._kept.values():
             yield from held.values()
+
+
+def order_at(place: int) -> int:
+    """The order of a tuple of the store engine at a place; 0 for others."""
+    return place if place >= FIRST_ORDER else 0
+
+
+def _columns(row: Row) -> Params:
+    """What stands beside a tuple's body in its row, for tuples of the store engine."""
+    marks, deep = marks_of(row.fields)
+    return (len(row.fields), *marks, 1 if deep else None, row.cur, row.dest, row.expires)

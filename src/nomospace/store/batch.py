@@ -112,7 +112,10 @@ class Batch(msgspec.Struct, eq=False):
         writer, count = row.writer, row.count
         key = (change.space, writer, count)
         old = puts.get(key)
-        if old is None:
+        if change.order:
+            place = change.order
+            part.stored += 1
+        elif old is None:
             self.counters.tuple_n += 1
             place = self.counters.tuple_n
         else:
@@ -127,6 +130,8 @@ class Batch(msgspec.Struct, eq=False):
         key = (change.space, *change.id)
         self.part.puts.pop(key, None)
         self.part.gone[key] = None
+        if change.order:
+            self.part.stored += 1
 
     # -- agents ------------------------------------------------------------------------------
 

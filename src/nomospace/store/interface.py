@@ -20,6 +20,7 @@ import msgspec
 from nomospace.errors import CallerError, Unavailable
 from nomospace.host.changes import Change, Durable, TuplePut
 from nomospace.protocols.births import BEFORE
+from nomospace.space.tables import TupleTables
 
 ROWS_MAX: Final = 100_000
 """The most tuples that one call of `rows` gives."""
@@ -109,6 +110,10 @@ class Store(Protocol):
     @property
     def lasts(self) -> bool:
         """Whether what is kept outlives this process."""
+
+    @property
+    def tables(self) -> TupleTables:
+        """The tuples of spaces that lie in the store (`space.stored`); those are not in `rows`."""
 
     def begin(self, *, tuples: bool = True, birth: int = BEFORE) -> Beginning:
         """Begin a new life; an older store is brought up to date first.

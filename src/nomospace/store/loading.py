@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import msgspec
 
 from nomospace.host.changes import Book, Durable, StoredMember
+from nomospace.space.tables import FIRST_ORDER
 from nomospace.store.backlog import Backlog, decode_part
 from nomospace.store.batch import Counters
 from nomospace.store.bundles import unbundle
@@ -95,7 +96,7 @@ class StoreReader:
             )
         )
         counters = Counters(
-            self.number("SELECT max(n) FROM tuples") or 0,
+            self.number(f"SELECT max(n) FROM tuples WHERE n < {FIRST_ORDER}") or 0,
             self.number("SELECT max(n) FROM routing") or 0,
             journal,
             durable.floor,

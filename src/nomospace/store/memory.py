@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from nomospace.host.changes import Durable, TuplePut
+from nomospace.host.kept_tables import PlainTables
 from nomospace.protocols.births import BEFORE
 from nomospace.store.copying import changes_of, numbers_of
 from nomospace.store.interface import (
@@ -60,6 +61,11 @@ class MemoryStore:
     def lasts(self) -> bool:
         """It ends with the process."""
         return False
+
+    @property
+    def tables(self) -> PlainTables:
+        """The tuples of spaces that lie in the store."""
+        return self.durable.tables
 
     def begin(self, *, tuples: bool = True, birth: int = BEFORE) -> Beginning:
         """Begin the next life."""
@@ -145,6 +151,8 @@ class MemoryStore:
         yield Step(tuple(changes_of(self.durable)), outbox, tuple(self._entries.values()))
         for space, held in self.durable.tuples.items():
             yield Step(tuple([TuplePut(space, row) for row in held.values()]))
+        for space, rows in self.durable.tables.tuples.items():
+            yield Step(tuple([TuplePut(space, row, order) for order, row in rows.items()]))
 
     def found(self, header: Header) -> None:
         """Go on from a header."""

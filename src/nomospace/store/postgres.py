@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import count
+from time import monotonic
 from typing import Final
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
@@ -41,6 +42,7 @@ from nomospace.store.schema import (
     BACKLOG,
     BIRTH,
     BIRTHS,
+    COLUMNS,
     FIRST_STATE,
     OTHERS,
     STATEMENTS,
@@ -57,6 +59,10 @@ STATEMENT_MS: Final = 60_000
 """How long one statement may take."""
 SILENCE_MS: Final = 10_000
 """How long the network may swallow what was sent before the connection counts as broken."""
+ASKED_MS: Final = 1_000
+"""How long a query of a space may take: its host does nothing else meanwhile."""
+ASK_AGAIN_S: Final = 1.0
+"""A server that was away is not asked again sooner."""
 LOCK_MS: Final = 3_000
 """How long a host waits for the one before it to let go of its store."""
 SCHEMA: Final = "nomospace"
@@ -66,6 +72,7 @@ _WORDS: Final = {
     "int": "BIGINT",
     "blob": "BYTEA",
     "lean": "",
+    "maybe": "IF NOT EXISTS",
 }
 _SQL: Final = {name: statement.replace("?", "%s") for name, statement in STATEMENTS.items()}
 _COLUMNS_4: Final = ("arity", "f0", "f1", "f2", "f3", "doc")
@@ -89,6 +96,9 @@ class PostgresStore(SqlStore):
         self._url = urlunsplit(parts._replace(query=urlencode(options)))
         self._writer: psycopg.Connection[SqlRow] | None = None
         self._reader: psycopg.Connection[SqlRow] | None = None
+        self._asker: psycopg.Connection[SqlRow] | None = None
+        self._asked_at = 0.0
+        """When nobody was there to be asked."""
         self._open_now = False
         self._alone = False
         self._doubt: Staged | None = None
@@ -135,7 +145,7 @@ class PostgresStore(SqlStore):
         writer = self._write_with()
         with writer.transaction():
             writer.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(self._schema))
-            for statement in (OTHERS + ";" + TUPLES).format(**_WORDS).split(";"):
+            for statement in f"{OTHERS};{TUPLES};{COLUMNS}".format(**_WORDS).split(";"):
                 writer.execute(statement.encode())
             writer.execute(FIRST_STATE.encode())
 
@@ -143,7 +153,7 @@ class PostgresStore(SqlStore):
         """Version 1, the first one here, had no backlog, and an index on the fields of tuples.
 
         Version 2 knew nothing of births, version 3 of suspensions. Version 4 had columns to find
-        tuples by.
+        tuples by, version 5 none.
         """
         writer = self._write_with()
         with writer.transaction():
@@ -156,6 +166,8 @@ class PostgresStore(SqlStore):
             if version < 5:
                 drops = ", ".join([f"DROP COLUMN IF EXISTS {name}" for name in _COLUMNS_4])
                 writer.execute(f"ALTER TABLE tuples {drops}".encode())
+            for statement in COLUMNS.format(**_WORDS).split(";"):
+                writer.execute(statement.encode())
             writer.execute(f"UPDATE state SET version = {VERSION} WHERE one = 1".encode())
 
     @property
@@ -230,7 +242,8 @@ class PostgresStore(SqlStore):
 
     def close(self) -> None:
         """Let go of the schema; what is staged and not flushed is dropped."""
-        connections, self._writer, self._reader = (self._writer, self._reader), None, None
+        connections = (self._writer, self._reader, self._asker)
+        self._writer = self._reader = self._asker = None
         for connection in connections:
             if connection is not None:
                 connection.close()
@@ -325,6 +338,18 @@ class PostgresStore(SqlStore):
             cursor.itersize = _CHUNK
             cursor.execute(_marked(sql), params, binary=True)
             yield from cursor
+
+    def _ask_beside(self, sql: str, params: Params = ()) -> list[SqlRow]:
+        asker = self._asker
+        if asker is None or asker.closed:
+            if monotonic() - self._asked_at < ASK_AGAIN_S:
+                raise self._unavailable("it was away just now")
+            self._asked_at = monotonic()
+            with self._told():
+                self._asker = asker = self._connected()
+                asker.execute(f"SET statement_timeout = {ASKED_MS}".encode())
+        with self._told():
+            return asker.execute(_marked(sql), params, binary=True).fetchall()
 
     @contextmanager
     def _told(self) -> Iterator[None]:

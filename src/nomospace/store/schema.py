@@ -32,7 +32,7 @@ SqlRow: TypeAlias = tuple[Any, ...]
 TupleKey: TypeAlias = tuple[str, str, int]
 """What a tuple is known by: its space, its writer, and its number there."""
 
-VERSION: Final = 5
+VERSION: Final = 6
 """The version of the tables that this nomospace writes, and of what they hold."""
 
 TUPLES: Final = """
@@ -42,6 +42,27 @@ CREATE TABLE tuples (
 );
 CREATE UNIQUE INDEX tuples_id ON tuples (space, writer, count)
 """
+
+_COLUMNS: Final = ("width {int}", "f0 {int}", "f1 {int}", "f2 {int}", "deep {int}", "cur TEXT")
+COLUMNS: Final = ";".join(
+    [
+        *[
+            f"ALTER TABLE tuples ADD COLUMN {{maybe}} {column}"
+            for column in (*_COLUMNS, "dest TEXT", "expires {int}")
+        ],
+        *[
+            f"CREATE INDEX IF NOT EXISTS tuples_{name} ON tuples (space, {name}, n)"
+            f" WHERE {name} IS NOT NULL"
+            for name in ("f0", "f1", "f2", "cur")
+        ],
+        "CREATE INDEX IF NOT EXISTS tuples_space ON tuples (space, n) WHERE width IS NOT NULL",
+        "CREATE INDEX IF NOT EXISTS tuples_deep ON tuples (space, n) WHERE deep = 1",
+        "CREATE INDEX IF NOT EXISTS tuples_astray ON tuples (space, dest, n) WHERE cur <> dest",
+        "CREATE INDEX IF NOT EXISTS tuples_due ON tuples (space, expires) WHERE expires > 0",
+    ]
+)
+"""What tuples of the store engine are found by; other rows have nothing there, and are in none of
+the indexes."""
 
 BIRTHS: Final = """
 CREATE TABLE births (
@@ -132,6 +153,11 @@ _BY_TABLE: Final[dict[str, dict[str, str]]] = {
         # A tuple that is replaced keeps its place.
         "tuple put": _put("tuples", "n space writer count body", "space writer count").replace(
             "n = excluded.n, ", "", 1
+        ),
+        "tuple stored": _put(
+            "tuples",
+            "n space writer count body width f0 f1 f2 deep cur dest expires",
+            "space writer count",
         ),
         "tuple gone": "DELETE FROM tuples WHERE space = ? AND writer = ? AND count = ?",
     },

@@ -15,6 +15,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from functools import cached_property
 from itertools import islice
 from typing import Final, NamedTuple, TypeVar
 
@@ -23,7 +24,14 @@ import msgspec
 from nomospace.control import redo
 from nomospace.host.changes import COMPACT_FROM, TuplePut
 from nomospace.protocols.births import BEFORE
-from nomospace.store.backlog import BYTES_MAX, ROWS_MAX, Backlog, CommitPart, encode_part
+from nomospace.store.backlog import (
+    BYTES_MAX,
+    ROWS_MAX,
+    Backlog,
+    CommitPart,
+    encode_part,
+    order_at,
+)
 from nomospace.store.batch import Batch, Counters
 from nomospace.store.copying import changes_of, numbers_of
 from nomospace.store.guarded import Altered, guard, guarded_row
@@ -41,6 +49,7 @@ from nomospace.store.interface import (
 from nomospace.store.loading import StoreReader
 from nomospace.store.looking import looks
 from nomospace.store.schema import Params, SqlRow
+from nomospace.store.tables import SqlTables
 from nomospace.wire.changes import BadRecord, decode_row, encode_snapshot
 
 FORGET_FROM: Final = 500
@@ -127,6 +136,10 @@ class SqlStore(ABC):
     def _carry_out(self, runs: list[tuple[str, list[Params]]]) -> None:
         """The runs of a batch."""
 
+    @abstractmethod
+    def _ask_beside(self, sql: str, params: Params = ()) -> list[SqlRow]:
+        """The rows of a query by a third connection, for spaces of the store engine."""
+
     def _carry_out_many(self, runs: list[tuple[str, list[Params]]]) -> None:
         """The runs of a backlog, which are long; in `flush`, which nobody's event loop does."""
         self._carry_out(runs)
@@ -138,6 +151,14 @@ class SqlStore(ABC):
     @abstractmethod
     def close(self) -> None:
         """Let go of the store."""
+
+    hints = False
+    """Whether the engine must be told which index to use."""
+
+    @cached_property
+    def tables(self) -> SqlTables:
+        """The tuples of the store engine, as its spaces ask for them."""
+        return SqlTables(StoreReader(self.where, self._ask_beside), hints=self.hints)
 
     # -- a life --------------------------------------------------------------------------------
 
@@ -293,6 +314,7 @@ class SqlStore(ABC):
             self._backlog.add(batch.part)
         else:
             self._backlog = Backlog()
+            self.tables.applied += staged.late.stored
         if staged.fold is not None:
             home, law, most = staged.fold
             del self._full[home, law]
@@ -393,7 +415,7 @@ class SqlStore(ABC):
             yield Header(life, last_at, clock, forgotten, numbers, birth)
             yield Step(tuple(changes_of(beginning.durable)), beginning.outbox)
             stored = (
-                TuplePut(space, read("tuples", str(n), decode_row, blob))
+                TuplePut(space, read("tuples", str(n), decode_row, blob), order_at(n))
                 for space, blob, n in self._ask("SELECT space, body, n FROM tuples ORDER BY n")
             )
             for chunk in _chunks(loaded.backlog.over(stored)):

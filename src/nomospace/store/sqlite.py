@@ -35,6 +35,7 @@ from nomospace.store.schema import (
     BACKLOG,
     BIRTH,
     BIRTHS,
+    COLUMNS,
     FIRST_STATE,
     OTHERS,
     STATEMENTS,
@@ -47,7 +48,9 @@ from nomospace.store.sql import SqlStore
 
 BUSY_S: Final = 5.0
 """How long one writer waits for another; the others' transactions are short."""
-_WORDS: Final = {"int": "INTEGER", "blob": "BLOB", "lean": "WITHOUT ROWID"}
+CACHE_KB: Final = 32_768
+"""The most memory for pages of the writer, and of spaces of the store engine."""
+_WORDS: Final = {"int": "INTEGER", "blob": "BLOB", "lean": "WITHOUT ROWID", "maybe": ""}
 _SIZES: Final = (512, 64, 8, 1)
 """So many rows one statement has when the tables catch up; the largest that fits is next."""
 
@@ -70,11 +73,14 @@ class SqliteStore(SqlStore):
     2 {'ann@ward': 3}
     """
 
+    hints = True
+
     def __init__(self, path: Path | str) -> None:
         super().__init__()
         self.path = Path(path)
         self._writer: sqlite3.Connection | None = None
         self._reader: sqlite3.Connection | None = None
+        self._asker: sqlite3.Connection | None = None
         self._lock: int | None = None
 
     @property
@@ -98,7 +104,10 @@ class SqliteStore(SqlStore):
             self._writer = writer = self._connected()
             writer.execute("PRAGMA journal_mode = WAL")
             writer.execute("PRAGMA synchronous = FULL")
+            writer.execute(f"PRAGMA cache_size = -{CACHE_KB}")
             self._reader = self._connected()
+            self._asker = self._connected()
+            self._asker.execute(f"PRAGMA cache_size = -{CACHE_KB}")
             version = self._version()
         if version is None or version < VERSION:
             held = self._lock is not None
@@ -134,7 +143,7 @@ class SqliteStore(SqlStore):
     def _bring_up_to_date(self, version: int | None) -> None:
         with self._transaction():
             if version is None:
-                self._script(OTHERS + ";" + TUPLES)
+                self._script(f"{OTHERS};{TUPLES};{COLUMNS}")
                 self._do(FIRST_STATE)
                 return
             for older in range(version, VERSION):
@@ -187,7 +196,8 @@ class SqliteStore(SqlStore):
         if self._begun and self._staged is None:
             with suppress(NomospaceError, sqlite3.Error), self._transaction():
                 self._catch_up_inside()
-        connections, self._writer, self._reader = (self._writer, self._reader), None, None
+        connections = (self._writer, self._reader, self._asker)
+        self._writer = self._reader = self._asker = None
         for connection in connections:
             if connection is not None:
                 connection.close()
@@ -296,6 +306,14 @@ class SqliteStore(SqlStore):
         assert self._reader is not None
         return self._reader.execute(sql, params)
 
+    def _ask_beside(self, sql: str, params: Params = ()) -> list[SqlRow]:
+        if self._asker is None:
+            raise self._unavailable("it is closed")
+        try:
+            return self._asker.execute(sql, params).fetchall()
+        except sqlite3.Error as error:
+            raise self._translated(error) from error
+
     @contextmanager
     def _told(self) -> Iterator[None]:
         try:
@@ -355,6 +373,7 @@ _WIDE: Final = {
     "kept": _wide("kept"),
     "tuple gone": {size: _GONE.format(", ".join(["(?, ?, ?)"] * size)) for size in _SIZES},
     "tuple put": _wide("tuple put"),
+    "tuple stored": _wide("tuple stored"),
 }
 """Statements that take many rows at once, by name and by how many; the longest first."""
 
@@ -391,11 +410,17 @@ def _from_4(store: SqliteStore) -> None:
     store._do("DROP TABLE tuples_4")
 
 
+def _from_5(store: SqliteStore) -> None:
+    """Version 5 had all tuples in memory."""
+    store._script(COLUMNS)
+
+
 _MIGRATIONS: Final[dict[int, Callable[[SqliteStore], None]]] = {
     0: _from_0,
     1: _from_1,
     2: _from_2,
     3: _from_3,
     4: _from_4,
+    5: _from_5,
 }
 """What brings a store from each older version to the next, inside one transaction."""

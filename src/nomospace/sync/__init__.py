@@ -215,9 +215,12 @@ class Agent(AgentCalls):
         law: Law | None = None,
         durable: bool = True,
         ontology: Ontology | str | None = None,
+        engine: str = "",
     ) -> Space:
         """Have an interface space of this name: private, or `shared` at once."""
-        it = self._it.space(name, shared=shared, law=law, durable=durable, ontology=ontology)
+        it = self._it.space(
+            name, shared=shared, law=law, durable=durable, ontology=ontology, engine=engine
+        )
         return Space(background.wait(it))
 
     def share(self, *spaces: Space) -> None:

@@ -276,7 +276,7 @@ def _law(law: CompiledLaw, texts: bool) -> str | LawText:
 
 def _lower_open(request: Open, texts: bool) -> WireOpen:
     law = None if request.law is None else _law(request.law, texts)
-    return WireOpen(request.space, law, request.durable, request.ontology)
+    return WireOpen(request.space, law, request.durable, request.ontology, request.engine)
 
 
 def _lower_adopt(request: Adopt, texts: bool) -> WireAdopt:
@@ -407,7 +407,7 @@ def _read_react(react: WireReact, laws: Laws) -> React:
 
 def _read_open(request: WireOpen, laws: Laws) -> Open:
     law = None if request.law is None else laws(request.law)
-    return Open(request.space, law, request.durable, request.ontology)
+    return Open(request.space, law, request.durable, request.ontology, request.engine)
 
 
 def _read_adopt(request: WireAdopt, laws: Laws) -> Adopt:

@@ -44,6 +44,7 @@ class WireOpen(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="open
     law: str | LawText | None
     durable: bool
     ontology: OntologyText | None = None
+    engine: str = ""
 
 
 class WireAdopt(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="adopt"):

@@ -54,7 +54,9 @@ def test_a_search_in_vain_gets_an_index_and_the_same_answers(template: Template)
         assert [record.id for record in space.find_all(template)] == expected
     assert space.stats()["building"] == 0
     assert space.stats()["composites"] == 1
-    looked = list(space._store.shelves[5].candidates(template, None, None))
+    shelf = space._store.shelf(5)
+    assert shelf is not None
+    looked = list(shelf.candidates(template, None, None))
     assert len(looked) <= max(len(expected), 200)
     first = space.find(template)
     assert (first and first.id) == (expected[0] if expected else None)

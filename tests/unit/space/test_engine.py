@@ -27,7 +27,7 @@ from nomospace.space import (
 )
 from nomospace.space.engine import IdTaken, SpaceFull
 from nomospace.space.outcomes import DeadLetter, Expired, Lapsed, ListenerFailed, Ranaway
-from nomospace.space.store import NotInSpace, TupleTwice
+from nomospace.space.store import NotInSpace, SpaceRecords, TupleTwice
 from nomospace.terms import Compound, key_of, obj
 from nomospace.terms.features import features_of
 from nomospace.terms.templates import ANY, Template
@@ -378,10 +378,11 @@ def test_one_lapse_does_only_so_much(space: Space, monkeypatch: pytest.MonkeyPat
 
 def test_what_is_written_and_taken_leaves_nothing_behind(space: Space) -> None:
     def sizes() -> int:
-        shelf = space._store.shelves
+        store = space._store
+        assert isinstance(store, SpaceRecords)
         return (
-            len(shelf)
-            + len(space._store._ids)
+            len(store.shelves)
+            + len(store._ids)
             + len(space._steps._agenda)
             + len(space._steps._fresh)
         )

@@ -1,0 +1,99 @@
+"""Tables of tuples in a dictionary: for stores in memory, and for simulated worlds.
+
+The plainest `TupleTables`: everything is walked for every question. What is in them is what was
+written down, so a space of the store engine has the same to do here as with a database.
+"""
+
+from __future__ import annotations
+
+from nomospace.host.residents import record_of
+from nomospace.protocols.spaces import Row
+from nomospace.space import Record, TupleId
+from nomospace.space.tables import FIRST_ORDER, Wanted, marks_of
+
+
+class PlainTables:
+    """The tuples of all spaces of the store engine, by order.
+
+    >>> tables = PlainTables()
+    >>> tables.put("jobs", Row(("job", 17), "ann@x", 3, "ann@x", "ann@x"), FIRST_ORDER + 1)
+    >>> [record.fields for record in tables.rows("jobs", Wanted(2), 0, tables.last(), 10)]
+    [('job', 17)]
+    """
+
+    def __init__(self) -> None:
+        self.applied = 0
+        self.tuples: dict[str, dict[int, Row]] = {}
+        self._orders: dict[str, dict[TupleId, int]] = {}
+
+    def put(self, space: str, row: Row, order: int) -> None:
+        """A tuple is there, as this row says."""
+        self._drop(space, (row.writer, row.count))
+        self.tuples.setdefault(space, {})[order] = row
+        self._orders.setdefault(space, {})[row.writer, row.count] = order
+        self.applied += 1
+
+    def gone(self, space: str, id: TupleId) -> None:
+        """A tuple is there no more."""
+        self._drop(space, id)
+        self.applied += 1
+
+    def _drop(self, space: str, id: TupleId) -> None:
+        order = self._orders.get(space, {}).pop(id, None)
+        if order is not None:
+            del self.tuples[space][order]
+
+    def last(self) -> int:
+        """The highest order."""
+        return max([FIRST_ORDER, *[order for rows in self.tuples.values() for order in rows]])
+
+    def writers(self, space: str) -> dict[str, tuple[int, int]]:
+        """How many tuples each agent has written, and the highest of their numbers."""
+        found: dict[str, tuple[int, int]] = {}
+        for writer, count in self._orders.get(space, {}):
+            number, highest = found.get(writer, (0, 0))
+            found[writer] = (number + 1, max(count, highest))
+        return found
+
+    def rows(self, space: str, wanted: Wanted, after: int, upto: int, limit: int) -> list[Record]:
+        """The first so many tuples behind an order and up to another, oldest first."""
+        rows = self.tuples.get(space, {})
+        behind = sorted([order for order in rows if after < order <= upto])
+        found = [order for order in behind if _is_wanted(rows[order], wanted)]
+        if wanted.due:
+            found.sort(key=lambda order: rows[order].expires)
+        return [_record(rows[order], order) for order in found[:limit]]
+
+    def get(self, space: str, id: TupleId) -> Record | None:
+        """The tuple of an id."""
+        order = self._orders.get(space, {}).get(id)
+        return None if order is None else _record(self.tuples[space][order], order)
+
+    def soonest(self, space: str, after: int) -> int | None:
+        """When the next tuple expires, later than a moment."""
+        rows = self.tuples.get(space, {}).values()
+        return min([row.expires for row in rows if row.expires > after], default=None)
+
+    def misplaced(self, space: str) -> list[str]:
+        """Whom tuples are for that others hold."""
+        rows = self.tuples.get(space, {}).values()
+        return sorted({row.dest for row in rows if row.cur != row.dest})
+
+
+def _record(row: Row, order: int) -> Record:
+    record = record_of(row)
+    record.order, record.kept = order, True
+    return record
+
+
+def _is_wanted(row: Row, wanted: Wanted) -> bool:
+    marks, deep = marks_of(row.fields)
+    return (
+        wanted.width in (0, len(row.fields))
+        and all(marks[column] == mark for column, mark in wanted.marks)
+        and wanted.at in (None, row.cur)
+        and wanted.dest in (None, row.dest)
+        and (not wanted.astray or row.cur != row.dest)
+        and (not wanted.deep or deep)
+        and (not wanted.due or 0 < row.expires <= wanted.due)
+    )

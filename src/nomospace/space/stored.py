@@ -1,0 +1,478 @@
+"""The store engine: spaces whose tuples lie in the tables of their host's store (`004_…` 5).
+
+A space may then be larger than memory. In memory are the tuples that the tables do not have yet,
+and some thousand that were written last; the rest is asked for, a page of rows at a time.
+
+The tables are behind: a step of the core is in them some time after it was made. So two things are
+laid over them, both by id: what is in memory, which counts instead of its row, and what is *hidden*
+(taken, or lent out). Every change of a tuple that the host writes down is counted here, and the
+tables say how many they have (`TupleTables.applied`). Once they have the change that removed a
+tuple, it is hidden no more; once they have the one that wrote it, it may leave memory.
+
+| a tuple is | in memory | hidden | its row |
+| --- | --- | --- | --- |
+| written | yes | no | yet to come |
+| at rest | maybe | no | as it is |
+| lent out | no | yes, under 0 | as it is |
+| taken | no | yes, under the number of that change | still there |
+
+Tuples have one order, in memory and in the tables, so the oldest match is found whichever of the
+two has it. Where all tuples are in memory no table is asked.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from heapq import merge
+from itertools import islice
+from operator import attrgetter
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from nomospace.errors import Unavailable
+from nomospace.space.asking import Scope
+from nomospace.space.composites import Composite
+from nomospace.space.meant import Meant, Speech
+from nomospace.space.records import Record, TupleId
+from nomospace.space.store import Looker, NotInSpace, SpaceRecords, TupleTwice
+from nomospace.space.tables import TupleTables, Wanted, wanted_for
+from nomospace.terms import Term
+from nomospace.terms.templates import Template
+
+if TYPE_CHECKING:
+    from nomospace.space.correlating import Correlating
+
+CACHE_MAX: Final = 20_000
+"""Tuples at rest that stay in memory; the oldest go first."""
+BUSY_TIMES: Final = 4
+"""While searches are under way so many times as many stay: they know some of them."""
+PAGE_MIN, PAGE_MAX = 4, 64
+"""Rows that are asked for at a time: few at first, as mostly the first one will do."""
+DUE_PAGE: Final = 256
+"""Rows that are asked for where expired tuples are looked for."""
+SKIPS_MAX: Final = 1_024
+"""Questions for which it is known how many rows at the front are hidden."""
+SEEN_MAX: Final = 10_000
+"""Rows read in one step that are remembered: to take one of them needs no second look."""
+LOOK_UNITS: Final = 16
+"""What it costs to look at a row, above what a tuple in memory costs."""
+RETRY_US: Final = 1_000_000
+"""When expired tuples are looked for again where the tables could not be asked."""
+
+_order = attrgetter("order")
+_deadline = attrgetter("expires", "order")
+
+
+class Hidden(msgspec.Struct, gc=False):
+    """A tuple whose row does not count: `change` removes it, or 0 while it is lent out."""
+
+    order: int
+    change: int = 0
+
+
+class StoreEngine:
+    """The spaces of one host that lie in its store."""
+
+    is_plain = False
+
+    def __init__(
+        self, tables: TupleTables, names: Iterable[str] = (), cache_max: int = CACHE_MAX
+    ) -> None:
+        self.tables = tables
+        self.names = frozenset(names)
+        """Spaces that lie here whoever opens them."""
+        self.cache_max = cache_max
+        self.spaces: dict[str, StoredRecords] = {}
+        self.next_order = 0
+        """Of all these spaces; known from the first of them on."""
+        self.change = tables.applied
+        """How many changes to their tuples were written down."""
+
+    def records(self, name: str, speech: Speech, is_busy: Callable[[], bool]) -> StoredRecords:
+        """Those of a space; one that was here before goes on with what it had under way."""
+        if not self.next_order:
+            self.next_order = self.tables.last() + 1
+        made = StoredRecords(self, name, speech, is_busy)
+        before, self.spaces[name] = self.spaces.get(name), made
+        if before is not None:
+            made.follow(before)
+        return made
+
+    def put(self, space: str, id: TupleId) -> int:
+        """A tuple is written down as it is: its order, or 0 when it does not lie in the space."""
+        return self.spaces[space].put_down(id)
+
+    def gone(self, space: str, id: TupleId) -> int:
+        """It is written down that a tuple is gone: its order, or 0 for one that was not there."""
+        return self.spaces[space].gone(id)
+
+    def end_step(self) -> None:
+        """All that this step changed was written down."""
+        applied = self.tables.applied
+        for space in self.spaces.values():
+            space.settle(applied)
+
+
+class StoredRecords:
+    """The records of one space, in memory and in the tables."""
+
+    def __init__(
+        self, engine: StoreEngine, name: str, speech: Speech, is_busy: Callable[[], bool]
+    ) -> None:
+        self.name = name
+        self.sets: dict[Scope, Correlating] = {}
+        self.lookers: tuple[Looker, ...] = ()
+        self.near = SpaceRecords(name, speech)
+        """What is in memory."""
+        self._engine = engine
+        self._tables = engine.tables
+        self._is_busy = is_busy
+        self._hidden: dict[TupleId, Hidden] = {}
+        self._unsettled: dict[TupleId, int] = {}
+        """Tuples in memory, and the change that the tables must have before they may leave."""
+        self._changes: deque[tuple[int, TupleId]] = deque()
+        self._rest: deque[Record] = deque()
+        """What may leave memory, the oldest first; some of it may be gone."""
+        self._seen: dict[TupleId, Record] = {}
+        """What was read from the tables in this step."""
+        self._far_last = engine.next_order - 1
+        """What is in the tables alone is not younger."""
+        self._skips: dict[Wanted, int] = {}
+        """Questions, and the order up to which all their rows are hidden."""
+        self._skipped = 0
+        self._writers = self._tables.writers(name)
+        self.size = sum([count for count, _ in self._writers.values()])
+        self._soonest = self._tables.soonest(name, 0) if self.size else None
+        self._due: deque[Record] = deque()
+        self.objects = StoredObjects(self)
+
+    @property
+    def next_order(self) -> int:
+        """Of all that lies in the store's spaces, and of those who wait and react there."""
+        return self._engine.next_order
+
+    @next_order.setter
+    def next_order(self, order: int) -> None:
+        self._engine.next_order = order
+
+    @property
+    def look_units(self) -> int:
+        """What it costs to look at a tuple, above what one in memory costs."""
+        return 0 if self.is_near else LOOK_UNITS
+
+    @property
+    def is_near(self) -> bool:
+        """Whether all tuples are in memory."""
+        return self.size == self.near.size
+
+    def follow(self, before: StoredRecords) -> None:
+        """Go on after records of the same space: what they wrote down may not be in the tables."""
+        self._hidden, self._changes = before._hidden, before._changes
+        self._unsettled = before._unsettled
+        self._writers, self.size = before._writers, before.size
+        self._far_last, self._soonest = before._far_last, before._soonest
+        for record in before.near.everything():
+            self.near.add(record)
+            if record.id not in self._unsettled:
+                self._rest.append(record)
+
+    # -- change ------------------------------------------------------------------------------
+
+    def get(self, id: TupleId) -> Record | None:
+        """The record of an id."""
+        found = self.near.get(id)
+        if found is not None or self.is_near or id in self._hidden:
+            return found
+        if id[1] > self._writers.get(id[0], (0, 0))[1]:
+            return None
+        found = self._seen.get(id) or self._tables.get(self.name, id)
+        if found is not None:
+            self._see(found)
+        return found
+
+    def _see(self, record: Record) -> Record:
+        """The object that stands for a row in this step."""
+        if len(self._seen) >= SEEN_MAX:
+            return record
+        return self._seen.setdefault(record.id, record)
+
+    def lies(self, record: Record) -> bool:
+        """Whether this very tuple lies here, be it another object by now."""
+        if record.order <= 0:
+            return False
+        found = self.get(record.id)
+        return found is not None and found.order == record.order
+
+    def add(self, record: Record) -> None:
+        """Take in a record whose order is set, unless its id is here."""
+        writer, count = id = record.id
+        number, highest = self._writers.get(writer, (0, 0))
+        if count <= highest and self.get(id) is not None:
+            raise TupleTwice(writer=writer, count=count, space=self.name)
+        self.near.add(record)
+        self._hidden.pop(id, None)
+        self._writers[writer] = (number + 1, max(count, highest))
+        self.size += 1
+
+    def remove(self, record: Record) -> None:
+        """Let go of a record. `NotInSpace` when it does not lie here."""
+        id, order = record.id, record.order
+        found = self.near.get(id)
+        if found is None:
+            if order <= 0 or (self._seen.get(id) is not record and not self.lies(record)):
+                raise self.missing(record)
+        elif found.order != order:
+            raise self.missing(record)
+        else:
+            self.near.remove(found)
+        record.order = 0
+        self._seen.pop(id, None)
+        self._hidden[id] = Hidden(order)
+        number, highest = self._writers[record.writer]
+        self._writers[record.writer] = (number - 1, highest)
+        self.size -= 1
+
+    def move(self, record: Record, cur: str) -> None:
+        """Let another agent hold a record that is here."""
+        if self.near.get(record.id) is None:
+            self.near.add(record)  # its row is out of date from now on
+            self._seen.pop(record.id, None)
+        self.near.move(record, cur)
+
+    def missing(self, record: Record) -> NotInSpace:
+        """That a record is not here, as an error."""
+        return self.near.missing(record)
+
+    # -- what the tables have ----------------------------------------------------------------
+
+    def put_down(self, id: TupleId) -> int:
+        """A tuple is written down as it is: its order, or 0 when it does not lie here."""
+        record, hidden = self.near.get(id), self._hidden.get(id)
+        if record is not None:
+            order = record.order
+        elif hidden is not None and not hidden.change:  # lent out, or taken in this very step
+            order = hidden.order
+        else:
+            return 0
+        self._unsettled[id] = self._note(id)
+        return order
+
+    def gone(self, id: TupleId) -> int:
+        """It is written down that a tuple is gone: its order, or 0 for one that was not here."""
+        hidden = self._hidden.get(id)
+        if hidden is not None and not hidden.change:
+            hidden.change = self._note(id)
+            return hidden.order
+        record = self.near.get(id)
+        if record is None:
+            return 0
+        self._note(id)  # it came again in this step
+        return record.order
+
+    def _note(self, id: TupleId) -> int:
+        change = self._engine.change = self._engine.change + 1
+        self._changes.append((change, id))
+        return change
+
+    def settle(self, applied: int) -> None:
+        """The tables have so many changes; a step is over."""
+        self._seen.clear()
+        changes = self._changes
+        while changes and changes[0][0] <= applied:
+            change, id = changes.popleft()
+            hidden = self._hidden.get(id)
+            if hidden is not None and hidden.change == change:
+                del self._hidden[id]
+            if self._unsettled.get(id) == change:
+                del self._unsettled[id]
+                record = self.near.get(id)
+                if record is not None:
+                    self._rest.append(record)
+        room = self._engine.cache_max
+        if len(self._rest) > room and (len(self._rest) > BUSY_TIMES * room or not self._is_busy()):
+            while len(self._rest) > room:
+                self._let_go(self._rest.popleft())
+
+    def _let_go(self, record: Record) -> None:
+        """Have a tuple in the tables only, if it lies here and is there as it is."""
+        id, order = record.id, record.order
+        if order <= 0 or self.near.get(id) is not record or id in self._unsettled:
+            return
+        self.near.remove(record)
+        record.order = order  # who knows it may still take it
+        if record.expires and (self._soonest is None or record.expires < self._soonest):
+            self._soonest = record.expires
+        self._far_last = max(self._far_last, order)
+        if order <= self._skipped:
+            self._skips.clear()
+            self._skipped = 0
+
+    # -- search ------------------------------------------------------------------------------
+
+    def shelf(self, width: int) -> StoredShelf | None:
+        """Where records of a width are looked for."""
+        return StoredShelf(self, width) if self.size else None
+
+    def far(self, wanted: Wanted, after: int = 0) -> Iterator[Record]:
+        """Those in the tables alone, behind an order, page by page."""
+        if self.is_near:
+            return
+        near, hidden = self.near, self._hidden
+        limit, front = PAGE_MIN, self._skips.get(wanted, 0)
+        leads = after <= front
+        after = max(after, front)
+        while True:
+            if after >= self._far_last:
+                break
+            page = self._tables.rows(self.name, wanted, after, self._far_last, limit)
+            for record in page:
+                after = record.order
+                id = record.id
+                if id in hidden:
+                    if leads:
+                        front = after
+                    continue
+                if leads:
+                    leads = False
+                    self._skip(wanted, front)
+                if near.get(id) is None:
+                    yield self._see(record)
+            if len(page) < limit:
+                break
+            limit = min(4 * limit, PAGE_MAX)
+        if leads:
+            self._skip(wanted, front)
+
+    def _skip(self, wanted: Wanted, front: int) -> None:
+        """Begin behind the rows that are hidden, the next time."""
+        if not front:
+            return
+        if len(self._skips) >= SKIPS_MAX:
+            self._skips.clear()
+        self._skips[wanted] = front
+        self._skipped = max(self._skipped, front)
+
+    def held_by(self, agent: str) -> Iterator[Record]:
+        """What an agent holds, oldest first."""
+        return merge(self.near.held_by(agent), self.far(Wanted(at=agent)), key=_order)
+
+    def misplaced_for(self, dest: str) -> Iterator[Record]:
+        """What is for an agent and held by another, oldest first."""
+        far = self.far(Wanted(dest=dest, astray=True))
+        return merge(self.near.misplaced_for(dest), far, key=_order)
+
+    def misplaced(self) -> list[str]:
+        """Whom misplaced records are for."""
+        far = [] if self.is_near else self._tables.misplaced(self.name)
+        both = dict.fromkeys([*self.near.misplaced(), *far])
+        return [dest for dest in both if next(self.misplaced_for(dest), None) is not None]
+
+    def everything(self) -> Iterator[Record]:
+        """All that is here, oldest first."""
+        return merge(self.near.everything(), self.far(Wanted()), key=_order)
+
+    def written_by(self, agent: str, some: int) -> tuple[int, list[Record]]:
+        """How many records here an agent has written, and a few of them."""
+        count, _ = self._writers.get(agent, (0, 0))
+        _, few = self.near.written_by(agent, some)
+        if count and not few:
+            few = list(islice(self.far(Wanted(at=agent)), some))
+        return (count, few) if few else (0, [])
+
+    def composites(self) -> list[Composite]:
+        """The composites that searches have asked for."""
+        return self.near.composites()
+
+    # -- time --------------------------------------------------------------------------------
+
+    def due(self, now: int) -> Record | None:
+        """The record that expired first; it stays until it is removed."""
+        near, far = self.near.due(now), None
+        try:
+            far = self._far_due(now)
+        except Unavailable:
+            self._soonest = now + RETRY_US
+        if near is None or far is None:
+            return near or far
+        return min(near, far, key=_deadline)
+
+    def _far_due(self, now: int) -> Record | None:
+        """The one that expired first of those in the tables alone."""
+        if self._soonest is None or self._soonest > now:
+            return None
+        if not self._due:
+            limit = DUE_PAGE + len(self._hidden)
+            page = self._tables.rows(self.name, Wanted(due=now), 0, self._far_last, limit)
+            self._due.extend([one for one in page if one.id not in self._hidden])
+        while self._due:
+            if self.lies(self._due[0]) and self.near.get(self._due[0].id) is None:
+                return self._due[0]
+            self._due.popleft()
+        self._soonest = self._tables.soonest(self.name, now)
+        return None
+
+    def soonest(self) -> int | None:
+        """When to ask that again."""
+        near = self.near.soonest()
+        both = [when for when in (near, self._soonest) if when is not None]
+        return min(both, default=None)
+
+
+class StoredShelf:
+    """The tuples of one width."""
+
+    __slots__ = ("_near", "_records")
+
+    def __init__(self, records: StoredRecords, width: int) -> None:
+        self._records = records
+        self._near = records.near.shelf(width)
+
+    def candidates(
+        self, template: Template, at: str | None, dest: str | None, after: int = 0
+    ) -> Iterable[Record]:
+        """Some records, oldest first, with all among them that match; the caller verifies."""
+        near: Iterable[Record] = ()
+        if self._near is not None:
+            near = self._near.candidates(template, at, dest, after)
+        if self._records.is_near:
+            return near
+        return merge(near, self._records.far(wanted_for(template, at, dest), after), key=_order)
+
+    def only(self, equal: tuple[tuple[int, Term], ...]) -> Record | None:
+        """The one record with these values, where all are in memory."""
+        if self._near is None or not self._records.is_near:
+            return None
+        return self._near.only(equal)
+
+    def ask_for_composite(self, template: Template, at: str | None, dest: str | None) -> None:
+        """Have one in memory; tables have the indexes that they have."""
+        if self._near is not None:
+            self._near.ask_for_composite(template, at, dest)
+
+
+class StoredObjects:
+    """The tuples of a space that hold objects; rows with compounds are all looked at."""
+
+    __slots__ = ("_records",)
+
+    def __init__(self, records: StoredRecords) -> None:
+        self._records = records
+
+    def exact(self, meant: Meant, after: int = 0) -> Iterable[Record]:
+        """Some records, all that fit exactly among them."""
+        near = self._records.near.objects.exact(meant, after)
+        return near if self._records.is_near else merge(near, self._far(after), key=_order)
+
+    def fitting(self, meant: Meant, after: int = 0) -> Iterable[Record]:
+        """The same for all that fit."""
+        near = self._records.near.objects.fitting(meant, after)
+        return near if self._records.is_near else merge(near, self._far(after), key=_order)
+
+    def everything(self, after: int = 0) -> Iterator[Record]:
+        """All of them."""
+        return merge(self._records.near.objects.everything(after), self._far(after), key=_order)
+
+    def _far(self, after: int) -> Iterator[Record]:
+        return self._records.far(Wanted(deep=True), after)

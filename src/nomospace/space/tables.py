@@ -1,0 +1,116 @@
+"""The tables that a store engine's tuples lie in, as a space sees them.
+
+`TupleTables` is the one thing that a space asks of a database: a few rows at a time, in order, by
+what stands in their columns. A host's store has them (`store.tables`); `host.kept_tables` has the
+same over a dictionary, for stores in memory and simulated worlds.
+
+A column holds a mark of what a field shows: equal values have equal marks, and most others have
+others. What a query finds is put to the template as everything else is.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple, Protocol
+from zlib import crc32
+
+from nomospace.space.records import Record, TupleId
+from nomospace.terms import Compound, Term
+from nomospace.terms.features import Key, Path, features_of
+from nomospace.terms.templates import Template
+
+COLUMNS: Final = 3
+"""So many leading fields have a column with an index."""
+FIRST_ORDER: Final = 1 << 52
+"""Orders of tuples in such spaces begin here: above the places of all others in a store."""
+
+Marks = tuple[tuple[int, int], ...]
+"""Columns, and the marks that they must have."""
+
+
+class Wanted(NamedTuple):
+    """Which rows of a space are asked for; what is not said may be anything."""
+
+    width: int = 0
+    marks: Marks = ()
+    at: str | None = None
+    """Who holds them."""
+    dest: str | None = None
+    """Whom they are for."""
+    astray: bool = False
+    """Only those that another holds than the one they are for."""
+    deep: bool = False
+    """Only those with compounds or lists."""
+    due: int = 0
+    """Only those that expire by then, the first to do so first."""
+
+
+class TupleTables(Protocol):
+    """What is in a host's tables: all that was written down, up to a moment.
+
+    Every call may raise `Unavailable`.
+    """
+
+    @property
+    def applied(self) -> int:
+        """How many changes to tuples of such spaces are in the tables; never less than before."""
+
+    def last(self) -> int:
+        """The highest order in the tables; `FIRST_ORDER` when there is none."""
+
+    def writers(self, space: str) -> dict[str, tuple[int, int]]:
+        """How many tuples of a space each agent has written, and the highest of their numbers."""
+
+    def rows(self, space: str, wanted: Wanted, after: int, upto: int, limit: int) -> list[Record]:
+        """The first so many tuples behind an order and up to another, oldest first."""
+
+    def get(self, space: str, id: TupleId) -> Record | None:
+        """The tuple of an id."""
+
+    def soonest(self, space: str, after: int) -> int | None:
+        """When the next tuple expires, later than a moment."""
+
+    def misplaced(self, space: str) -> list[str]:
+        """Whom tuples are for that others hold."""
+
+
+def marks_of(fields: tuple[Term, ...]) -> tuple[list[int | None], bool]:
+    """The marks of the leading fields, and whether there are compounds or lists among all.
+
+    >>> marks_of(("job", 17))[0] == [mark(2, "job"), mark(2, 17), None]
+    True
+    """
+    width = len(fields)
+    found: list[int | None] = [None] * COLUMNS
+    for path, key in features_of(fields[:COLUMNS]):
+        at = _column(path)
+        if at >= 0:
+            found[at] = _mark_at(width, path, key)
+    return found, any(type(field) is Compound or type(field) is tuple for field in fields)
+
+
+def wanted_for(template: Template, at: str | None, dest: str | None) -> Wanted:
+    """The rows among which all are that match a template."""
+    width = template.arity
+    marks = [
+        (column, _mark_at(width, path, key))
+        for path, key in template.features
+        if (column := _column(path)) >= 0
+    ]
+    return Wanted(width, tuple(dict(marks).items()), at, dest)
+
+
+def mark(width: int, key: Key) -> int:
+    """What a column holds for the key of a field, in tuples of a width."""
+    if type(key) is tuple and key[0] is float:
+        key = (float, key[1] + 0.0)  # -0.0 is 0.0
+    return crc32(repr((width, key)).encode(errors="surrogatepass"))
+
+
+def _column(path: Path) -> int:
+    """The column that has a feature: of a value, or of the first argument of a compound."""
+    at = path[0] if len(path) == 1 or (len(path) == 4 and path[3] == 0) else COLUMNS
+    return int(at) if at < COLUMNS else -1
+
+
+def _mark_at(width: int, path: Path, key: Key) -> int:
+    return mark(width, key if len(path) == 1 else (path[1:3], mark(width, key)))

@@ -1,0 +1,197 @@
+"""`004_…` 5 and `002_…` 4.1 on a real host: a space that lies in the store, used as any other.
+
+The paper keeps tuples in a database, turns operations into queries, and has a cache in front. Here
+the cache is smaller than the space (`CACHE_MAX`), so much of what is asked for is in the table.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+import pytest
+
+import nomospace as ns
+from nomospace import ANY, a, laws, t
+from nomospace.calls.problems import OtherEngine, Refused, StaysInStore
+from nomospace.cli import main
+from nomospace.client import Agent, Tuple
+from nomospace.client.remote import RemoteHost
+from nomospace.errors import Unavailable
+from nomospace.space.engines import NotInMemory
+from tests.real.hosts import RealHost, caller, end, play, start
+
+MANY = 24_000
+"""More than stays in memory."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("archive")
+
+
+@pytest.fixture(scope="module")
+def host(folder: Path) -> Iterator[RealHost]:
+    made = run(folder)
+    yield made
+    end(made)
+
+
+def run(folder: Path) -> RealHost:
+    made = RealHost(
+        "ward", folder, "--store", str(folder / "ward.db"), "--insecure", "--api", "127.0.0.1:0"
+    )
+    start(made)
+    return made
+
+
+async def archive(remote: RemoteHost, name: str = "ann", **how: Any) -> tuple[Agent, Any]:
+    agent = await remote.agent(name)
+    return agent, await agent.space("archive", engine="store", **how)
+
+
+def test_a_space_in_the_store_does_what_others_do(host: RealHost) -> None:
+    """Order, waits, reactions, leases and once-writes; also of tuples that left memory long ago."""
+
+    async def story() -> None:
+        async with caller(host, None) as remote:
+            _, mine = await archive(remote)
+            _, theirs = await archive(remote, "bob")
+            assert mine.shared
+            for first in range(0, MANY, 2_000):
+                await mine.out_many([("job", n, n % 7) for n in range(first, first + 2_000)])
+            assert await theirs.take("job", 5, ANY, timeout=10) == ("job", 5, 5)
+            assert await theirs.take_nowait("job", 5, ANY) is None
+            assert await theirs.take("job", ANY, ANY, timeout=10) == ("job", 0, 0)
+            assert await theirs.take("job", ANY, 5, timeout=10) == ("job", 12, 5)
+            assert await theirs.read_nowait("job", MANY - 1, ANY) is not None
+            met: asyncio.Queue[Tuple] = asyncio.Queue()
+            handle = theirs.react(("alarm", ANY), lambda found, *_: met.put_nowait(found))
+            await handle.wait_registered()
+            waiting = asyncio.create_task(theirs.take("answer", ANY, timeout=10))
+            await asyncio.sleep(0)
+            await mine.out("alarm", 1)
+            await mine.out("answer", 42, once="a")
+            await mine.out("answer", 42, once="a")
+            assert await waiting == ("answer", 42)
+            assert await theirs.take_nowait("answer", ANY) is None
+            async with asyncio.timeout(10):
+                assert await met.get() == ("alarm", 1)
+            lent = await theirs.take("job", 1, ANY, timeout=10, lease=60)
+            assert await mine.read_nowait("job", 1, ANY) is None
+            await theirs.give_back(lent)
+            assert await mine.take("job", 1, ANY, timeout=10) == ("job", 1, 1)
+
+    play(story(), seconds_max=120)
+
+
+def test_what_it_does_not_do_says_so(host: RealHost) -> None:
+    async def story() -> None:
+        async with caller(host, None) as remote:
+            ann, mine = await archive(remote)
+            with pytest.raises(StaysInStore):
+                await mine.unshare()
+            with pytest.raises(OtherEngine, match="here it has the engine 'store'"):
+                await ann.space("archive", engine="memory")
+            with pytest.raises(OtherEngine, match="use one of memory, store"):
+                await ann.space("another", engine="tape")
+            with pytest.raises(OtherEngine, match="durable"):
+                await ann.space("another", engine="store", durable=False)
+            with pytest.raises(NotInMemory):
+                await mine.read_nowait(a("Car"), a("Owner"), correlate=True)
+
+    play(story())
+
+
+def test_a_law_rules_there_too(host: RealHost) -> None:
+    """Law MP: a letter in a space that lies in the store is for its receiver alone."""
+
+    async def story() -> None:
+        law = ns.Law.load(laws.path("mp"))
+        async with caller(host, None) as remote:
+            post = {}
+            for name in ("ann", "bob", "eve"):
+                agent = await remote.agent(name)
+                await agent.adopt(law)
+                post[name] = await agent.space("post", engine="store", law=law)
+            letter = (t["from"]("ann@ward"), t.to("bob@ward"))
+            await post["ann"].out(t.msg("hello"), *letter)
+            with pytest.raises(Refused):
+                await post["eve"].take_nowait(t.msg(ANY), *letter)
+            assert (await post["bob"].take(t.msg(ANY), *letter, timeout=10))[0] == t.msg("hello")
+
+    play(story())
+
+
+def test_a_host_that_was_killed_has_it_all_and_loads_none(host: RealHost, folder: Path) -> None:
+    """What was acknowledged is there again; what was taken is not."""
+
+    async def before() -> None:
+        async with caller(host, None) as remote:
+            _, mine = await archive(remote)
+            await mine.out("last", 1)
+            assert await mine.take("job", 100, ANY, timeout=10) == ("job", 100, 2)
+
+    async def after() -> None:
+        async with caller(host, None) as remote:
+            _, mine = await archive(remote)
+            assert await mine.take_nowait("job", 100, ANY) is None
+            assert await mine.take_nowait("last", 1) == ("last", 1)
+            assert await mine.take("job", ANY, ANY, timeout=10) == ("job", 2, 2)
+
+    play(before())
+    host.end(signal.SIGKILL)
+    again = run(folder)
+    host._process, host.port, host.said = again._process, again.port, again.said
+    play(after())
+
+
+def test_a_store_that_goes_away_is_an_error_and_nothing_is_lost(
+    host: RealHost, folder: Path
+) -> None:
+    """The file is cut short while the host has it open, and is whole again later."""
+    file = folder / "ward.db"
+
+    async def takes(space: Any) -> None:
+        for n in range(3_000, 9_000, 500):
+            assert await space.take_nowait("job", n + 1, ANY) is not None
+
+    async def story() -> None:
+        async with caller(host, None) as remote:
+            _, mine = await archive(remote)
+            whole = file.read_bytes()
+            try:
+                os.truncate(file, 3 * 4096)
+                with pytest.raises(Unavailable, match="the store"):
+                    await takes(mine)
+            finally:
+                with file.open("r+b") as again:
+                    again.write(whole)
+            left = [await mine.read_nowait("job", n, ANY) for n in range(10_000, 20_000, 1_000)]
+            assert None not in left
+
+    play(story())
+
+
+def test_it_is_opened_on_the_command_line_and_over_http(
+    host: RealHost, capsys: pytest.CaptureFixture[str]
+) -> None:
+    there = ("--host", f"nomos+plain://{host.address}")
+    main(["tuple", "out", "shelf", "book", "7", "--engine", "store", *there])
+    assert "wrote to shelf" in capsys.readouterr().out
+    request = Request(
+        f"{host.said['api']}/v1/spaces/shelf",
+        b'{"engine": "memory"}',
+        {"Authorization": f"Bearer {host.said['api_token']}", "Content-Type": "application/json"},
+    )
+    with pytest.raises(HTTPError) as refused, urlopen(request, timeout=20):
+        pass
+    with refused.value as error:
+        assert json.load(error)["code"] == "space.other-engine"

@@ -1,0 +1,107 @@
+"""Tables of the store engine: every database answers as the dictionary does."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from nomospace.host.changes import TupleGone, TuplePut
+from nomospace.protocols.spaces import Row
+from nomospace.space.tables import FIRST_ORDER, Wanted, wanted_for
+from nomospace.store.interface import Step, Store
+from nomospace.store.memory import MemoryStore
+from nomospace.terms import t
+from nomospace.terms.templates import ANY, Template
+from tests.unit.store.engines import SQL, MakeEngine, engines
+
+__all__ = ["engines"]
+
+AGENTS = ("ann@x", "bob@x")
+VALUES = (0, 1, 1.0, -0.0, 0.0, True, None, "job", "é", b"x", 2**70, (1, 2), t.at(1, 2), t.at("x"))
+TEMPLATES = [
+    Template.of(patterns)
+    for patterns in (
+        ("job", ANY, ANY),
+        ("job", 1, ANY),
+        ("job", 1.0, 0.0),
+        (ANY, t.at(1, ANY), ANY),
+        (ANY, ANY),
+        (ANY, [1, 2]),
+        (ANY, 2**70, None),
+    )
+]
+
+
+def changes(rng: Random) -> list[TuplePut | TupleGone]:
+    """What a host could write down of a space: tuples come, change hands and go."""
+    made: list[TuplePut | TupleGone] = []
+    lying: dict[int, tuple[Row, int]] = {}
+    for count in range(1, 200):
+        if lying and rng.random() < 0.4:
+            row, order = lying.pop(rng.choice(list(lying)))
+            made.append(TupleGone("s", (row.writer, row.count), order))
+            continue
+        fields = tuple([rng.choice(VALUES) for _ in range(rng.choice((2, 3, 3)))])
+        cur, dest = rng.choice(AGENTS), rng.choice(AGENTS)
+        row = Row(fields, rng.choice(AGENTS), count, cur, dest, rng.choice((0, 0, count)))
+        lying[count] = (row, FIRST_ORDER + count)
+        made.append(TuplePut("s", *lying[count]))
+    return made
+
+
+def answers(store: Store, after: int) -> list[object]:
+    """What the tables say to everything that a space may ask."""
+    tables = store.tables
+    last = tables.last()
+    asked = [wanted_for(one, at, None) for one in TEMPLATES for at in (None, *AGENTS)]
+    asked += [Wanted(), Wanted(2), Wanted(deep=True), Wanted(due=99), Wanted(at="bob@x")]
+    asked += [Wanted(dest="ann@x", astray=True), Wanted(3, dest="ann@x")]
+    found: list[object] = [last, tables.applied, tables.writers("s"), tables.writers("other")]
+    found += [tables.soonest("s", 50), tables.misplaced("s"), tables.get("s", ("ann@x", 0))]
+    for wanted in asked:
+        rows = tables.rows("s", wanted, after, last - 1, 20)
+        found.append([(one.order, one.fields, one.cur, one.dest, one.kept) for one in rows])
+        for one in rows[:1]:
+            again = tables.get("s", one.id)
+            assert again is not None
+            assert again.order == one.order
+    return found
+
+
+@pytest.mark.parametrize("kind", SQL)
+def test_a_database_answers_as_the_dictionary_does(kind: str, engines: MakeEngine) -> None:
+    engine, plain = engines(kind), MemoryStore()
+    store = engine.open()
+    store.begin()
+    plain.begin()
+    steps = [Step((change,)) for change in changes(Random(3))]
+    for one in (store, plain):
+        one.commit(steps, at=1)
+    store.begin()  # its tables catch up
+    after = FIRST_ORDER + 20
+    assert answers(store, after)[2:] == answers(plain, after)[2:]
+    assert store.begin(tuples=True).durable.tuples == {}, "a host is not told these"
+    kept = [step for step in store.dump() if isinstance(step, Step)]
+    copy = MemoryStore()
+    copy.begin()
+    copy.commit(kept, at=2)
+    assert answers(copy, after)[2:] == answers(plain, after)[2:]
+
+
+@pytest.mark.parametrize("kind", SQL)
+def test_tables_say_how_far_they_are(kind: str, engines: MakeEngine) -> None:
+    store = engines(kind).open()
+    store.begin()
+    row = Row(("job", 1), "ann@x", 1, "ann@x", "ann@x")
+    store.commit([Step((TuplePut("s", row, FIRST_ORDER + 1),))], at=1)
+    assert store.tables.applied == 0, "it was put off"
+    assert store.tables.rows("s", Wanted(), 0, 1 << 60, 9) == []
+    many = [
+        TuplePut("s", Row(("job", n), "ann@x", n, "ann@x", "ann@x"), FIRST_ORDER + n)
+        for n in range(2, 2_100)
+    ]
+    store.commit([Step(tuple(many))], at=2)
+    assert store.tables.applied == 2_099
+    found = store.tables.rows("s", wanted_for(Template.of(("job", 7)), None, None), 0, 1 << 60, 9)
+    assert [one.fields for one in found] == [("job", 7)]
