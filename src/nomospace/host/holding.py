@@ -146,10 +146,10 @@ class Holding(HostPart):
         Not before its tuples were taken out of spaces that lie in the store.
         """
         host, agent = self._host, resident.id
-        if stays := self._stays_in(agent):
-            raise StaysInStore(space=stays)
         if self._spaces.residents.get(agent) is not resident:
             raise NoSuchAgent(agent=agent, host=self._step.name)
+        if stays := self._stays_in(agent):
+            raise StaysInStore(space=stays)
         if suspended := host.suspending.stays(agent):
             raise suspended
         member = next(iter(host.governing.memberships(agent)), None)

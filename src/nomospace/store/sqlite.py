@@ -106,8 +106,6 @@ class SqliteStore(SqlStore):
             writer.execute("PRAGMA synchronous = FULL")
             writer.execute(f"PRAGMA cache_size = -{CACHE_KB}")
             self._reader = self._connected()
-            self._asker = self._connected()
-            self._asker.execute(f"PRAGMA cache_size = -{CACHE_KB}")
             version = self._version()
         if version is None or version < VERSION:
             held = self._lock is not None
@@ -307,12 +305,19 @@ class SqliteStore(SqlStore):
         return self._reader.execute(sql, params)
 
     def _ask_beside(self, sql: str, params: Params = ()) -> list[SqlRow]:
-        if self._asker is None:
+        if self._writer is None:
             raise self._unavailable("it is closed")
-        try:
-            return self._asker.execute(sql, params).fetchall()
-        except sqlite3.Error as error:
-            raise self._translated(error) from error
+        with self._told():
+            asker = self._asker
+            if asker is None:
+                self._asker = asker = self._connected()
+                asker.execute(f"PRAGMA cache_size = -{CACHE_KB}")
+            try:
+                return asker.execute(sql, params).fetchall()
+            except sqlite3.Error:
+                self._asker = None  # it would remember pages that were wrong
+                asker.close()
+                raise
 
     @contextmanager
     def _told(self) -> Iterator[None]:
