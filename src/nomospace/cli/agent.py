@@ -63,7 +63,10 @@ def ls(remote: Remote) -> None:
     lines = remote.run(lambda host: _all(remote, host))
     if remote.as_json:
         for line in lines:
-            print_json(msgspec.to_builtins(line))
+            facts = msgspec.to_builtins(line)
+            if not line.ended:  # it is told of those alone that have something to tell
+                del facts["ended"]
+            print_json(facts)
         return
     rows = [("agent", "runs", "clients", "laws")]
     for line in lines:
