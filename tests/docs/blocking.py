@@ -81,12 +81,17 @@ FACES: Final = (
         ("client/remote.py",),
         ("ask", "contact", "engage", "disengage", "moved"),
     ),
-    Face("AgentCalls", "client.Agent", ("client/agent.py",), ("id", "move", "close", "end")),
+    Face(
+        "AgentCalls",
+        "client.Agent",
+        ("client/agent.py",),
+        ("id", "move", "close", "end", "send", "receive_nowait"),
+    ),
     Face(
         "MembershipCalls",
         "client.Membership",
         ("client/membership.py",),
-        ("send", "present", "standing", "receive_nowait"),
+        ("send", "present", "standing", "quit", "receive_nowait"),
         (
             ("law", "client.Law", "The law."),
             ("ruling", "DisclosedRuling | None", "The ruling on the adoption."),
@@ -155,7 +160,11 @@ def _functions(face: Face) -> dict[str, ast.FunctionDef | ast.AsyncFunctionDef]:
     found = {}
     for file in reversed(face.files):
         for node in ast.walk(ast.parse((PACKAGE / file).read_text("utf-8"))):
-            if isinstance(node, ast.ClassDef) and node.name in (_plain(face.of), "Grouped"):
+            if isinstance(node, ast.ClassDef) and node.name in (
+                _plain(face.of),
+                "Grouped",
+                "LetterQueue",
+            ):
                 for one in node.body:
                     if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef):
                         found[one.name] = one

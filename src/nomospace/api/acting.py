@@ -20,7 +20,7 @@ from nomospace.api.routing import (
     TheService,
     while_wanted,
 )
-from nomospace.api.service import Membership
+from nomospace.api.service import AgentSeat, Membership
 from nomospace.client.membership import read_certificate
 
 router = APIRouter(prefix="/v1/agents/{agent}", responses=PROBLEMS)
@@ -203,6 +203,12 @@ async def send(seat: TheSeat, law: LawPath, asked: m.SendAsked) -> m.RulingTold:
     return m.RulingTold.of(await seat.send(law, message_of(asked.message), asked.to))
 
 
+@router.delete(LAW, tags=["communities"])
+async def quit_community(seat: TheSeat, law: LawPath) -> m.RulingTold:
+    """Leave a community: the law hears `quit`, and rules no more."""
+    return m.RulingTold.of(await seat.quit(law))
+
+
 @router.post(f"{LAW}/certificates", tags=["communities"])
 async def present(seat: TheSeat, law: LawPath, asked: m.CertificateAsked) -> m.RulingTold:
     """Present a certificate to the agent's controller."""
@@ -220,6 +226,34 @@ async def inbox(
     wait: m.WaitSeconds = 0,
 ) -> m.Letters:
     """Letters behind a number, the oldest first. Asking again gives the same ones again."""
+    return await _letters(request, seat, law, after, limit, wait)
+
+
+# -- plain mail ------------------------------------------------------------------------------------
+
+
+@router.post("/send", tags=["agents"])
+async def send_plain(seat: TheSeat, asked: m.MailAsked) -> m.MailSent:
+    """Send a plain message to another agent, outside of all communities."""
+    await seat.send_plain(message_of(asked.message), asked.to)
+    return m.MailSent(to=asked.to)
+
+
+@router.get("/inbox", tags=["agents"])
+async def plain_inbox(
+    request: Request,
+    seat: TheSeat,
+    after: After = 0,
+    limit: Limit = 100,
+    wait: m.WaitSeconds = 0,
+) -> m.Letters:
+    """Plain letters behind a number, the oldest first. Asking again gives the same ones again."""
+    return await _letters(request, seat, "", after, limit, wait)
+
+
+async def _letters(
+    request: Request, seat: AgentSeat, law: str, after: int, limit: int, wait: float
+) -> m.Letters:
     found = await while_wanted(request, seat.inbox(law).after(after, limit, wait), seat)
     letters = [
         m.LetterTold(number=one.number, sender=one.sender, message=json_of(one.message))

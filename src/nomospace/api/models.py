@@ -272,6 +272,19 @@ class SendAsked(Asked):
     )
 
 
+class MailAsked(Asked):
+    """A plain message, as the text of a term or in JSON, to another agent."""
+
+    message: object
+    to: Annotated[str, Field(min_length=3, max_length=401)]
+
+
+class MailSent(BaseModel):
+    """A plain message is on its way."""
+
+    to: str
+
+
 class CertificateAsked(Asked):
     """A certificate to present, as PEM."""
 

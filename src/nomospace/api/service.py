@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Unpack
 
 from nomospace.api.logins import End, LoginListener, Logins
 from nomospace.calls.door import NotAnOperator, NotLetIn, NotYourAgent
-from nomospace.calls.requests import CLIENT_PROGRAM, Settle, Show, Tell
+from nomospace.calls.requests import CLIENT_PROGRAM, Quit, SendPlain, Settle, Show, Tell
 from nomospace.client import Agent, Departed, DisclosedRuling, TimedOut, Tuple
 from nomospace.client.tuples import Correlation, agent_id, micros
 from nomospace.errors import CallerError, NomospaceError, Unavailable
@@ -150,7 +150,10 @@ class AgentSeat:
         self._service = service
         self._line = line
         self._agent = Agent(line)
-        self._inboxes: dict[str, NumberedInbox] = {}
+        plain = NumberedInbox()
+        self._inboxes: dict[str, NumberedInbox] = {"": plain}
+        """By law; the one of plain messages has none."""
+        line.attend("", plain)
         self._spaces: dict[str, Space] = {}
         self.busy = 0
         """How many questions are under way."""
@@ -265,6 +268,16 @@ class AgentSeat:
         self.inbox(law)
         told: DisclosedRuling = await self._line.ask(Tell(law, freeze(message), receiver))
         return told
+
+    async def quit(self, law: str) -> DisclosedRuling:
+        """Leave a community; what the agent may know of the ruling."""
+        told: DisclosedRuling = await self._line.ask(Quit(law))
+        self._inboxes.pop(law, None)
+        return told
+
+    async def send_plain(self, message: Term, to: str) -> None:
+        """Send a plain message to another agent."""
+        await self._line.ask(SendPlain(freeze(message), to))
 
     async def present(self, law: str, certificate: bytes) -> DisclosedRuling:
         """Present a certificate (DER); what the agent may know of the ruling."""

@@ -236,6 +236,13 @@ class End(msgspec.Struct, frozen=True, array_like=True, tag="end"):
     """End the agent: its spaces and tuples, its memberships, what it waits for and reacts to."""
 
 
+class SendPlain(msgspec.Struct, frozen=True, array_like=True, tag="send"):
+    """Send a message to another agent, outside of all communities."""
+
+    message: Term
+    to: str
+
+
 class Tell(msgspec.Struct, frozen=True, array_like=True, tag="tell"):
     """Send a message to an agent, a space or several under a law; answered with the ruling."""
 
@@ -249,6 +256,12 @@ class Show(msgspec.Struct, frozen=True, array_like=True, tag="show"):
 
     law: str
     certificate: bytes
+
+
+class Quit(msgspec.Struct, frozen=True, array_like=True, tag="quit"):
+    """Leave the community of a law; answered with the ruling on that."""
+
+    law: str
 
 
 class Stand(msgspec.Struct, frozen=True, array_like=True, tag="stand"):
@@ -276,4 +289,6 @@ Request: TypeAlias = (
     | Launch
     | Save
     | End
+    | SendPlain
+    | Quit
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from contextlib import suppress
 from dataclasses import replace
@@ -23,6 +24,7 @@ from nomospace.cli.remote_options import (
 from nomospace.errors import CallerError, NomospaceError
 
 if TYPE_CHECKING:
+    from nomospace.client.membership import Letter
     from nomospace.client.remote import RemoteHost
     from nomospace.wire.admin import AgentLine, SuspensionLine
 
@@ -233,6 +235,61 @@ def end(remote: Remote, agent: IdArgument) -> None:
         print_json({"agent": agent, "ended": True})
     else:
         print(f"{agent} has ended")
+
+
+@app.command()
+@on_host
+def send(
+    remote: Remote,
+    agent: IdArgument,
+    to: Annotated[str, typer.Argument(metavar="TO", help="The agent that it is for.")],
+    message: Annotated[str, typer.Argument(metavar="MESSAGE", help="The text of a term.")],
+) -> None:
+    """Send a plain message from an agent of this host to another, wherever that is."""
+    from nomospace.client.tuples import agent_id
+
+    async def work(host: RemoteHost) -> None:
+        await (await host.agent(agent_id("ID", agent))).send(message, to=agent_id("TO", to))
+
+    remote.run(work)
+    if remote.as_json:
+        print_json({"agent": agent, "to": to})
+    else:
+        print(f"on its way to {to}")
+
+
+@app.command()
+@on_host
+def inbox(
+    remote: Remote,
+    agent: IdArgument,
+    wait: Annotated[float, typer.Option(metavar="SECONDS", help="For the first one.")] = 0.0,
+) -> None:
+    """Take the plain messages that wait for an agent, and print them; exit code 1 if none came."""
+    from nomospace.client.tuples import agent_id
+    from nomospace.terms import freeze, show
+
+    letters = remote.run(lambda host: _inbox(host, agent_id("ID", agent), wait))
+    for letter in letters:
+        text = show(freeze(letter.message))
+        if remote.as_json:
+            print_json({"sender": letter.sender, "message": text})
+        else:
+            print(f"{letter.sender or '-'}: {text}")
+    if not letters:
+        raise typer.Exit(SAID_NO)
+
+
+async def _inbox(host: RemoteHost, agent: str, wait_s: float) -> list[Letter]:
+    held = await host.agent(agent)
+    await held.system.read_nowait("host", "", "")  # what waits has come before this answer
+    letters: list[Letter] = []
+    if wait_s > 0:
+        with suppress(TimeoutError, StopAsyncIteration):
+            letters.append(await asyncio.wait_for(anext(held.inbox()), wait_s))
+    while (letter := held.receive_nowait()) is not None:
+        letters.append(letter)
+    return letters
 
 
 def suspend_on(remote: Remote, name: str, why: str) -> None:

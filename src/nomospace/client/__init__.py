@@ -27,7 +27,11 @@ from nomospace.client.listening import (
     ListenerOverran as ListenerOverran,
     WaitingInListener as WaitingInListener,
 )
-from nomospace.client.membership import Letter as Letter, Membership as Membership
+from nomospace.client.membership import (
+    Letter as Letter,
+    LetterQueue as LetterQueue,
+    Membership as Membership,
+)
 from nomospace.client.program import (
     BadProgram as BadProgram,
     BadState as BadState,

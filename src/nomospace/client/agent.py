@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from nomospace.calls.problems import AlreadyMember, HasEnded, OntologyUnknown
-from nomospace.calls.requests import End, OntologyText, Open, Save, Share
+from nomospace.calls.requests import End, OntologyText, Open, Save, SendPlain, Share
 from nomospace.client.connection import Connection, Law
-from nomospace.client.membership import Membership
+from nomospace.client.membership import Inbox, Letter, LetterQueue, Membership, message_of
 from nomospace.client.reactions import LISTENER_TIMEOUT_S, AnyHandle
 from nomospace.client.space import Space
 from nomospace.errors import CallerError
@@ -84,7 +84,7 @@ class Agent:
     ('nurse@ward-3', ('job', 17))
     """
 
-    __slots__ = ("_connection", "_memberships", "_spaces", "_timeout", "system")
+    __slots__ = ("_connection", "_memberships", "_spaces", "_timeout", "mail", "system")
 
     def __init__(
         self, connection: Connection, *, listener_timeout: float = LISTENER_TIMEOUT_S
@@ -93,6 +93,9 @@ class Agent:
         self._timeout = listener_timeout
         self._spaces: dict[str, Space] = {}
         self._memberships: list[Membership] = []
+        self.mail = LetterQueue(connection)
+        """Where plain messages wait; `inbox` reads them."""
+        connection.attend("", self.mail)
         self.system = Space(SYSTEM, connection, shared=True, listener_timeout=listener_timeout)
         """The space `LimeSystem`: read it, or react to it, to know who is there.
 
@@ -245,9 +248,34 @@ class Agent:
         (None, <nurse@ward-3 under law mp>)
         """
         for membership in self._memberships:
-            if membership.law.hash == law.hash:
+            if membership.law.hash == law.hash and not membership.closed:
                 return membership
         return None
+
+    async def send(self, message: object, *, to: str) -> None:
+        """Send a plain message to another agent, wherever it is: outside of all communities.
+
+        A string is read as the text of a term. Done means that it is on disk and on its way. To a
+        member whose law has rules for `submitted` it is that event; others find it in their
+        `inbox`. If it will never arrive, `undelivered(Message, To, Why)` comes back, from nobody
+        (`sender` is empty).
+
+        >>> from nomospace import sync
+        >>> with sync.Host("ward-3") as host:
+        ...     nurse, porter = host.agent("nurse"), host.agent("porter")
+        ...     nurse.send("fetch(bed(3))", to="porter@ward-3")
+        ...     porter.receive_nowait()
+        Letter(sender='nurse@ward-3', message=term('fetch(bed(3))'))
+        """
+        await self._connection.ask(SendPlain(message_of(message), to))
+
+    def inbox(self) -> Inbox:
+        """Plain messages to this agent, oldest first: for `async for`; ends with the agent."""
+        return self.mail.inbox()
+
+    def receive_nowait(self) -> Letter | None:
+        """The oldest plain message that waits, or `None`."""
+        return self.mail.receive_nowait()
 
     async def move(self, to: str) -> None:
         """Raise `NotAProgram`: what this code holds in its frames could not go along.
@@ -292,6 +320,7 @@ class Agent:
         """Run no listener any more and end the inboxes: its host is gone, or it is closed."""
         for handle in self._handles():
             handle.stop()
+        self.mail.close()
         for membership in self._memberships:
             membership.close()
 
@@ -299,16 +328,16 @@ class Agent:
 
     async def leave(self, to: str, program: str, state: bytes, code: bytes | None) -> None:
         """Go to another host with a program's state and the mail that it has not read."""
-        letters = [(each, each.drain()) for each in self._memberships]
+        boxes: list[tuple[str, LetterQueue]] = [("", self.mail)]
+        boxes += [(each.law.hash, each) for each in self._memberships]
+        letters = [(law, each, each.drain()) for law, each in boxes]
         unread = tuple(
-            (each.law.hash, letter.sender, letter.message)
-            for each, its in letters
-            for letter in its
+            (law, letter.sender, letter.message) for law, _, its in letters for letter in its
         )
         try:
             await self._connection.move(to, program, state, code, unread)
         except (Exception, asyncio.CancelledError):
-            for each, its in letters:
+            for _, each, its in letters:
                 each.put_back(its)
             raise
 

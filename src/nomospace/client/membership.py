@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from nomospace.calls.answers import DisclosedRuling, Standing
-from nomospace.calls.requests import Show, Stand, Tell
+from nomospace.calls.requests import Quit, Show, Stand, Tell
 from nomospace.client.connection import Connection, Law, Report
 from nomospace.errors import CallerError
 from nomospace.terms import Term, freeze, term
@@ -58,78 +58,38 @@ class Letter(msgspec.Struct, frozen=True, gc=False):
 
 
 class Inbox:
-    """The messages of one membership as they come."""
+    """The messages of one letterbox as they come."""
 
-    __slots__ = ("_membership",)
+    __slots__ = ("_letters",)
 
-    def __init__(self, membership: Membership) -> None:
-        self._membership = membership
+    def __init__(self, letters: LetterQueue) -> None:
+        self._letters = letters
 
     def __aiter__(self) -> Inbox:
         return self
 
     async def __anext__(self) -> Letter:
-        letter = await self._membership._receive()
+        letter = await self._letters._receive()
         if letter is None:
             raise StopAsyncIteration
         return letter
 
 
-class Membership:
-    """An agent's membership in the community of one law. Made by `Agent.adopt`."""
+class LetterQueue:
+    """Messages that wait for their reader: those `of` a law, or plain ones, of none."""
 
-    __slots__ = ("_bell", "_connection", "_dropped", "_letters", "_open", "law", "ruling")
+    __slots__ = ("_bell", "_connection", "_dropped", "_letters", "_of", "_open")
 
-    def __init__(self, connection: Connection, law: Law) -> None:
-        self.law = law
-        self.ruling: DisclosedRuling | None = None
-        """The ruling on the adoption."""
+    def __init__(self, connection: Connection, of: str = "") -> None:
+        self._of = of
         self._connection = connection
         self._letters: deque[Letter] = deque()
         self._bell: asyncio.Future[None] | None = None
         self._dropped = 0
         self._open = True
 
-    def __repr__(self) -> str:
-        return f"<{self._connection.agent} under law {self.law.name}>"
-
-    async def send(self, message: Any, *, to: str | Sequence[str]) -> DisclosedRuling:
-        """Send a message to an agent, a space, or several; gives the ruling, refused or not.
-
-        A string is read as the text of a term, so `"publish(alarm(fire))"` and
-        `t.publish(t.alarm("fire"))` are the same message.
-        """
-        if isinstance(message, str):
-            made = term(message)
-        elif light_weight(message, LIGHT_LEVELS) <= LIGHT:  # it is a small term as it is
-            made = message
-        else:
-            made = freeze(message)
-        receiver = to if isinstance(to, str) else tuple(to)
-        told: DisclosedRuling = await self._connection.ask(Tell(self.law.hash, made, receiver))
-        return told
-
-    async def present(self, certificate: bytes | str | Path) -> DisclosedRuling:
-        """Present a certificate, PEM or DER, or its file: the ruling on it.
-
-        The controller checks it; one that counts is `certified` to the law until it runs out or is
-        revoked. Raises a kind of `BadCertificate` for one that does not.
-        """
-        shown = Show(self.law.hash, read_certificate(certificate))
-        told: DisclosedRuling = await self._connection.ask(shown)
-        return told
-
-    async def standing(self) -> Standing:
-        """Where the agent stands: its control state and what it owes, if the law discloses it.
-
-        The answer has `told`, which says whether it does (`disclose(all)`), `state`, and `owed`
-        with when each obligation falls due. Asking is no event: the law does not rule on it.
-        """
-        standing: Standing = await self._connection.ask(Stand(self.law.hash))
-        return standing
-
     def inbox(self) -> Inbox:
-        """Messages that the law delivers to this agent, oldest first: for `async for`.
+        """The messages that come, oldest first: for `async for`.
 
         It ends with the agent. Each message goes to one reader; breaking off loses nothing, the
         next `inbox()` goes on.
@@ -152,10 +112,12 @@ class Membership:
 
     def on_mail(self, sender: str, message: Term) -> None:
         """The connection brings a message."""
+        if not self._open:
+            return
         if len(self._letters) >= MAIL_MAX:
             self._dropped += 1
             if self._dropped == 1:
-                facts = {"agent": self._connection.agent, "law": self.law.name, "limit": MAIL_MAX}
+                facts = {"agent": self._connection.agent, "law": self._of, "limit": MAIL_MAX}
                 self._connection.report(Report("an inbox is full and drops messages", facts))
             return
         self._dropped = 0
@@ -179,6 +141,78 @@ class Membership:
         self._open = False
         self._ring()
 
+    @property
+    def closed(self) -> bool:
+        """Whether no more messages come."""
+        return not self._open
+
     def _ring(self) -> None:
         if self._bell is not None and not self._bell.done():
             self._bell.set_result(None)
+
+
+def message_of(message: Any) -> Any:
+    """A message as it goes out: a string is read as the text of a term."""
+    if isinstance(message, str):
+        return term(message)
+    if light_weight(message, LIGHT_LEVELS) <= LIGHT:  # it is a small term as it is
+        return message
+    return freeze(message)
+
+
+class Membership(LetterQueue):
+    """An agent's membership in the community of one law. Made by `Agent.adopt`.
+
+    Its inbox has the messages that the law delivers to the agent.
+    """
+
+    __slots__ = ("law", "ruling")
+
+    def __init__(self, connection: Connection, law: Law) -> None:
+        self.law = law
+        self.ruling: DisclosedRuling | None = None
+        """The ruling on the adoption."""
+        super().__init__(connection, law.name)
+
+    def __repr__(self) -> str:
+        return f"<{self._connection.agent} under law {self.law.name}>"
+
+    async def send(self, message: Any, *, to: str | Sequence[str]) -> DisclosedRuling:
+        """Send a message to an agent, a space, or several; gives the ruling, refused or not.
+
+        A string is read as the text of a term, so `"publish(alarm(fire))"` and
+        `t.publish(t.alarm("fire"))` are the same message.
+        """
+        receiver = to if isinstance(to, str) else tuple(to)
+        tell = Tell(self.law.hash, message_of(message), receiver)
+        told: DisclosedRuling = await self._connection.ask(tell)
+        return told
+
+    async def present(self, certificate: bytes | str | Path) -> DisclosedRuling:
+        """Present a certificate, PEM or DER, or its file: the ruling on it.
+
+        The controller checks it; one that counts is `certified` to the law until it runs out or is
+        revoked. Raises a kind of `BadCertificate` for one that does not.
+        """
+        shown = Show(self.law.hash, read_certificate(certificate))
+        told: DisclosedRuling = await self._connection.ask(shown)
+        return told
+
+    async def quit(self) -> DisclosedRuling:
+        """Leave the community: the ruling on it. The law hears `quit`, and then rules no more.
+
+        The inbox ends. Who adopts the law again is a new member, with the state of one, unless a
+        secretary keeps the community's roll and forbids it.
+        """
+        told: DisclosedRuling = await self._connection.ask(Quit(self.law.hash))
+        self.close()
+        return told
+
+    async def standing(self) -> Standing:
+        """Where the agent stands: its control state and what it owes, if the law discloses it.
+
+        The answer has `told`, which says whether it does (`disclose(all)`), `state`, and `owed`
+        with when each obligation falls due. Asking is no event: the law does not rule on it.
+        """
+        standing: Standing = await self._connection.ask(Stand(self.law.hash))
+        return standing

@@ -197,7 +197,9 @@ def verdict_on(ruling: Ruling, level: str = "all") -> str:
     if ruling.event.kind != "sent":
         return f"ruled by {ruling.rule}"
     if goes_out(ruling.operations):
-        return f"forwarded by {ruling.rule}"
+        names = [getattr(operation, "name", "") for operation in ruling.operations]
+        only = "release" in names and "forward" not in names and "multicast" not in names
+        return f"{'released' if only else 'forwarded'} by {ruling.rule}"
     if ruling.delta:
         return f"held back by {ruling.rule}: nothing is sent yet"
     return f"refused by {ruling.rule}: nothing is sent and nothing changes"

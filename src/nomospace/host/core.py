@@ -271,11 +271,13 @@ class Host:
             requests.Adopt: self.governing.adopt,
             requests.Tell: self.telling.send,
             requests.Stand: self.telling.stand,
+            requests.Quit: self.telling.quit,
             requests.Show: self.certifying.show,
             requests.Move: self.moving.move,
             requests.Launch: self.moving.launch,
             requests.Save: self.moving.save,
             requests.End: self.holding.end,
+            requests.SendPlain: self.mailing.send,
         }
 
     def _acts(self) -> dict[type, Callable[[Any], None]]:

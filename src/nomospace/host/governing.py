@@ -22,6 +22,7 @@ from nomospace.control import (
     Leave,
     Membership,
     RecordRuling,
+    Release,
     Ruling,
     Snapshot,
     Undecided,
@@ -502,6 +503,8 @@ class Governing(HostPart):
                     self._forward(member, effect)
                 elif isinstance(effect, Deliver):
                     self._deliver(member, effect.sender, effect.message)
+                elif isinstance(effect, Release):
+                    self._host.mailing.release(member, effect)
                 elif not isinstance(effect, Leave):
                     self._step.note("law-says", home=member.home, says=effect)
         finally:

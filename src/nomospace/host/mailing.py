@@ -3,19 +3,83 @@
 Routing (`posting`) brings letters to the agents that they are for. A letter of a community arrives
 at the controller of its receiver; one that nobody takes goes back, and is an exception at the
 controller that sent it.
+
+Plain letters are of no community: agents write them to each other, and laws let them out with
+`release`. One for a member whose law has rules for `submitted` is that event at its controller, at
+each, if there are several; its law says whether it is delivered. Everybody else has an inbox. What
+will never arrive goes back to its sender's inbox, from nobody, as `undelivered(Message, To, Why)`;
+what a law has released, to its controller as an exception.
 """
 
 from __future__ import annotations
 
-from nomospace.control import arrived
+from nomospace.calls.problems import NotAnAgent
+from nomospace.calls.requests import SendPlain
+from nomospace.control import Event, Membership, Release, arrived
+from nomospace.host.effects import Mail
 from nomospace.host.part import HostPart
-from nomospace.host.posting import Letter, Rejected
+from nomospace.host.posting import RELEASED, Letter, Rejected
+from nomospace.host.residents import Resident
+from nomospace.host.shares import check_receivers
 from nomospace.protocols.spaces import Mailed
-from nomospace.terms import Compound
+from nomospace.terms import Compound, Term
+from nomospace.terms.values import weight
 
 
 class Mailing(HostPart):
     """The mail of one host."""
+
+    # -- outside of communities --------------------------------------------------------------
+
+    def send(self, op: int, resident: Resident, request: SendPlain) -> None:
+        """A plain message of an agent: answered when it is on its way, and on disk."""
+        if not _is_agent(request.to):
+            raise NotAnAgent(given=request.to)
+        check_receivers(self._step.shares, 1, weight(request.message))
+        letter = Letter("", resident.id, request.message)
+        self._host.posting.send(resident.id, request.to, letter)
+        self._step.answer(op)
+
+    def release(self, member: Membership, order: Release) -> None:
+        """A law lets a message out of its community, to an agent or several."""
+        home, message = member.home, order.message
+        for to in order.to if order.to.__class__ is tuple else (order.to,):
+            peer = self._host.group.where.get(to) if type(to) is str else None
+            if type(to) is not str or not _is_agent(to):
+                self._complain(member, message, to, "unknownDestination")
+            elif home in self._spaces.residents:
+                letter = Letter(RELEASED + member.law.hash, home, message)
+                self._host.posting.send(home, to, letter)
+            elif to in self._spaces.residents:  # spaces have no seats, and speak to those around
+                self._submit(to, home, message, 0)
+            elif peer is not None:
+                self._host.group.tell(peer, Mailed("", home, message, to))
+            else:
+                self._complain(member, message, to, "unknownDestination")
+
+    def _complain(self, member: Membership, message: Term, to: Term, why: str) -> None:
+        release = Compound("release", (message, to))
+        self._host.governing.complain(member, release, why)
+
+    def _submit(self, agent: str, sender: str, message: Term, hops: int) -> str:
+        """A plain message has come for an agent: to its controllers, or its inbox; or why not."""
+        governing = self._host.governing
+        ruled = [
+            member
+            for member in governing.memberships(agent)
+            if any(rule.event == "submitted" for rule in member.law.tree.rules)
+        ]
+        if any(self._full(agent, member.law.hash) for member in ruled):
+            return "mailboxFull"
+        for member in ruled:
+            governing.arrive(member, Event("submitted", (sender, message, agent)), hops)
+        if ruled:
+            governing.drain()
+        else:
+            self._host.moving.deliver(Mail(agent, "", sender, message))
+        return ""
+
+    # -- what routing brings -----------------------------------------------------------------
 
     def mail(self, agent: str, origin: str, body: object, hops: int) -> None:
         """Routing brings a message to an agent here, or the news that one was not taken."""
@@ -24,17 +88,19 @@ class Mailing(HostPart):
             return
         assert isinstance(body, Letter), body
         host, law = self._host, body.law
-        there = host.governing.find(agent, law)
         why = ""
-        if there is None:
+        if not law or law.startswith(RELEASED):
+            # Routing knows whose letter it is; what it says of itself may be anything.
+            why = self._submit(agent, origin, body.message, hops)
+        elif (there := host.governing.find(agent, law)) is None:
             why = "lawMismatch" if host.governing.laws_of(agent) else "unknownDestination"
         elif self._full(agent, law):
             why = "mailboxFull"
-        if there is None or why:
+        else:
+            host.governing.arrive(there, arrived(body.sender, body.message, agent), hops)
+            host.governing.drain()
+        if why:
             host.posting.send(agent, origin, Rejected(law, body.message, agent, why))
-            return
-        host.governing.arrive(there, arrived(body.sender, body.message, agent), hops)
-        host.governing.drain()
 
     def _full(self, agent: str, law: str) -> bool:
         """Whether no more can wait for a controller."""
@@ -44,20 +110,37 @@ class Mailing(HostPart):
         )
 
     def undelivered(self, agent: str, body: object, to: str, why: str) -> None:
-        """A message of an agent here will never arrive: an exception at its controller."""
+        """A message of an agent here will never arrive: an exception at its controller, or mail."""
         if not isinstance(body, Letter):
             return
-        member = self._host.governing.find(agent, body.law)
-        if member is not None:
+        if not body.law:
+            back = Compound("undelivered", (body.message, to, why))
+            self._host.moving.deliver(Mail(agent, "", "", back))
+            return
+        member = self._host.governing.find(agent, body.law.removeprefix(RELEASED))
+        if member is None:
+            return
+        if body.law.startswith(RELEASED):
+            self._complain(member, body.message, to, why)
+        else:
             forward = Compound("forward", (body.sender, body.message, to))
             self._host.governing.complain(member, forward, why)
-            self._host.governing.drain()
+        self._host.governing.drain()
 
     def hear_mailed(self, peer: str, body: Mailed) -> None:
-        """A message of a community came from another host."""
+        """A message of a space came from another host: under its law, or released from it."""
         if self._host.group.doubts(peer, body.law):
+            return
+        if not body.law:
+            if body.to in self._spaces.residents and not _is_agent(body.sender):
+                self._submit(body.to, body.sender, body.message, 0)
             return
         there = self._host.governing.find(body.to, body.law)
         if there is not None:
             self._host.governing.rule(there, arrived(body.sender, body.message, body.to))
             self._host.governing.drain()
+
+
+def _is_agent(name: str) -> bool:
+    user, _, domain = name.rpartition("@")
+    return bool(user and domain)

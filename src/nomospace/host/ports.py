@@ -16,6 +16,7 @@ from nomospace.control import (
     Effect as ControlEffect,
     Event,
     Membership,
+    Release,
     Ruling,
     Snapshot,
     Undecided,
@@ -364,6 +365,7 @@ class GoverningPort(Protocol):
 class MailingPort(Protocol):
     """The mail of one host."""
 
+    def release(self, member: Membership, order: Release) -> None: ...
     def mail(self, agent: str, origin: str, body: object, hops: int) -> None: ...
     def undelivered(self, agent: str, body: object, to: str, why: str) -> None: ...
 

@@ -101,8 +101,14 @@ _AWAY: Final = (None, AWAY)
 _MUTE: Final = (None, AWAY, CREATING)
 
 
+RELEASED: Final = "released by "
+"""What stands before the law in a letter that a ruling has released from its community."""
+
+
 class Letter(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="letter"):
     """A message of a community under way: its law, the sender that a ruling named, its seal.
+
+    Outside of all communities `law` is empty, or says which law has released the message.
 
     The seal is put on by whoever drives the host of the sending controller, as the letter leaves.
     """

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from nomospace.calls.answers import DisclosedRuling
 from nomospace.calls.problems import Refused
-from nomospace.calls.requests import Stand, Tell
+from nomospace.calls.requests import Quit, Stand, Tell
 from nomospace.control import Event, Membership, Ruling, certificate, sent, standing, tell
 from nomospace.control.explain import told_units
 from nomospace.host.calls import Absent, Certified, Present, Revoked, Speak, Uncertified
@@ -79,6 +79,15 @@ class Telling(HostPart):
     def stand(self, op: int, resident: Resident, request: Stand) -> None:
         """Tell an agent where it stands under a law."""
         self._step.answer(op, standing(self._host.governing.member(resident.id, request.law)))
+
+    def quit(self, op: int, resident: Resident, request: Quit) -> None:
+        """An agent leaves a community: its law hears `quit`, and rules no more."""
+        member = self._host.governing.member(resident.id, request.law)
+
+        def left(ruling: Ruling) -> None:
+            self._step.answer(op, tell(member, ruling))
+
+        self._host.governing.leave(member, op, left)
 
     def send(self, op: int, resident: Resident, request: Tell) -> None:
         """A message of an agent to another, or to a space; told what it may know of the ruling."""

@@ -326,6 +326,7 @@ class Stage:
         letters: dict[str, list[Letter]] = {}
         for one in unread:
             letters.setdefault(one.law, []).append(Letter(one.sender, one.message))
+        agent.mail.put_back(letters.get("", ()))
         for law in self._laws_of(id):
             membership = agent.membership(law) or agent.resume(law)
             membership.put_back(letters.get(law.hash, ()))

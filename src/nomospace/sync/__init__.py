@@ -254,6 +254,15 @@ class Agent(AgentCalls):
         found = background.call(self._it.membership, law)
         return None if found is None else Membership(found)
 
+    def inbox(self) -> Iterator[Letter]:
+        """Plain messages to this agent, oldest first; ends with the agent."""
+        return _letters(self._it.mail)
+
+
+def _letters(of: client.LetterQueue) -> Iterator[Letter]:
+    while (letter := background.wait(of._receive())) is not None:
+        yield letter
+
 
 class Membership(MembershipCalls):
     """An agent's membership under a law; see `nomospace.client.Membership`."""
@@ -265,11 +274,7 @@ class Membership(MembershipCalls):
 
     def inbox(self) -> Iterator[Letter]:
         """Messages that the law delivers to this agent, oldest first; ends with the agent."""
-        while True:
-            letter = background.wait(self._it._receive())
-            if letter is None:
-                return
-            yield letter
+        return _letters(self._it)
 
 
 class Space(SpaceCalls):

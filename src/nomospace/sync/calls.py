@@ -160,6 +160,14 @@ class AgentCalls:
         """End the agent itself: it leaves, and so does all that is its own."""
         background.wait(self._it.end())
 
+    def send(self, message: object, *, to: str) -> None:
+        """Send a plain message to another agent, wherever it is: outside of all communities."""
+        background.wait(self._it.send(message, to=to))
+
+    def receive_nowait(self) -> Letter | None:
+        """The oldest plain message that waits, or `None`."""
+        return background.call(self._it.receive_nowait)
+
 
 class MembershipCalls:
     """What waits for a `client.Membership`."""
@@ -192,6 +200,10 @@ class MembershipCalls:
     def standing(self) -> Standing:
         """Where the agent stands: its control state and what it owes, if the law discloses it."""
         return background.wait(self._it.standing())
+
+    def quit(self) -> DisclosedRuling:
+        """Leave the community: the ruling on it. The law hears `quit`, and then rules no more."""
+        return background.wait(self._it.quit())
 
     def receive_nowait(self) -> Letter | None:
         """The oldest message that waits, or `None`."""

@@ -17,6 +17,7 @@ from nomospace.wire.shapes import Shapes
 CALL_SLOTS: Final[dict[tuple[Struct, str], Slot]] = {
     (requests.OutMany, "rows"): TERM,
     (requests.Tell, "message"): TERM,
+    (requests.SendPlain, "message"): TERM,
     (requests.Move, "state"): DATA,
     (requests.Move, "code"): DATA,
     (requests.Launch, "state"): DATA,
