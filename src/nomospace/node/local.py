@@ -319,6 +319,7 @@ class Host(Grouped):
         carries: Callable[[Any], str],
         recorder: Recorder | None,
         shares: Shares,
+        stored: Iterable[str],
         on_report: Callable[[Report], None],
     ) -> None:
         """Give it its parts before it starts; for `Server`, which makes them."""
@@ -328,6 +329,7 @@ class Host(Grouped):
         self._policy = self._policy or policy
         self.domain, self._servers, self.shares = domain or self.name, dict(servers), shares
         self._stage.domain = self.domain
+        self._stored = self._stored or tuple(stored)
         self.on_report = on_report
 
     @property
