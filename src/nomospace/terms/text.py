@@ -129,7 +129,7 @@ def _variable(name: str, variables: dict[str, Var]) -> Var:
         name = f"_#{len(variables)}"
     found = variables.get(name)
     if found is None:
-        found = variables[name] = Var(name.partition("#")[0])
+        found = variables[name] = Var("_" if name.startswith("_#") else name)
     return found
 
 

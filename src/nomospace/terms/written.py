@@ -215,7 +215,7 @@ def _term(text: str, node: Node, *, holes: bool) -> Term:
     variables: dict[str, Var] = {}
     read = from_node(node, variables)
     for name, variable in variables.items():
-        variable.ref = formals[name.partition("#")[0]]  # each `_` has a number behind it
+        variable.ref = formals["_" if name.startswith("_#") else name]  # each `_` has a number
     read = resolve(read)
     check_size(read)
     return read
