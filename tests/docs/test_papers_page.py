@@ -78,9 +78,9 @@ def _on_real_hosts(test: Path) -> bool:
 
 
 @pytest.mark.parametrize("paper", SECTIONS)
-def test_every_section_has_one_row(paper: str) -> None:
+def test_every_section_has_a_row(paper: str) -> None:
     rows = [section for row in ROWS if row.paper == paper for section in row.sections]
-    assert rows == SECTIONS[paper].split()
+    assert list(dict.fromkeys(rows)) == SECTIONS[paper].split()
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.paper} {row.sections[-1]}")

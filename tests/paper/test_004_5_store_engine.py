@@ -21,8 +21,7 @@ from nomospace.calls.problems import OtherEngine, Refused, StaysInStore
 from nomospace.cli import main
 from nomospace.client import Agent, Tuple
 from nomospace.client.remote import RemoteHost
-from nomospace.errors import Unavailable
-from nomospace.space.engines import NotInMemory
+from nomospace.errors import CallerError, Unavailable
 from tests.real.hosts import RealHost, caller, end, play, start
 
 MANY = 24_000
@@ -101,7 +100,7 @@ def test_what_it_does_not_do_says_so(host: RealHost) -> None:
                 await ann.space("another", engine="tape")
             with pytest.raises(OtherEngine, match="durable"):
                 await ann.space("another", engine="store", durable=False)
-            with pytest.raises(NotInMemory):
+            with pytest.raises(CallerError, match="lie in the store"):
                 await mine.read_nowait(a("Car"), a("Owner"), correlate="always")
 
     play(story())

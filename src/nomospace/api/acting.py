@@ -200,7 +200,8 @@ async def adopt(seat: TheSeat, asked: m.AdoptAsked, service: TheService) -> m.Ru
 @router.post(f"{LAW}/send", tags=["communities"])
 async def send(seat: TheSeat, law: LawPath, asked: m.SendAsked) -> m.RulingTold:
     """Send a message. A refusal by the law is an answer and no error: it says why."""
-    return m.RulingTold.of(await seat.send(law, message_of(asked.message), asked.to))
+    message = message_of(asked.message)
+    return m.RulingTold.of(await seat.send(law, message, asked.to, here=asked.here))
 
 
 @router.delete(LAW, tags=["communities"])

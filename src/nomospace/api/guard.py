@@ -128,6 +128,7 @@ STATUS: Final[dict[str, int]] = {
     "law.already-a-member": 409,
     "node.agent-away": 409,
     "host.move-refused": 409,
+    "host.not-here": 409,
     "control.too-old": 410,
     "space.lease-lapsed": 410,
     "api.too-fast": 429,

@@ -270,6 +270,7 @@ class SendAsked(Asked):
         Annotated[str, Field(min_length=1, max_length=401)]
         | Annotated[list[str], Field(min_length=1, max_length=1_000)]
     )
+    here: Annotated[bool, Field(description="Only if its receivers are at this host.")] = False
 
 
 class MailAsked(Asked):

@@ -262,11 +262,13 @@ class AgentSeat:
         self._inboxes[law.hash] = inbox
         return told
 
-    async def send(self, law: str, message: Term, to: str | Sequence[str]) -> DisclosedRuling:
+    async def send(
+        self, law: str, message: Term, to: str | Sequence[str], *, here: bool = False
+    ) -> DisclosedRuling:
         """Send a message under a law; what the agent may know of the ruling."""
         receiver = to if isinstance(to, str) else tuple(to)
         self.inbox(law)
-        told: DisclosedRuling = await self._line.ask(Tell(law, freeze(message), receiver))
+        told: DisclosedRuling = await self._line.ask(Tell(law, freeze(message), receiver, here))
         return told
 
     async def quit(self, law: str) -> DisclosedRuling:

@@ -274,7 +274,8 @@ class AgentSocket:
         return m.Settled(done=asked.done)
 
     async def _send(self, asked: _Send) -> m.RulingTold:
-        told = await self._seat.send(asked.law, message_of(asked.message), asked.to)
+        message = message_of(asked.message)
+        told = await self._seat.send(asked.law, message, asked.to, here=asked.here)
         return m.RulingTold.of(told)
 
     async def _cancel(self, asked: _Cancel) -> dict[str, object]:

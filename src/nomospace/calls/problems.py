@@ -105,6 +105,15 @@ class NotAnAgent(CallerError):
     given: str
 
 
+class NotHere(Unavailable):
+    """A message was to go only if its receiver is at the sender's host, and it is not."""
+
+    code = "host.not-here"
+    words = "{agent} is not at {host}; send it without `here`, and it finds its way"
+    agent: str
+    host: str
+
+
 class UnboundStrong(CallerError):
     """A strong reaction does not say where."""
 

@@ -244,11 +244,15 @@ class SendPlain(msgspec.Struct, frozen=True, array_like=True, tag="send"):
 
 
 class Tell(msgspec.Struct, frozen=True, array_like=True, tag="tell"):
-    """Send a message to an agent, a space or several under a law; answered with the ruling."""
+    """Send a message to an agent, a space or several under a law; answered with the ruling.
+
+    `here` is for a message that goes only if all agents among its receivers are at this host.
+    """
 
     law: str
     message: Term
     to: str | tuple[str, ...]
+    here: bool = False
 
 
 class Show(msgspec.Struct, frozen=True, array_like=True, tag="show"):

@@ -58,6 +58,9 @@ def run(
     insecure: Annotated[
         bool, typer.Option(help="No certificates: for a trial on this machine alone.")
     ] = False,
+    eager: Annotated[
+        bool, typer.Option(help="Tell who wrote to an agent of its moves, before they ask.")
+    ] = False,
     segments: Annotated[str, typer.Option(help="Where segments of the journal go.")] = "",
     record: Annotated[
         bool, typer.Option("--journal/--no-journal", help="Whether to keep a journal at all.")
@@ -113,6 +116,7 @@ def run(
         store=store,
         trust=trust,
         insecure=insecure or None,
+        eager=eager or None,
         journal={"folder": segments} if segments else None if record else {"on": False},
         services={"http": http} if http else None,
         api={"listen": api} if api else None,

@@ -177,14 +177,19 @@ class Membership(LetterQueue):
     def __repr__(self) -> str:
         return f"<{self._connection.agent} under law {self.law.name}>"
 
-    async def send(self, message: Any, *, to: str | Sequence[str]) -> DisclosedRuling:
+    async def send(
+        self, message: Any, *, to: str | Sequence[str], here: bool = False
+    ) -> DisclosedRuling:
         """Send a message to an agent, a space, or several; gives the ruling, refused or not.
 
         A string is read as the text of a term, so `"publish(alarm(fire))"` and
         `t.publish(t.alarm("fire"))` are the same message.
+
+        With `here` it goes only if all agents that it is for are at this agent's host now; else
+        `NotHere` is raised, the law is not asked, and nothing was sent.
         """
         receiver = to if isinstance(to, str) else tuple(to)
-        tell = Tell(self.law.hash, message_of(message), receiver)
+        tell = Tell(self.law.hash, message_of(message), receiver, here)
         told: DisclosedRuling = await self._connection.ask(tell)
         return told
 

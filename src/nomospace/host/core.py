@@ -147,6 +147,7 @@ class Host:
         carries: Callable[[Any], str] | None = None,
         stopwatch: Callable[[], int] | None = None,
         limits: RoutingLimits = DEFAULT_LIMITS,
+        eager: bool = False,
         shares: Shares = USUAL_SHARES,
         traces: bool = False,
         revocations: Revocations | None = None,
@@ -199,7 +200,7 @@ class Host:
         self.telling = Telling(self)
         self.governed = Governed(self)
         self.certifying = Certifying(self, revocations or Revocations())
-        self.posting = Posting(self, domain or name, servers or {}, durable, limits)
+        self.posting = Posting(self, domain or name, servers or {}, durable, limits, eager)
         self.moving = Moving(self, durable)
         self.suspending = Suspending(self, durable)
         self.deciding = Deciding(self)

@@ -175,11 +175,12 @@ class Posting(HostPart):
         servers: Mapping[str, tuple[str, ...]],
         durable: Durable,
         limits: RoutingLimits,
+        eager: bool = False,
     ) -> None:
         super().__init__(host)
         self.domain = domain
         self._places = places = Everywhere(servers)
-        self.daemon = Daemon(self._step.name, domain, places, limits=limits)
+        self.daemon = Daemon(self._step.name, domain, places, limits=limits, eager=eager)
         self._servers: dict[str, DomainServer | PairedServer] = {}
         for served in dict.fromkeys((self._step.name, *servers)):
             if places.serves(self._step.name, served):

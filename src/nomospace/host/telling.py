@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from nomospace.calls.answers import DisclosedRuling
-from nomospace.calls.problems import Refused
+from nomospace.calls.problems import NotHere, Refused
 from nomospace.calls.requests import Quit, Stand, Tell
 from nomospace.control import Event, Membership, Ruling, certificate, sent, standing, tell
 from nomospace.control.explain import told_units
@@ -96,6 +96,10 @@ class Telling(HostPart):
         member = governing.member(agent, request.law)
         if request.to.__class__ is tuple:
             check_receivers(self._step.shares, len(request.to), weight(request.message))
+        if request.here:
+            for name in (request.to,) if isinstance(request.to, str) else request.to:
+                if "@" in name and name not in self._host.spaces.residents:
+                    raise NotHere(agent=name, host=self._step.name)
 
         def ruled(ruling: Ruling) -> None:
             told = self._told(member, ruling) if ruling.refused else tell(member, ruling)

@@ -14,6 +14,7 @@ line. A file holds these tables, all of them optional:
     store = "ward-3.db"                  # memory, a file, or postgresql://…
     trust = "trust"                      # the folder that `nomospace trust init` made
     insecure = false                     # no certificates; loopback addresses only
+    eager = false                        # whether an agent's move is told to who wrote to it
 
     [servers]                            # which hosts serve which domains, the first is primary
     ward = ["ward-3", "ward-4"]
@@ -201,6 +202,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     store: str = ""
     trust: str = ""
     insecure: bool = False
+    eager: bool = False
 
 
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -90,6 +90,7 @@ class Host(Grouped):
         clock: Callable[[ClockMark], Clock] | None = None,
         domain: str | None = None,
         servers: Mapping[str, tuple[str, ...]] | None = None,
+        eager: bool = False,
         trust: Trust | str | Path | None = None,
         carries: Callable[[Any], str] | None = None,
         recorder: Recorder | None = None,
@@ -113,10 +114,11 @@ class Host(Grouped):
         long, and again, a clock of its own.
 
         `domain` is where its agents are at home (by default the domain of its name), and `servers`
-        says which hosts serve which domains. `trust` says which hosts are believed under laws that
-        want certified controllers (see `vouching`); without it all are. `recorder` writes the
-        journal. `shares` bound what each agent may have of the host. The spaces `stored` lie in the
-        store, whoever opens them.
+        says which hosts serve which domains; an `eager` host has who wrote to an agent told of its
+        moves to other domains. `trust` says which hosts are believed under laws that want certified
+        controllers (see `vouching`); without it all are. `recorder` writes the journal. `shares`
+        bound what each agent may have of the host. The spaces `stored` lie in the store, whoever
+        opens them.
 
         `programs` names those that may run here, by launch or by coming; by default all that this
         process has registered. Programs that it does not have come only in bundles signed by one of
@@ -160,6 +162,7 @@ class Host(Grouped):
         self._epoch = epoch_us
         self.domain = check_name("a domain", domain or name)
         self._servers = dict(servers or {})
+        self._eager = eager
         self._trust = None if isinstance(trust, str | Path) else trust
         self._carries = carries
         self._make_clock = clock
@@ -254,6 +257,7 @@ class Host(Grouped):
             laws=self._laws,
             domain=self.domain,
             servers=self._servers,
+            eager=self._eager,
             admits=self._admits,
             reads=self._reads,
             trust=self._trust,
@@ -315,6 +319,7 @@ class Host(Grouped):
         clock: Callable[[ClockMark], Clock],
         domain: str | None,
         servers: Mapping[str, tuple[str, ...]],
+        eager: bool,
         trust: Trust | None,
         carries: Callable[[Any], str],
         recorder: Recorder | None,
@@ -327,6 +332,7 @@ class Host(Grouped):
         self._make_clock, self._trust, self._carries = clock, trust, carries
         self._pace = pace if self._pace is USUAL else self._pace  # its program may know better
         self._policy = self._policy or policy
+        self._eager = eager
         self.domain, self._servers, self.shares = domain or self.name, dict(servers), shares
         self._stage.domain = self.domain
         self._stored = self._stored or tuple(stored)

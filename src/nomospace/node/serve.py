@@ -189,6 +189,7 @@ class Server:
             clock=self._clock_from,
             domain=settings.domain or None,
             servers=config.servers,
+            eager=settings.eager,
             trust=vouching,
             carries=too_large,
             recorder=self._journalist,

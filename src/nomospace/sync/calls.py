@@ -189,9 +189,9 @@ class MembershipCalls:
         """The ruling on the adoption."""
         return self._it.ruling
 
-    def send(self, message: Any, *, to: str | Sequence[str]) -> DisclosedRuling:
+    def send(self, message: Any, *, to: str | Sequence[str], here: bool = False) -> DisclosedRuling:
         """Send a message to an agent, a space, or several; gives the ruling, refused or not."""
-        return background.wait(self._it.send(message, to=to))
+        return background.wait(self._it.send(message, to=to, here=here))
 
     def present(self, certificate: bytes | str | Path) -> DisclosedRuling:
         """Present a certificate, PEM or DER, or its file: the ruling on it."""
