@@ -67,6 +67,19 @@ class StaysInStore(CallerError):
     space: str
 
 
+class NotInMemory(CallerError):
+    """Something was asked of a space in the store that only one in memory does."""
+
+    code = "space.not-in-memory"
+    words = (
+        "{what} in space {space!r}: its tuples lie in the store, and sets of them are found in "
+        "spaces of the memory engine only; copy what you need into such a space, or ask for single "
+        "tuples"
+    )
+    space: str
+    what: str
+
+
 class PrivateSpace(CallerError):
     """A waiting operation on a private space would wait for ever."""
 

@@ -29,6 +29,7 @@ from nomospace.calls.problems import (
     Cancelled,
     ContactLost,
     NotAnAgent,
+    NotInMemory,
     PrivateSpace,
     ReadOnly,
 )
@@ -59,7 +60,6 @@ from nomospace.space import (
     Space,
     WaiterKind,
 )
-from nomospace.space.engines import NotInMemory
 
 if TYPE_CHECKING:
     from nomospace.host.ports import HostParts

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Final, Protocol
 
-from nomospace.errors import CallerError
 from nomospace.space.asking import Scope
 from nomospace.space.composites import Composite
 from nomospace.space.meant import Meant, Speech
@@ -140,16 +139,3 @@ class MemorySpaceEngine:
 
 
 MEMORY: Final = MemorySpaceEngine()
-
-
-class NotInMemory(CallerError):
-    """Something was asked of a space in the store that only one in memory does."""
-
-    code = "space.not-in-memory"
-    words = (
-        "{what} in space {space!r}: its tuples lie in the store, and sets of them are found in "
-        "spaces of the memory engine only; copy what you need into such a space, or ask for single "
-        "tuples"
-    )
-    space: str
-    what: str
