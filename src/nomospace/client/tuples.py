@@ -287,7 +287,10 @@ def sets_of(given: Correlation) -> Sets | None:
         if name not in Correlation.__annotations__:
             known = ", ".join(Correlation.__annotations__)
             raise TypeError(f"there is no option {name!r}; there are {known}")
-    correlate = given.get("correlate", "auto")
-    if correlate == "never":
-        return None
-    return Sets(correlate, given.get("key") or "", given.get("max_set", 6))
+    correlate, key = given.get("correlate", "auto"), given.get("key") or ""
+    most = given.get("max_set", 6)
+    if correlate not in ("auto", "always", "never"):
+        raise TypeError(f"correlate is 'auto', 'always' or 'never', not {correlate!r}")
+    if type(key) is not str or type(most) is not int:
+        raise TypeError(f"key is the name of a class and max_set a number, not {key!r}, {most!r}")
+    return None if correlate == "never" else Sets(correlate, key, most)

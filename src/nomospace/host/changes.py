@@ -328,6 +328,7 @@ class Durable:
         row = change.row
         if change.order:
             self.tables.put(change.space, row, change.order)
+            self.tuples.get(change.space, {}).pop((row.writer, row.count), None)
         else:
             self.tuples.setdefault(change.space, {})[row.writer, row.count] = row
         if self.agents.get(row.writer, row.count) < row.count:

@@ -333,10 +333,9 @@ class Holding(HostPart):
         Where there are very many they follow in later steps, the oldest first.
         """
         host, names, shared = self._host, request.spaces, request.shared
-        if not shared:
-            for name in names:
-                if resident.interface(name).engine:
-                    raise StaysInStore(space=name)
+        for name in names:
+            if not shared and name != SYSTEM and resident.interface(name).engine:
+                raise StaysInStore(space=name)
         self._begin_sharing(resident, names, shared=shared)
         shift = Shift(host, op, resident, [resident.interface(name) for name in names], shared)
         if shift.move():

@@ -83,20 +83,21 @@ class Scan(Look):
 class Serve(Look):
     """A space that has tuples to show to the rest of those who wait and react."""
 
-    __slots__ = ("_host", "_name")
+    __slots__ = ("_host", "_name", "_parked")
 
-    def __init__(self, host: HostParts, name: str, space: Space) -> None:
+    def __init__(self, host: HostParts, parked: ParkedSearches, name: str, space: Space) -> None:
         super().__init__(f"space {name}", space, NO_SEARCH, _nothing, _nothing)
         self._host = host
+        self._parked = parked
         self._name = name
 
     def go_on(self, now: int, slice: Slice) -> list[Any]:
         """Let the law rule on some more of what waits for it, then show tuples to some more."""
-        if self._host.looking.go_on_ruling(self._name, self.space):
+        if self._parked.go_on_ruling(self._name, self.space):
             raise Unfinished(search=self.search)
         told = self.space.go_on_serving(now=now, slice=slice)
         self._host.outcomes.happened(self._name, self.space, told)
-        if self._host.looking.is_busy(self.space):
+        if self._parked.is_busy(self.space):
             raise Unfinished(search=self.search)
         return []
 
@@ -142,7 +143,7 @@ class ParkedSearches(HostPart):
     def serve(self, name: str, space: Space) -> None:
         """Go on in later slices with what a space has yet to show; harmless when that is so."""
         if space not in self._serving:
-            look = self._serving[space] = Serve(self._host, name, space)
+            look = self._serving[space] = Serve(self._host, self, name, space)
             self.park(look)
 
     def is_busy(self, space: Space) -> bool:

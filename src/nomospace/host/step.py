@@ -62,14 +62,24 @@ class HostStep:
     def _tell_engine(self) -> None:
         """Let spaces that lie in the store know what is written down of them, and number it."""
         engine, spaces = self.engine, self.engine.spaces
-        for at, change in enumerate(self.changes):
+        told: list[Change] = []
+        for change in self.changes:
             if change.__class__ is TuplePut and change.space in spaces:
                 row = change.row
-                order = engine.put(change.space, (row.writer, row.count))
-                self.changes[at] = TuplePut(change.space, row, order)
+                id = (row.writer, row.count)
+                order = 0
+                if row.lent is None:
+                    order = engine.put(change.space, id)
+                elif (lies := engine.gone(change.space, id)) != 0:
+                    # What is lent is not looked for: it is kept as tuples in memory are.
+                    told.append(TupleGone(change.space, id, lies))
+                told.append(TuplePut(change.space, row, order))
             elif change.__class__ is TupleGone and change.space in spaces:
                 order = engine.gone(change.space, change.id)
-                self.changes[at] = TupleGone(change.space, change.id, order)
+                told.append(TupleGone(change.space, change.id, order))
+            else:
+                told.append(change)
+        self.changes[:] = told
         engine.end_step()
 
     def ruled(self, ruling: Ruling, hops: int, took_ns: int) -> None:

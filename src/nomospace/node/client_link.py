@@ -424,6 +424,8 @@ class ClientLink(asyncio.Protocol):
         try:
             talk.check_call(data)
         except CallTooWide as error:
+            if not talk.SEEK_PLAIN <= data[1] <= talk.ASK:
+                raise BadFrame(why="what is as wide as that is no call") from None
             self._sessions.refuse(session, talk.call_number(data), error)
             return False
         if len(data) <= CALL_PARTS_MAX or not talk.is_batch(data):

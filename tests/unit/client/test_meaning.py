@@ -12,9 +12,9 @@ import nomospace as ns
 from nomospace import a, obj, sync
 from nomospace.calls.problems import OntologyUnknown
 from nomospace.client.remote import connect
+from nomospace.client.tuples import sets_of
 from nomospace.host.speaking import OtherOntology
 from nomospace.meaning.ontology import Ontology, OntologyClass
-from nomospace.meaning.question import BadQuestion
 from nomospace.terms.templates import ANY
 from tests.serving import ServedHost, serve
 
@@ -81,8 +81,6 @@ def test_several_tuples_answer_together(run: Callable[[Program], None]) -> None:
         assert found.tuples[1][0] == "loan"
         assert "share SportsCar s1" in found.why
         assert await sales.read_all(ANY, ANY) == []
-        with pytest.raises(BadQuestion, match="on one tuple"):
-            await sales.take(*PAPERS, correlate="auto", lease=5)
         with pytest.raises(TypeError, match="no option"):
             await sales.read_nowait(*PAPERS, corelate="auto")
 
@@ -119,3 +117,12 @@ def test_the_blocking_face() -> None:
         assert sales.read(*PAPERS, correlate="auto", max_set=2).why
         assert sales.take(*PAPERS, correlate="auto").tuples
         assert sales.take_nowait(*PAPERS, correlate="auto") is None
+
+
+@pytest.mark.parametrize(
+    "options", [{"correlate": True}, {"key": 3}, {"max_set": "6"}, {"corelate": "auto"}]
+)
+def test_options_of_sets_are_looked_at_before_anything_is_asked(options: Any) -> None:
+    # A host would take them for a broken frame, and the client would ask again and again.
+    with pytest.raises(TypeError):
+        sets_of(options)
