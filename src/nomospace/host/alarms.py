@@ -14,13 +14,15 @@ if TYPE_CHECKING:
 
 ALARMS_SLACK: Final = 64
 """The heap of deadlines is made anew when it is twice, and this much, longer than it must be."""
-FIRED_IN_STEP: Final = 64
+FIRED_IN_STEP: Final = 24
 """How many obligations fall due in one step, and before one event; others are served in between."""
-FIRED_BURST: Final = 1_000
+FIRED_BURST: Final = 500
 """How many obligations of one member may fall due at once."""
 FIRED_A_SECOND: Final = 200
 """How many obligations of one member may fall due in a second, after such a burst."""
 _FIRING_US: Final = 1_000_000 // FIRED_A_SECOND
+PACED_US: Final = 25_000
+"""Those past their burst fall due at multiples of this: one step, and one commit, for all."""
 
 
 class Alarms:
@@ -45,7 +47,9 @@ class Alarms:
         """A member's next obligation is due; it is told then, or when its pace allows."""
         paid = self.paid.get(home)
         if paid is not None:
-            due = max(due, paid - (FIRED_BURST - 1) * _FIRING_US)
+            paced = paid - (FIRED_BURST - 1) * _FIRING_US
+            if due < paced:
+                due = -(-paced // PACED_US) * PACED_US
         if self._due.get(home) == due:
             return
         self._due[home] = due

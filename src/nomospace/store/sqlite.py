@@ -48,7 +48,7 @@ from nomospace.store.sql import SqlStore
 
 BUSY_S: Final = 5.0
 """How long one writer waits for another; the others' transactions are short."""
-CACHE_KB: Final = 32_768
+CACHE_KB: Final = 8_192
 """The most memory for pages of the writer, and of spaces of the store engine."""
 _WORDS: Final = {"int": "INTEGER", "blob": "BLOB", "lean": "WITHOUT ROWID", "maybe": ""}
 _SIZES: Final = (512, 64, 8, 1)
