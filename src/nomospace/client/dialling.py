@@ -190,7 +190,9 @@ def read_urls(text: str) -> tuple[Url, ...]:
     (nomos://ward-3:7420, nomos://ward-4:7421)
     """
     scheme, mark, places = text.partition("://")
-    return tuple([Url(f"{scheme}{mark}{place}") for place in places.split(",")[:URLS_MAX]])
+    if places.count(",") >= URLS_MAX:
+        raise BadUrl(url=text[:200], why=f"it names more than {URLS_MAX} machines")
+    return tuple([Url(f"{scheme}{mark}{place}") for place in places.split(",")])
 
 
 def _is_loopback(host: str) -> bool:

@@ -2,8 +2,8 @@
 
 A tuple does not know when it came, but it has a place in the order of arrival. So whenever somebody
 looks, the time is put down beside the place that the next tuple will have, and the oldest tuple is
-as old as the last such mark before it. The figure is as exact as the looks are close together; it
-never says less than the truth by more than the time between two of them.
+as old as the last such mark before it. So it is never said to be younger than it is, and older by
+the time between two looks at most. What was here before the first look counts from then on.
 """
 
 from __future__ import annotations

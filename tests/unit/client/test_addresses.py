@@ -46,6 +46,8 @@ def test_of_several_addresses_the_first_that_answers_is_taken() -> None:
                 await far.agent("nurse")
         with pytest.raises(BadUrl, match="a machine and a port"):
             connect("nomos+plain://127.0.0.1:1,")
+        with pytest.raises(BadUrl, match="more than 16 machines"):
+            connect("nomos+plain://" + ",".join([NOBODY] * 17))
 
     run_real(program())
 
