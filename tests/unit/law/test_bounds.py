@@ -1,12 +1,11 @@
 """Whatever a law does, its event ends, an exception follows, and the agent lives on.
 
-How soon is measured by `nomospace bench law`; here the bound only has to be one.
+How soon is measured by `nomospace bench law`; here the ruling says which bound stopped it.
 """
 
 from __future__ import annotations
 
 import marshal
-import time
 
 import pytest
 
@@ -27,15 +26,12 @@ def test_a_law_that_runs_away_is_stopped(what: str) -> None:
     law = load(law_text(predicate))
     assert all(law.compiled_rules)
     ann = Membership(law, HOME)
-    start = time.process_time()
     first, second, told = ann.handle(sent(HOME, "go", "bob@x"), now=0)
-    took_s = time.process_time() - start
     assert isinstance(first, RecordRuling)
     assert (first.ruling.stopped, first.ruling.operations) == (reason, ())
     assert isinstance(second, RecordRuling)
     assert second.ruling.rule == "R4"
     assert told == Deliver(HOME, term(f"stopped({reason})"))
-    assert took_s < 1
     assert len(ann.state) == 0
     assert ann.handle(sent(HOME, "hi", "bob@x"), now=1)[1:] == [Forward(HOME, "hi", "bob@x")]
 
