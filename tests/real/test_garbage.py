@@ -249,7 +249,7 @@ def test_slow_senders(targets: dict[str, Target]) -> None:
             await ended
             for raw in (*slow, *mute, *begun):
                 raw.abort()
-        await target.host.noted("too-slow", "did not say who it is in time", more_than=25)
+        await target.host.noted("too-slow", "did not say who it is in time", more_than=5)
         if target.trust is not None:
             await target.host.noted("handshake-failed", "taking longer than")
 

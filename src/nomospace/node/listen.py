@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from nomospace.trust.certificates import HostCertificate
 
 ACCEPTS_MAX: Final = 8
-"""How many connections are taken in before others have a turn again."""
+"""How many connections are taken in before others have a turn again, and a pause of `TURN_S`."""
 BACKLOG: Final = 1_024
 """How many connections the machine keeps that have not been taken in."""
 PAUSE_S: Final = 0.2
@@ -294,12 +294,10 @@ class Port(ABC):
 
     async def stop(self) -> None:
         """Take nobody in any more, and drop who has not proved itself."""
-        if self._sweeper is not None:
-            self._sweeper.cancel()
-            self._sweeper = None
-        if self._next_turn is not None:
-            self._next_turn.cancel()
-            self._next_turn = None
+        for timer in (self._sweeper, self._next_turn):
+            if timer is not None:
+                timer.cancel()
+        self._sweeper = self._next_turn = None
         self._close()
         tasks = [arrival.task for arrival in self._strangers if arrival.task is not None]
         for arrival in list(self._strangers):
@@ -316,6 +314,7 @@ class Port(ABC):
     # -- taking in ---------------------------------------------------------------------------
 
     def _accept(self, listening: socket.socket) -> None:
+        pause_s = TURN_S
         for _ in range(ACCEPTS_MAX):
             try:
                 sock, place = listening.accept()
@@ -327,11 +326,12 @@ class Port(ABC):
                 self.notes("no-descriptors", why=error.strerror)
                 if self._strangers:
                     self._drop(next(iter(self._strangers)))
-                self._loop.remove_reader(listening.fileno())
-                self._loop.call_later(PAUSE_S, self._again, listening)
-                return
+                pause_s = PAUSE_S
+                break
             sock.setblocking(False)
             self._admit(sock, place[0])
+        self._loop.remove_reader(listening.fileno())  # the machine keeps who comes
+        self._loop.call_later(pause_s, self._again, listening)
 
     def _again(self, listening: socket.socket) -> None:
         if listening in self._sockets:
@@ -487,10 +487,8 @@ class Port(ABC):
     def _forget(self, arrival: Arrival) -> None:
         if self._known.pop(arrival, arrival) is None:
             self._no_stranger(arrival)
-            left = self._count_from[arrival.ip] - 1
-            if left:
-                self._count_from[arrival.ip] = left
-            else:
+            self._count_from[arrival.ip] -= 1
+            if not self._count_from[arrival.ip]:
                 del self._count_from[arrival.ip]
 
     def _drop(self, arrival: Arrival) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, Protocol
 
-PER_SECOND_MAX: Final = 50
+PER_SECOND_MAX: Final = 10
 """How many notes of a kind are told one by one in a second."""
 
 

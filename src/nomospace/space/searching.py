@@ -16,7 +16,7 @@ from nomospace.space.meant import Speech
 from nomospace.space.records import Record
 from nomospace.space.search import SEARCH_UNITS_MAX, Search, SetSearch, TooManyFound, Unfinished
 from nomospace.terms import Term
-from nomospace.terms.budget import TEST_UNITS_MAX, Budget, Slice, TestTooDear
+from nomospace.terms.budget import TEST_UNITS_MAX, WATCH_UNITS_MAX, Budget, Slice, TestTooDear
 from nomospace.terms.templates import Template
 
 LOOK_UNITS: Final = 36_000
@@ -34,7 +34,7 @@ BATCH_UNITS: Final = 2_000
 """What they may cost together; otherwise they are tested one by one."""
 END: Final = 1 << 62
 """No tuple has a higher order."""
-_QUICK: Final = TEST_UNITS_MAX - 2_000
+_QUICK: Final = TEST_UNITS_MAX - WATCH_UNITS_MAX
 """While a few tuples cost less together, there is no need to look closer."""
 
 Fits: TypeAlias = Callable[[tuple[Term, ...], Budget], bool]
@@ -91,7 +91,7 @@ class Searches:
             else:
                 return None
         elif slice is None or slice.left > 0:
-            self._look_budget.renew()
+            self._look_budget.renew(WATCH_UNITS_MAX)
             found, after = self._quickly(candidates, template.matches, at, dest, now, slice)
             if after == END:
                 return found
@@ -113,7 +113,7 @@ class Searches:
             meant = self._speech.read(template)
             objects, assigner = self._store.objects, meant.assigner
             exact, after = objects.exact(meant), END
-            self._look_budget.renew()
+            self._look_budget.renew(WATCH_UNITS_MAX)
             if exact:
                 found, after = self._quickly(exact, assigner.exact, at, dest, now, slice)
                 if found is not None:
@@ -146,12 +146,12 @@ class Searches:
         budget, after, looked = self._look_budget, 0, 0
         before = budget.left
         for record in candidates:
-            if looked >= VAIN_MAX or budget.left < _QUICK:
+            if looked >= VAIN_MAX:
                 break
             looked += 1
             try:
                 fit = fits(record.fields, budget)
-            except TestTooDear:  # all of them together; by itself it may be well
+            except TestTooDear:  # all of them together, or more than a look may cost
                 break
             if (
                 fit

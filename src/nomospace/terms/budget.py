@@ -13,12 +13,13 @@ from typing import Final
 from nomospace.errors import LimitReached
 from nomospace.terms.values import Compound, Term
 
-TEST_UNITS_MAX: Final = 12_000
-"""What the test of one tuple may cost: about three milliseconds."""
+TEST_UNITS_MAX: Final = 8_000
+"""What the test of one tuple may cost: about two milliseconds. It cannot be cut."""
 WATCH_UNITS_MAX: Final = 2_000
-"""What it may cost for one who waits, or a reaction: half a millisecond, as there may be many."""
-SLICE_UNITS: Final = 6_000
-"""What is searched before others have their turn: about a millisecond and a half, and three more
+"""What it may cost for one who waits, or a reaction, as there may be many, or in a first quick
+look: half a millisecond."""
+SLICE_UNITS: Final = 3_000
+"""What is searched before others have their turn: a good half of a millisecond, and two more
 where it ends with a dear test."""
 COMPARED_FREE: Final = 2_048
 """Characters that are compared within one unit."""
@@ -46,7 +47,7 @@ class Budget:
     >>> budget.spend(3)
     Traceback (most recent call last):
     nomospace.terms.budget.TestTooDear: the test of one tuple by this template, in units, goes \
-past the limit of 12,000; write a shorter predicate, tie fewer fields by same(…), or give some of \
+past the limit of 8,000; write a shorter predicate, tie fewer fields by same(…), or give some of \
 them values
     """
 
@@ -65,9 +66,9 @@ them values
         """Have units for another template and the same tuple: what is known of it is kept."""
         self.left = WATCH_UNITS_MAX
 
-    def renew(self) -> None:
-        """Have all units again, for the test of another tuple."""
-        self.left = TEST_UNITS_MAX
+    def renew(self, left: int = TEST_UNITS_MAX) -> None:
+        """Have all units again, or some, for the test of another tuple."""
+        self.left = left
         self._named = None
 
     def spend(self, units: int) -> None:
