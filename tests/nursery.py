@@ -30,7 +30,7 @@ from typing import IO, Any, Final, Self
 
 REQUEST_BYTES_MAX: Final = 1 << 16
 """The longest command line."""
-BORN_S: Final = 30.0
+BORN_S: Final = 60.0
 """How long the nursery may take to fork; the first time it has to read all modules."""
 READ_FIRST: Final = """
     nomospace.cli.host nomospace.node.serve nomospace.node.loops nomospace.node.logs uvloop

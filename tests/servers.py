@@ -35,9 +35,9 @@ from nomospace_lab.bench.peers.servers import postgres_programs
 from tests.nursery import end_with_parent
 from tests.ports import free_port
 
-START_S: Final = 30.0
+START_S: Final = 60.0
 """How long a server may take to answer: these machines are shared."""
-STOP_S: Final = 10.0
+STOP_S: Final = 60.0
 """How long a server may take to end when asked kindly."""
 _INITDB: Final = (
     "--username=postgres --auth=trust --no-sync --encoding=UTF8 --locale=C --no-instructions"

@@ -146,6 +146,8 @@ class Proxy:
         self._tasks: set[asyncio.Task[None]] = set()
         self.cuts = 0
         self.connections = 0
+        self.carried = 0
+        """How often something came, from either side."""
         self.frozen = False
         """Whether nothing gets through, though no connection ends."""
         self.closed = False
@@ -208,6 +210,7 @@ class Proxy:
     ) -> None:
         try:
             while data := await source.read(65536):
+                self.carried += 1
                 while self.frozen and not sink.is_closing():
                     await asyncio.sleep(0.005)
                 left = self._left[way]

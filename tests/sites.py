@@ -23,7 +23,7 @@ QUICK: Final = Pace(heartbeat=100_000, loss=1_000_000)
 for less than a second parts none of them."""
 
 
-def run_real(main: Coroutine[Any, Any, T], *, loop: str = "uvloop", seconds_max: float = 30) -> T:
+def run_real(main: Coroutine[Any, Any, T], *, loop: str = "uvloop", seconds_max: float = 120) -> T:
     """Run in real time, on one of the two loops, and never for longer than that."""
 
     async def bounded() -> T:
@@ -35,7 +35,7 @@ def run_real(main: Coroutine[Any, Any, T], *, loop: str = "uvloop", seconds_max:
         return runner.run(bounded())
 
 
-async def until(holds: Callable[[], bool], what: str = "it", *, seconds_max: float = 10) -> None:
+async def until(holds: Callable[[], bool], what: str = "it", *, seconds_max: float = 120) -> None:
     """Wait for something that is soon so."""
     ends = asyncio.get_running_loop().time() + seconds_max
     while not holds():

@@ -23,10 +23,10 @@ from nomospace.console import Console
 from nomospace.console.stage import Stages
 from nomospace.node.serve import Server
 
-START_S: Final = 30.0
+START_S: Final = 60.0
 """How long hosts may take to stand; the first time all modules are read."""
-DO_S: Final = 20.0
-END_S: Final = 10.0
+DO_S: Final = 60.0
+END_S: Final = 60.0
 READ_FIRST: Final = [
     "nomospace.console.pages",
     "nomospace.api.http",

@@ -26,7 +26,7 @@ from tests.unit.api.running import Running, host
 PAGE = ROOT / "docs" / "api" / "guide.md"
 TEXT = PAGE.read_text("utf-8")
 ROOMS = "acting benching forms guard http live looking matching models service talking".split()
-S = 30
+S = 60.0
 CURL = """
 import argparse, httpx
 parser = argparse.ArgumentParser()

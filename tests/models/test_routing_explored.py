@@ -29,7 +29,7 @@ BACK = ((BOB, ("s1", "s3")),)
 
 
 def proved(plan: Plan) -> Exploration[State, str]:
-    found = Routed(plan).explore(states_max=300_000, seconds_max=120)
+    found = Routed(plan).explore(states_max=300_000, seconds_max=600)
     assert found.proved, "\n".join([str(found), *map(str, found.findings)])
     return found
 
@@ -68,7 +68,7 @@ def test_a_full_queue_only_delays() -> None:
     """Posts come back to their origin and are tried again; that ends, whatever the order."""
     assert proved(Plan(sends=(TO_BOB, TO_BOB), routes=((BOB, ("s1",)),), queue_max=1)).proved
     routed = Routed(Plan(sends=(TO_BOB,), routes=BACK, queue_max=0, early_max=0))
-    found = routed.explore(seconds_max=120)
+    found = routed.explore(seconds_max=600)
     assert found.proved
     assert found.transitions > 2 * found.states
 
@@ -77,7 +77,7 @@ def test_a_full_queue_only_delays() -> None:
 def test_a_post_that_was_passed_on_too_often_gets_there_after_a_pause(passes: int) -> None:
     """It goes on from the server that gave it back; from the one before it would turn for ever."""
     routed = Routed(Plan(sends=(TO_BOB,), routes=BACK, passes_max=passes))
-    assert routed.explore(seconds_max=120).proved
+    assert routed.explore(seconds_max=600).proved
     assert routed.notes["astray"] > 0
 
 
@@ -186,7 +186,7 @@ def test_a_bug_is_found_with_its_shortest_story(bug: type[Any], kind: str, words
     buggy = msgspec.structs.replace(FQSC, **{part: bug})
     sends = (TO_BOB, TO_BOB) if bug is Hurries else (TO_BOB,)
     plan = Plan(sends=sends, routes=((BOB, ("s1", "s2")),))
-    found = Routed(plan, buggy).explore(seconds_max=120)
+    found = Routed(plan, buggy).explore(seconds_max=600)
     assert not found.unfinished
     first = next(finding for finding in getattr(found, kind) if words in finding.what)
     assert len(first.story.labels) < found.depth

@@ -18,7 +18,7 @@ from nomospace.node.services.mediators import SpaceMediator
 from nomospace.terms import Term, t, term
 
 LAW: Final = load(laws.text("ap"))
-WAIT_S: Final = 20.0
+WAIT_S: Final = 60.0
 READY: Final = "ready"
 
 
@@ -81,6 +81,10 @@ class Ward:
         probe = f"probe-{len(self.members)}"
         await self.join(probe, f"expert({kind})")
         await self.send(probe, publish(kind, READY), to=mediator)
+        await self.probed(name)
+
+    async def probed(self, name: str) -> None:
+        """Wait for what a probe has said, of this member or of another."""
         while _read((await self.hear(name)).message)[2] != READY:
             pass
 

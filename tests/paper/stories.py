@@ -80,7 +80,7 @@ async def told_by(ward: Ward, mediator: str) -> None:
         text = f"try({mediator},{number})"
         await ward.send("fay", publish("fire", text), to=mediator)
         try:
-            async with asyncio.timeout(0.5):
+            async with asyncio.timeout(2):
                 while show((await ward.alarm("lea"))[2]) != text:
                     pass
         except TimeoutError:
@@ -112,7 +112,7 @@ async def alarms(ward: Ward) -> None:
     await ward.join("lea")
     await ward.settled("fay", "fire", "med")
     await ward.settled("lea", "fire", "med")
-    await asyncio.sleep(1)  # both have had all that the other's probe said
+    await ward.probed("fay")  # by the other's, too
     await ward.send("lea", publish("fire", "smoke"), to="med")
     assert await ward.alarm("fay") == ("fire", "layman", "smoke")
     await ward.send("lea", publish("fire", "smoke"), to="med")  # too soon

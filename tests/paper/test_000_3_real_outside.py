@@ -21,7 +21,7 @@ from nomospace.client import Letter
 from tests.nursery import start as nursery
 from tests.real.hosts import RealHost, end, start
 
-WAIT_S = 20.0
+WAIT_S = 60.0
 LAW = Law.load(
     """\
 law(outside).

@@ -21,7 +21,7 @@ from tests import nursery
 from tests.real.hosts import RealHost, caller, play, seen, start
 
 FREE = "law(free).\nsent(_, _, _) :- do(forward).\narrived(_, _, _) :- do(deliver).\n"
-ENDS_S = 30.0
+ENDS_S = 60.0
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,7 @@ from tests.real.hosts import RealHost, caller, end, play, start
 
 WALKS = ("--policy", "position", "--range-m", "100", "--speed-max", "2")
 """With a loss of one second this is a safe distance of 70 m, and links are taken up at 66.5."""
-SEEN_S = 20.0
+SEEN_S = 60.0
 Hosts = dict[str, RealHost]
 
 

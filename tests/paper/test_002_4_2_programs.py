@@ -109,20 +109,20 @@ def test_a_bundle_is_launched_elsewhere_reacts_makes_a_helper_moves_on_and_ends(
     async def story() -> None:
         async with ns.connect(group.url) as ward:
             desk = await (await ward.agent("nurse")).space("desk", shared=True)
-            assert await desk.take("here", str, str, timeout=20) == ("here", "ward", "")
+            assert await desk.take("here", str, str, timeout=60) == ("here", "ward", "")
             # It has neither the host's environment nor its files, where the system can see to it.
-            _, helper, read = await desk.take("scouted", str, str, timeout=20)
+            _, helper, read = await desk.take("scouted", str, str, timeout=60)
             assert (helper, read) == ("bob+scout@ward", "PermissionError")
             # A strong reaction is one step with the write: nobody ever sees the job.
             await desk.out("job", 7)
             assert await desk.read_all("job", int, at="ward") == []
             assert await desk.take_nowait("urgent", int, str) == ("urgent", 7, "ward")
             await desk.out("go", "ward")
-            assert await desk.take("here", str, str, timeout=30) == ("here", "icu", "ward")
-            _, helper, _ = await desk.take("scouted", str, str, timeout=20)
+            assert await desk.take("here", str, str, timeout=60) == ("here", "icu", "ward")
+            _, helper, _ = await desk.take("scouted", str, str, timeout=60)
             assert helper == "bob+ward+scout@icu"
             await desk.out("go", "icu")
-            assert await desk.take("done", str, timeout=20) == ("done", "icu")
+            assert await desk.take("done", str, timeout=60) == ("done", "icu")
 
     play(story())
 
@@ -163,7 +163,7 @@ def test_a_listener_that_takes_too_long_ends_its_program_and_the_step_goes_on(
     async def story() -> None:
         async with ns.connect(group.url) as ward:
             desk = await (await ward.agent("nurse")).space("desk", shared=True)
-            assert await desk.take("here", str, str, timeout=20) == ("here", "ward", "")
+            assert await desk.take("here", str, str, timeout=60) == ("here", "ward", "")
             await desk.out("slow", 1)  # the step goes on without the listener
             assert await desk.take_nowait("slow", int) == ("slow", 1)
             await group.ward.noted("a program failed", "sam@ward", "took longer than 1000 ms")
@@ -178,7 +178,7 @@ def test_the_end_of_an_agent_is_the_end_of_its_program(group: Group) -> None:
     async def begun() -> None:
         async with ns.connect(group.url) as ward:
             desk = await (await ward.agent("nurse")).space("desk", shared=True)
-            assert await desk.take("here", str, str, timeout=20) == ("here", "ward", "")
+            assert await desk.take("here", str, str, timeout=60) == ("here", "ward", "")
 
     play(begun())
     assert main(["agent", "end", "ida@ward", "--host", group.url]) == 0
@@ -222,7 +222,7 @@ def test_a_function_of_ones_own_comes_to_a_host(group: Group) -> None:
             sky = await agent.space("sky", shared=True, ontology=ns.Ontology.load(file))
             await sky.out(ns.obj("Reading", station="roof", fahrenheit=212.0))
             asked = ns.a("Celsius", "degrees > 99")
-            return await sky.read(asked, correlate="auto", timeout=20)
+            return await sky.read(asked, correlate="auto", timeout=60)
 
     (found,) = play(story())
     assert "degrees(100.0)" in ns.show(found)

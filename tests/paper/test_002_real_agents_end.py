@@ -25,7 +25,7 @@ from tests.nursery import start as nursery
 from tests.real.hosts import RealHost, caller, end, play, start
 
 SESSION_S = 1
-WAIT_S = 20.0
+WAIT_S = 60.0
 LAW = Law.load(
     """\
 law(farewell).

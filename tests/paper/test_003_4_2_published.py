@@ -38,7 +38,7 @@ def wrong(now: World) -> str:
 
 
 def all_orders(start: World) -> Exploration[World, str]:
-    found = explore(start, steps, wrong=wrong, due=due, seconds_max=30)
+    found = explore(start, steps, wrong=wrong, due=due, seconds_max=60)
     assert not found.unfinished
     assert found.wrong == ()
     return found

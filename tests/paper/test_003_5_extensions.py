@@ -22,7 +22,7 @@ from nomospace.errors import Unavailable
 from tests.real.hosts import RealHost, caller, end, play, start
 
 FREE = "law(free).\nsent(_, _, _) :- do(forward).\narrived(_, _, _) :- do(deliver).\n"
-SEEN_S = 20.0
+SEEN_S = 60.0
 Hosts = dict[str, RealHost]
 
 

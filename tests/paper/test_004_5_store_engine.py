@@ -63,27 +63,27 @@ def test_a_space_in_the_store_does_what_others_do(host: RealHost) -> None:
             assert mine.shared
             for first in range(0, MANY, 2_000):
                 await mine.out_many([("job", n, n % 7) for n in range(first, first + 2_000)])
-            assert await theirs.take("job", 5, ANY, timeout=10) == ("job", 5, 5)
+            assert await theirs.take("job", 5, ANY, timeout=60) == ("job", 5, 5)
             assert await theirs.take_nowait("job", 5, ANY) is None
-            assert await theirs.take("job", ANY, ANY, timeout=10) == ("job", 0, 0)
-            assert await theirs.take("job", ANY, 5, timeout=10) == ("job", 12, 5)
+            assert await theirs.take("job", ANY, ANY, timeout=60) == ("job", 0, 0)
+            assert await theirs.take("job", ANY, 5, timeout=60) == ("job", 12, 5)
             assert await theirs.read_nowait("job", MANY - 1, ANY) is not None
             met: asyncio.Queue[Tuple] = asyncio.Queue()
             handle = theirs.react(("alarm", ANY), lambda found, *_: met.put_nowait(found))
             await handle.wait_registered()
-            waiting = asyncio.create_task(theirs.take("answer", ANY, timeout=10))
+            waiting = asyncio.create_task(theirs.take("answer", ANY, timeout=60))
             await asyncio.sleep(0)
             await mine.out("alarm", 1)
             await mine.out("answer", 42, once="a")
             await mine.out("answer", 42, once="a")
             assert await waiting == ("answer", 42)
             assert await theirs.take_nowait("answer", ANY) is None
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(120):
                 assert await met.get() == ("alarm", 1)
-            lent = await theirs.take("job", 1, ANY, timeout=10, lease=60)
+            lent = await theirs.take("job", 1, ANY, timeout=60, lease=60)
             assert await mine.read_nowait("job", 1, ANY) is None
             await theirs.give_back(lent)
-            assert await mine.take("job", 1, ANY, timeout=10) == ("job", 1, 1)
+            assert await mine.take("job", 1, ANY, timeout=60) == ("job", 1, 1)
 
     play(story(), seconds_max=120)
 
@@ -121,7 +121,7 @@ def test_a_law_rules_there_too(host: RealHost) -> None:
             await post["ann"].out(t.msg("hello"), *letter)
             with pytest.raises(Refused):
                 await post["eve"].take_nowait(t.msg(ANY), *letter)
-            assert (await post["bob"].take(t.msg(ANY), *letter, timeout=10))[0] == t.msg("hello")
+            assert (await post["bob"].take(t.msg(ANY), *letter, timeout=60))[0] == t.msg("hello")
 
     play(story())
 
@@ -133,14 +133,14 @@ def test_a_host_that_was_killed_has_it_all_and_loads_none(host: RealHost, folder
         async with caller(host, None) as remote:
             _, mine = await archive(remote)
             await mine.out("last", 1)
-            assert await mine.take("job", 100, ANY, timeout=10) == ("job", 100, 2)
+            assert await mine.take("job", 100, ANY, timeout=60) == ("job", 100, 2)
 
     async def after() -> None:
         async with caller(host, None) as remote:
             _, mine = await archive(remote)
             assert await mine.take_nowait("job", 100, ANY) is None
             assert await mine.take_nowait("last", 1) == ("last", 1)
-            assert await mine.take("job", ANY, ANY, timeout=10) == ("job", 2, 2)
+            assert await mine.take("job", ANY, ANY, timeout=60) == ("job", 2, 2)
 
     play(before())
     host.end(signal.SIGKILL)

@@ -12,7 +12,7 @@ from nomospace import Ontology, Space, TimedOut, a, obj
 from nomospace.meaning import OntologyClass
 from tests.parity.processes import Real
 
-WAIT_S = 20.0
+WAIT_S = 60.0
 CARS = Ontology(
     "cars",
     [

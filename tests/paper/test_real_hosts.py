@@ -15,7 +15,7 @@ import pytest
 from nomospace import ANY, Agent, Law, Refused, Space, laws, t
 from tests.real.hosts import RealHost, caller, end, play, start
 
-WAIT_S = 20.0
+WAIT_S = 60.0
 OPEN = Law.load("law(open). R1. sent(_, _, _) :- do(forward). R2. arrived(_, _, _) :- do(deliver).")
 
 Pair = tuple[RealHost, RealHost]

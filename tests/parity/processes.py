@@ -23,7 +23,7 @@ from tests.ports import free_port
 from tests.proxy import Proxy
 from tests.sites import QUICK
 
-READY_S: Final = 30.0
+READY_S: Final = 60.0
 """How long a host may take to be ready: these machines are shared."""
 NOWHERE: Final = "127.0.0.1:1"
 """What hosts are told to advertise: only the proxies lead to them."""
@@ -90,7 +90,7 @@ class Process:
 
     def wait(self) -> int:
         """Wait until it has ended; its exit code."""
-        code = self.child.wait(30)
+        code = self.child.wait(60)
         self.child.stdout.close()
         return code
 

@@ -16,7 +16,7 @@ from nomospace import Host, Network
 from nomospace.client import Agent
 from nomospace.store.memory import MemoryStore
 
-WAIT_S = 20.0
+WAIT_S = 60.0
 """What has not happened after so long does not happen: the test has failed."""
 
 

@@ -24,7 +24,7 @@ from tests.parity.worlds import see
 from tests.real.hosts import RealHost, caller
 from tests.real.trust import Trust
 
-READY_S: Final = 30.0
+READY_S: Final = 60.0
 """How long a mediator may take to be at work: these machines are shared."""
 HUB: Final = "hub"
 KEY: Final = "shared by all mediators"

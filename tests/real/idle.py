@@ -43,6 +43,7 @@ class Outcome:
     held: int
     operations: int
     longest_s: float
+    behind_s: float
     rss_before: int
     rss_most: int
     rss_after: int
@@ -88,6 +89,7 @@ async def crowd(
         held,
         work.done,
         round(work.longest_s, 3),
+        work.behind_s,
         before[0],
         most[0],
         host.rss,
@@ -103,7 +105,7 @@ async def _come(host: RealHost, number: int, greeted: bool) -> socket.socket:
     sock = socket.socket()
     sock.setblocking(False)
     sock.bind((f"127.0.1.{1 + number % SOURCES}", 0))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         await loop.sock_connect(sock, (host.at, host.port))
         if greeted:
             await loop.sock_sendall(sock, _hello(host, number))

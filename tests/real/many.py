@@ -58,10 +58,10 @@ def meet(count: int, folder: Path) -> Meeting:
     ]
     try:
         start(*hosts)
-        started, used = monotonic(), sum(_processor_s(host.pid) for host in hosts)
+        started, used = monotonic(), sum(host.processor_s for host in hosts)
         play(_one_group(hosts, trust, token), seconds_max=WAIT_S)
         met = monotonic()
-        used = sum(_processor_s(host.pid) for host in hosts) - used
+        used = sum(host.processor_s for host in hosts) - used
     finally:
         end(*hosts)
     return Meeting(count, started - begun, met - started, used)
@@ -82,12 +82,6 @@ async def _one_group(hosts: list[RealHost], trust: Trust, token: str) -> None:
                 await asyncio.sleep(LOOK_S)
 
         await asyncio.gather(*[there(host) for host in hosts])
-
-
-def _processor_s(pid: int) -> float:
-    """The processor time of a process so far."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / 100
 
 
 def main() -> None:

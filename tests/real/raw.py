@@ -26,7 +26,7 @@ from nomospace.wire.talk import (
 from tests.real.hosts import RealHost
 from tests.real.trust import Trust
 
-WAIT_S = 20.0
+WAIT_S = 60.0
 SESSION = "a-session-that-all-know"
 
 

@@ -13,11 +13,16 @@ PAUSE_S = 0.005
 
 
 class Steady:
-    """Writes and takes, one after the other; `longest_s` is the longest that one of them took."""
+    """Writes and takes, one after the other; `longest_s` is the longest that one of them took.
+
+    `behind_s` is the most processor time that its host has used while one of them waited: seconds
+    of the clock say more about the machine, if it is busy.
+    """
 
     def __init__(self) -> None:
         self.done = 0
         self.longest_s = 0.0
+        self.behind_s = 0.0
 
 
 @asynccontextmanager
@@ -33,10 +38,11 @@ async def steady(host: RealHost, trust: Trust | None) -> AsyncIterator[Steady]:
 
         async def go_on() -> None:
             while True:
-                begun = loop.time()
+                begun, used_s = loop.time(), host.processor_s
                 await space.out("job", work.done)
                 assert await space.take("job", int, timeout=60) == ("job", work.done)
                 work.longest_s = max(work.longest_s, loop.time() - begun)
+                work.behind_s = max(work.behind_s, host.processor_s - used_s)
                 work.done += 1
                 await asyncio.sleep(PAUSE_S)
 

@@ -66,7 +66,7 @@ R8. sent(_, out(_), _) :- do(forward).
 DOCTOR = term("role(doctor)")
 CAPTURED = ("replay", "order", "sender", "words", "law")
 """To whom the insider holds letters back."""
-WAIT_S = 20.0
+WAIT_S = 60.0
 
 
 class Clinic:

@@ -46,7 +46,7 @@ TLS_BYTES = 400_000
 SLACK_BYTES = 20_000_000
 """What the client at work beside may cost its host."""
 SOURCES = 20
-WAIT_S = 20.0
+WAIT_S = 60.0
 
 
 class Ward:

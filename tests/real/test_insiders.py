@@ -39,7 +39,7 @@ from tests.real.intruder import insider
 from tests.real.trust import Trust
 from tests.sites import Site, site
 
-WAIT_S = 5.0
+WAIT_S = 60.0
 RULES = """\
 initialCS([secret(hush4711)]).
 R1. sent(_, say(_), _) :- do(forward).
@@ -117,7 +117,7 @@ def test_certified_hosts_believe_each_other(group: Group) -> None:
             letter = (t.msg("hello"), t["from"]("ann0@icu"), t.to("dan0@ward"))
             await spaces[0].out(*letter)
             template = (t.msg(str), t["from"](str), t.to("dan0@ward"))
-            assert await spaces[1].take(*template, timeout=20) == letter
+            assert await spaces[1].take(*template, timeout=60) == letter
             assert isinstance(dan, RemoteAgent)
             await dan.move("icu")
             member = dan.membership(group.law)

@@ -68,7 +68,7 @@ def test_more_than_a_frame_takes_is_not_taken_from_elsewhere_all_at_once(tmp_pat
                 with pytest.raises(TooMuch, match="ward cannot send all that was asked for"):
                     await ask("part", int, ANY, at="ann@ward")
             for number in range(PARTS):
-                found = await empty.take("part", number, ANY, timeout=20)
+                found = await empty.take("part", number, ANY, timeout=60)
                 assert found[1] == number
             assert not ward.notes("frame-dropped")
 

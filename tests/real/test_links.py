@@ -27,7 +27,7 @@ from tests.real.linked import Linked, linked
 from tests.real.trust import Trust
 from tests.servers import nats_server, postgres_server
 
-WAIT_S = 30.0
+WAIT_S = 60.0
 
 # Servers are stopped and started in the test's own thread, which stands still meanwhile: the kernel
 # ends them with the thread that has started them.

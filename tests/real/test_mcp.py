@@ -107,7 +107,7 @@ def test_a_model_bids_is_refused_learns_why_and_succeeds(url: str, tmp_path: Pat
                 t.provider(ns.ANY),
                 t.contact(ns.ANY),
             )
-            found = await market.take(*wanted, timeout=10)
+            found = await market.take(*wanted, timeout=60)
             assert found[2] == t.provider("bidder@exchange")
             assert me == "bidder@exchange"
 
@@ -122,7 +122,7 @@ def test_over_http(url: str, tmp_path: Path) -> None:
         address = json.loads(child.stdout.readline())["url"]
         asyncio.run(_over_http(address))
         child.send_signal(signal.SIGTERM)
-        assert child.wait(20) == 0
+        assert child.wait(60) == 0
     assert SECRET not in (tmp_path / "command.log").read_text()
 
 
@@ -150,7 +150,7 @@ async def _over_http(address: str) -> None:
                     await model.call("write", space="jobs", fields=["job", 16])
                     await anext(news)
             await model.call("write", space="jobs", fields=["job", 17])
-            took = await model.call("take", space="jobs", template=["job", "_:int"], wait_s=10)
+            took = await model.call("take", space="jobs", template=["job", "_:int"], wait_s=60)
             assert took["tuple"]["writer"] == "web@exchange"
             assert "jobs, shared" in await _page(client, "nomospace://spaces")
 

@@ -225,11 +225,11 @@ def test_hosts_serve_what_they_kept(hosts: Path) -> None:
             bob = await at_icu.agent("bob@ward")
             his = await bob.space("jobs", shared=True)
             for fields in (("carried", 7), ("for bob", 8), ("under way", 9)):
-                assert await his.take(*fields, timeout=30) == fields
+                assert await his.take(*fields, timeout=60) == fields
             letters = bob.membership(ledger)
             assert letters is not None
             inbox = letters.inbox()
-            paid = [(await asyncio.wait_for(anext(inbox), 30)).message for _ in range(2)]
+            paid = [(await asyncio.wait_for(anext(inbox), 120)).message for _ in range(2)]
             assert paid == [t.pay(5), t.pay(10)]
 
     start(ward, icu)

@@ -69,7 +69,7 @@ from nomospace.sync import connect
 with connect(sys.argv[1]) as host:
     space = host.agent("ann").space("jobs", shared=True)
     space.out("job", 17)
-    print(*space.take("job", int, timeout=30))
+    print(*space.take("job", int, timeout=60))
 """
 
 
@@ -137,7 +137,7 @@ def test_a_bare_host_serves_and_a_client_takes(bare: dict[str, str], tmp_path: P
             )
         finally:
             host.send_signal(signal.SIGTERM)
-            host.wait(30)
+            host.wait(60)
     assert (taken.stdout, taken.stderr) == ("job 17\n", "")
     assert host.returncode == 0
     assert (tmp_path / "ward.db").exists()

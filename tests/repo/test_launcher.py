@@ -92,7 +92,7 @@ def test_a_lock_that_cannot_be_had_leaves_the_old_environment_in_place(tree: Pat
 
 def test_a_wrong_nomospace_python_is_named(tree: Path) -> None:
     process = start(tree, NOMOSPACE_PYTHON="/bin/false")
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=60)
     assert process.returncode == 69
     assert "NOMOSPACE_PYTHON is '/bin/false', which is no Python 3.11 or later" in err
     assert left_behind(tree) <= {".venv.log"}

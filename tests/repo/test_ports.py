@@ -28,7 +28,7 @@ def test_no_port_is_given_twice_to_one_process_or_to_two() -> None:
         capture_output=True,
         text=True,
         check=True,
-        timeout=30,
+        timeout=60,
     )
     theirs = {int(port) for port in other.stdout.split()}
     assert len(mine) == len(theirs) == 5

@@ -28,7 +28,7 @@ QUICK_TO_START: Final = (
 no second look at classes of jars whose hashes are in the lock.
 """
 START_S: Final = 90.0
-END_S: Final = 20.0
+END_S: Final = 60.0
 _CLASS: Final = Path(pyspark.__file__).parent / "bin" / "spark-class"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-END_S = 20
+END_S = 60.0
 
 
 @dataclass(frozen=True)

@@ -74,7 +74,7 @@ async def served(buckets: Buckets | None = None) -> AsyncIterator[Web]:
 
 def on_the_web(work: Callable[[Web], Awaitable[None]], buckets: Buckets | None = None) -> None:
     async def program() -> None:
-        async with asyncio.timeout(30), served(buckets) as web:
+        async with asyncio.timeout(120), served(buckets) as web:
             await work(web)
 
     asyncio.run(program())

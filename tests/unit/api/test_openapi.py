@@ -36,12 +36,12 @@ def running() -> Iterator[Running]:
 
 
 def test_whatever_is_sent_the_answer_is_in_the_document(running: Running) -> None:
-    document = httpx.get(f"{running.url}/v1/openapi.json", timeout=10).json()
+    document = httpx.get(f"{running.url}/v1/openapi.json", timeout=60).json()
     adopted = httpx.post(
         f"{running.url}/v1/agents/ann@ward/communities",
         json={"text": LAW},
         headers=running.headers,
-        timeout=10,
+        timeout=60,
     )
     real = {"agent": "ann@ward", "law": adopted.json()["law"]}
     schema = schemathesis.openapi.from_dict(document)
@@ -54,7 +54,7 @@ def test_whatever_is_sent_the_answer_is_in_the_document(running: Running) -> Non
             tried.append(f"{operation.method} {operation.path}")
     named = [(m, p) for p, methods in document["paths"].items() for m in methods]
     assert len(tried) == len(named) - 1 > 25
-    assert httpx.get(f"{running.url}/health", timeout=10).json()["well"]
+    assert httpx.get(f"{running.url}/health", timeout=60).json()["well"]
 
 
 def _try(operation: Any, running: Running, real: dict[str, str]) -> None:
@@ -75,7 +75,7 @@ def _try(operation: Any, running: Running, real: dict[str, str]) -> None:
         if case.query and "wait" in case.query:
             case.query["wait"] = 0
         case.call_and_validate(
-            base_url=running.url, headers=running.headers, checks=CHECKS, timeout=10
+            base_url=running.url, headers=running.headers, checks=CHECKS, timeout=60
         )
 
     check()

@@ -13,7 +13,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from tests.unit.api.running import Running, host
 
 LAW = "law(open). R1. sent(_, _, _) :- do(forward). R2. arrived(_, _, _) :- do(deliver)."
-S = 10.0
+S = 60.0
 
 
 @pytest.fixture(scope="module")
@@ -164,7 +164,7 @@ def test_a_take_whose_client_goes_away_takes_nothing(running: Running) -> None:
         async with httpx.AsyncClient(headers=running.headers, timeout=S) as web:
             body = {"template": ["x"], "wait": 30}
             with pytest.raises(httpx.ReadTimeout):
-                await web.post(f"{jobs}/take", json=body, timeout=0.3)
+                await web.post(f"{jobs}/take", json=body, timeout=httpx.Timeout(S, read=0.3))
             async with asyncio.timeout(S):
                 while (await web.get(f"{running.url}/v1/spaces/left")).json()["waiters"]:
                     await asyncio.sleep(0.05)

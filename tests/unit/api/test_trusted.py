@@ -18,7 +18,7 @@ from nomospace.node.serve import Server
 from nomospace.trust.tokens import StoredToken, Tokens, make_token
 from tests.trust_folder import TrustFolder
 
-S = 20.0
+S = 60.0
 
 
 def token(

@@ -16,7 +16,7 @@ from nomospace_lab.apps.assistants.live import (
 )
 from nomospace_lab.testing.together import Together
 
-WAIT_S = 20
+WAIT_S = 60.0
 
 
 async def until(true: Callable[[], object]) -> None:

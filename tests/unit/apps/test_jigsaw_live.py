@@ -12,7 +12,7 @@ from nomospace_lab.apps.jigsaw.puzzle import Puzzle
 from nomospace_lab.cli.venue import InProcess
 from nomospace_lab.testing.loop import run
 
-WAIT_S = 30
+WAIT_S = 60.0
 
 
 async def until(true: Callable[[], object]) -> None:

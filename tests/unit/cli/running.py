@@ -19,9 +19,9 @@ from nomospace.cli import main
 from tests import nursery
 from tests.parity.processes import PACE
 
-READY_S: Final = 30.0
+READY_S: Final = 60.0
 """How long a host may take to be ready: these machines are shared."""
-SOON_S: Final = 20.0
+SOON_S: Final = 60.0
 
 Say = pytest.CaptureFixture[str]
 
@@ -47,7 +47,7 @@ def running(folder: Path, *arguments: str, from_nothing: bool = False) -> Iterat
             assert line, f"a host did not start:\n{path.read_text()[-3_000:]}"
             yield str(json.loads(line)["url"])
             child.send_signal(signal.SIGTERM)
-            assert child.wait(30) == 0, path.read_text()[-3_000:]
+            assert child.wait(60) == 0, path.read_text()[-3_000:]
         finally:
             child.kill()
 

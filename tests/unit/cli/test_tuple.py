@@ -122,7 +122,7 @@ def test_waiting_for_a_tuple_that_comes(cli: Cli, url: str, tmp_path: Path) -> N
     as_eve = ("--wait", "30", "--host", url, "--as", "eve")
     with command(tmp_path, "tuple", "take", "later", "_:int", *as_eve) as child:
         cli.run("tuple", "out", "later", "17")
-        assert child.wait(30) == 0
+        assert child.wait(60) == 0
         assert child.stdout.read() == b"17\n"
     assert cli.run("tuple", "take", "later", "_", "--wait", "0.05", code=1) == (
         "nothing in later matches within 0.05 s\n"
@@ -138,7 +138,7 @@ def test_a_wait_that_is_interrupted_takes_nothing(cli: Cli, url: str, tmp_path: 
     with command(tmp_path, "tuple", "take", "ended", "_", *as_eve) as child:
         wait_until(lambda: ("ended", 1) in _waiting(cli))  # not before it hears of signals
         child.send_signal(signal.SIGINT)
-        assert child.wait(20) == 130
+        assert child.wait(60) == 130
     cli.run("tuple", "out", "ended", "17")
     assert cli.run("tuple", "ls", "ended") == "17\n"
 
@@ -228,7 +228,7 @@ def test_dead_letters_are_put_back_and_tell_how_they_died(cli: Cli, url: str) ->
     with sync.connect(url) as host:
         prints = host.agent("printer").space("prints", shared=True)
         for number in range(5):
-            job = prints.take("print", int, lease=30, timeout=20)
+            job = prints.take("print", int, lease=30, timeout=60)
             prints.give_back(job, why=f"no paper, {number}")
         assert prints.take_nowait("print", int) is None
     told = cli.run("tuple", "redo", "prints", "print", "_:int").splitlines()

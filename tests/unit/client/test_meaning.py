@@ -52,7 +52,7 @@ def test_templates_match_by_meaning(run: Callable[[Program], None]) -> None:
     async def program(host: Any) -> None:
         sales = await (await host.agent("ann")).space("sales", shared=True, ontology=CARS)
         await sales.out("sale", obj("SportsCar", "s1", price=400))
-        found = await sales.read(a("Automobile", "price < 500"), timeout=5)
+        found = await sales.read(a("Automobile", "price < 500"), timeout=60)
         assert (found.id, found.why) == (("ann@ward", 1), "SportsCar is a Automobile")
         assert found.tuples == (found,)
         assert len(await sales.read_all(a("Car"))) == 1
@@ -71,7 +71,7 @@ def test_templates_match_by_meaning(run: Callable[[Program], None]) -> None:
 def test_several_tuples_answer_together(run: Callable[[Program], None]) -> None:
     async def program(host: Any) -> None:
         sales = await (await host.agent("ann")).space("sales", shared=True, ontology=CARS)
-        taking = asyncio.create_task(sales.take(*PAPERS, correlate="auto", timeout=30))
+        taking = asyncio.create_task(sales.take(*PAPERS, correlate="auto", timeout=60))
         await sales.out(obj("SportsCar", "s1"), obj("Insurance", "i1"))
         assert await sales.read_nowait(*PAPERS, correlate="auto") is None
         await sales.out("loan", obj("SportsCar", "s1"), obj("Finance", "f1"))

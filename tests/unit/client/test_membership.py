@@ -115,7 +115,7 @@ def test_a_governed_space_rules_on_every_operation(quota: CompiledLaw) -> None:
             await market.out("offer", 3)
         assert caught.value.ruling.refused
         assert "out" in str(caught.value)
-        assert await market.take("offer", int, timeout=5) == ("offer", 1)
+        assert await market.take("offer", int, timeout=60) == ("offer", 1)
         with pytest.raises(Refused):
             await market.read_nowait("offer", int)
 

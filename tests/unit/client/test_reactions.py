@@ -249,7 +249,7 @@ def test_a_plain_weak_listener_runs_in_a_thread_and_holds_nobody_up() -> None:
 
     def hangs(job: Tuple, source: str, handle: Handle) -> None:
         threads.append(threading.get_ident())
-        let_go.wait(30)
+        let_go.wait(60)
         handle.remove()
 
     async def program() -> None:

@@ -28,10 +28,10 @@ def url() -> Iterator[str]:
 
     thread = threading.Thread(target=lambda: asyncio.run(host()))
     thread.start()
-    url, loop, end = ready.get(timeout=10)
+    url, loop, end = ready.get(timeout=60)
     yield url
     loop.call_soon_threadsafe(end.set)
-    thread.join(timeout=10)
+    thread.join(timeout=60)
     assert not thread.is_alive()
 
 
@@ -43,7 +43,7 @@ def test_blocking_programs_use_a_host_elsewhere_as_they_use_their_own(url: str) 
         jobs = nurse.space("jobs", shared=True)
         jobs.react(("alarm", str), lambda alarm, source, handle: fired.put(alarm))
         jobs.out("alarm", "fire")
-        assert fired.get(timeout=10) == ("alarm", "fire")
+        assert fired.get(timeout=60) == ("alarm", "fire")
         jobs.out("job", 17)
         with jobs.lend("job", int, lease=30) as job:
             assert job == ("job", 17)

@@ -20,7 +20,7 @@ from nomospace.node.listen import Listener
 from nomospace.trust.tokens import Tokens, make_token
 from nomospace.wire.admin import Stats
 from tests.serving import ServedHost
-from tests.sites import Nobody, run_real
+from tests.sites import Nobody, run_real, until
 from tests.trust_folder import TrustFolder
 
 
@@ -60,7 +60,7 @@ def test_an_agent_with_its_key_comes_in_and_stays_itself(tmp_path: Path, loop: s
             assert nurse.id == "nurse@ward"
             jobs = await nurse.space("jobs", shared=True)
             waiting = asyncio.create_task(jobs.take("job", int))
-            await asyncio.sleep(0.02)
+            await until(lambda: any(session.calls for session in host.served.all))
             for session in list(host.served.all):
                 assert session.link is not None
                 session.link.drop()  # the host ends the connection: it is made again

@@ -29,7 +29,7 @@ def test_a_whole_program() -> None:
         hers.out("job", 1)
         hers.out_many(("job", n) for n in (2, 3))
         assert his.read("job", 2) == ("job", 2)
-        assert his.take("job", 2, timeout=5) == ("job", 2)
+        assert his.take("job", 2, timeout=60) == ("job", 2)
         assert his.take_nowait("job", 2) is None
         assert his.read_nowait("job", 3) == ("job", 3)
         assert his.take_all("job", int) == [("job", 1), ("job", 3)]
@@ -59,10 +59,10 @@ def test_a_take_waits_in_one_thread_for_an_out_of_another() -> None:
     with sync.Host("ward") as host:
         jobs = host.agent("ann").space("jobs", shared=True)
         got: Queue[object] = Queue()
-        taker = threading.Thread(target=lambda: got.put(jobs.take("job", int, timeout=20)))
+        taker = threading.Thread(target=lambda: got.put(jobs.take("job", int, timeout=60)))
         taker.start()
         jobs.out("job", 1)
-        assert got.get(timeout=20) == ("job", 1)
+        assert got.get(timeout=60) == ("job", 1)
         taker.join()
 
 
@@ -94,8 +94,8 @@ def test_weak_listeners_may_block_but_not_wait() -> None:
         handle = jobs.react(("job", int), work)
         assert jobs.reactions() == [handle]
         jobs.out("job", 1)
-        assert jobs.take("done", int, str, timeout=20) == ("done", 1, "listener of jobs")
-        assert isinstance(reports.get(timeout=20).error, WaitingInListener)
+        assert jobs.take("done", int, str, timeout=60) == ("done", 1, "listener of jobs")
+        assert isinstance(reports.get(timeout=60).error, WaitingInListener)
         handle.wait_fired()
         assert (handle.fired, handle.state, handle.strength) == (1, "enabled", "weak")
         handle.disable()
@@ -128,13 +128,13 @@ def test_a_weak_listener_that_hangs_is_given_up() -> None:
     let_go = threading.Event()
 
     def hangs(*heard: object) -> None:
-        let_go.wait(30)
+        let_go.wait(60)
 
     with sync.Host("ward", on_report=reports.put, listener_timeout=0.1) as host:
         jobs = host.agent("ann").space("jobs", shared=True)
         jobs.react(("job", int), hangs)
         jobs.out("job", 1)
-        assert isinstance(reports.get(timeout=20).error, client.ListenerOverran)
+        assert isinstance(reports.get(timeout=60).error, client.ListenerOverran)
         assert jobs.take("job", int) == ("job", 1)
     let_go.set()
 
@@ -161,15 +161,15 @@ def test_hosts_of_one_network_meet_and_part() -> None:
         sync.Host("icu", network=net, pace=QUICK) as icu,
     ):
         net.connect(ward, icu)
-        ward.wait_engaged("icu", timeout=30)
-        icu.wait_engaged("ward", timeout=30)
+        ward.wait_engaged("icu", timeout=60)
+        icu.wait_engaged("ward", timeout=60)
         ward.agent("ann").space("jobs", shared=True).out("job", 1)
-        assert icu.agent("bob").space("jobs", shared=True).take("job", int, timeout=30) == (
+        assert icu.agent("bob").space("jobs", shared=True).take("job", int, timeout=60) == (
             "job",
             1,
         )
         icu.disengage()
-        ward.wait_parted("icu", timeout=30)
+        ward.wait_parted("icu", timeout=60)
 
 
 def test_nothing_works_after_the_end() -> None:

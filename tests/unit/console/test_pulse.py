@@ -97,7 +97,8 @@ def test_nothing_is_read_while_nobody_looks_and_a_listener_that_fails_is_dropped
         assert (pulse.viewers, views.looks) == (0, looks)
         # Who comes again begins with what is there, and hears nothing of it twice.
         pulse.listen(beats.append)
-        await asyncio.sleep(0.01)
+        while not pulse.latest:
+            await asyncio.sleep(0.001)
         assert [one.ruling.record for one in pulse.latest] == list(range(1, 51))
         pulse._listeners.clear()
         await asyncio.sleep(0.01)

@@ -42,7 +42,7 @@ class Made:
 
 async def ended(run: JobRun) -> None:
     assert run.task is not None
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(120):
         await asyncio.wait([run.task])
 
 

@@ -58,7 +58,7 @@ class Row:
         for host in self.hosts:
             await host.start()
         for name in "bc":
-            await self.hosts[0].wait_engaged(name, timeout=20)
+            await self.hosts[0].wait_engaged(name, timeout=60)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -96,7 +96,7 @@ def test_who_has_no_good_certificate_is_not_called() -> None:
             ann, bob = await row.spaces()
             await ann.out("job", 1)
             with pytest.raises(ns.TimedOut):
-                await bob.take("job", int, timeout=10)
+                await bob.take("job", int, timeout=60)
             assert row.wanted == []
 
     run(program())

@@ -1,8 +1,6 @@
 """Calls on governed spaces that wait: each answer finds its own, however many there are."""
 
-import sys
-from types import FrameType
-from typing import Any
+from functools import partial
 
 import pytest
 
@@ -24,6 +22,7 @@ from nomospace.law import CompiledLaw, load
 from nomospace.terms import Term, t
 from nomospace.terms.templates import ANY, Template
 from nomospace.terms.values import as_compound
+from tests.calls import calls
 from tests.paper.hosts import Hosts
 
 OPEN = load("law(open).\nR1. sent(_, _, _) :- do(forward).\nR2. arrived(_, _, _) :- do(deliver).\n")
@@ -62,22 +61,6 @@ def community(law: CompiledLaw, *agents: str) -> Hosts:
     return net
 
 
-def calls_made(work: Any) -> int:
-    """How many functions of ours some work calls: each comparison of two terms is one at least."""
-    count = 0
-
-    def profile(frame: FrameType, event: str, _: Any) -> None:
-        nonlocal count
-        count += event == "call" and "nomospace" in frame.f_code.co_filename
-
-    sys.setprofile(profile)
-    try:
-        work()
-    finally:
-        sys.setprofile(None)
-    return count
-
-
 @pytest.mark.parametrize("law", [OPEN, ANEW], ids=["passed on", "made anew"])
 @pytest.mark.parametrize("alike", [False, True])
 def test_an_answer_costs_the_same_however_many_calls_wait(law: CompiledLaw, alike: bool) -> None:
@@ -90,7 +73,7 @@ def test_an_answer_costs_the_same_however_many_calls_wait(law: CompiledLaw, alik
         net.out("ann@a", "job", more)
         net.seek("ann@a", TAKE, "job", ANY)  # what is made once is there
         net.out("ann@a", "job", more)
-        costs.append(calls_made(lambda: net.seek("ann@a", TAKE, "job", ANY)))
+        costs.append(calls(lambda: net.seek("ann@a", TAKE, "job", ANY)))
     assert costs[1] < costs[0] + 20  # it was several hundred more
 
 
@@ -100,7 +83,7 @@ def test_calling_off_costs_the_same_however_many_a_law_holds() -> None:
     costs = []
     for more in (5, 400):
         ops = [net.call("ann@a", Seek("jobs", TAKE, JOB)) for _ in range(more)]
-        costs.append(calls_made(lambda op=ops[-1]: net.do("ann@a", Cancel(op))))
+        costs.append(calls(partial(net.do, "ann@a", Cancel(ops[-1]))))
     assert costs[1] < costs[0] + 20
 
 

@@ -57,7 +57,7 @@ def test_a_journal_tells_all_and_replays_to_the_control_states(tmp_path: Path) -
                     await jobs.out("job", number)
                 await mine.send(t.later("x"), to="ann@ward")
                 await mine.send("nonsense", to="bob@ward")
-                await jobs.take("job", 7, timeout=5)
+                await jobs.take("job", 7, timeout=60)
                 lines = await host.ask(Tail(limit=3))
                 assert len(lines) <= 3
             reader, writer = await asyncio.open_connection(*address)
@@ -70,7 +70,7 @@ def test_a_journal_tells_all_and_replays_to_the_control_states(tmp_path: Path) -
                 for agent in ("ann@ward", "bob@ward")
             }
             manifest = tmp_path / "segments" / "manifest.json"
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(120):
                 while not manifest.exists():
                     await asyncio.sleep(0.05)
         store = open_store(str(tmp_path / "ward.db"))
@@ -86,7 +86,7 @@ def test_a_journal_tells_all_and_replays_to_the_control_states(tmp_path: Path) -
         ops = [one.op for one in records if isinstance(one, TupleRecord) and one.space == "jobs"]
         assert (ops.count("written"), ops.count("taken")) == (20, 1)
         took = [one.took_ns for one in records if isinstance(one, EventRecord) and one.community]
-        assert all(0 < each < 10**10 for each in took), took
+        assert all(0 < each < 10**15 for each in took), "a span, and no moment"
         rulings = [one.ruling for one in records if isinstance(one, EventRecord)]
         events = [show(one.event.term) for one in rulings]
         assert any("nonsense" in event for event in events)
@@ -112,7 +112,7 @@ async def sealed_by(config: Config, folder: Path) -> None:
         async with connect(f"nomos+plain://{server.listener.address}") as host:
             jobs = await (await host.agent("ann")).space("jobs")
             await jobs.out("job", 1)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(120):
             while not (folder / MANIFEST).exists():
                 await asyncio.sleep(0.05)
 

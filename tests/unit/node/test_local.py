@@ -145,24 +145,24 @@ def test_hosts_engage_over_links_relay_and_part() -> None:
         assert net.linked("a", "b")
         assert not net.linked("a", "c")
         for host in hosts.values():
-            await host.wait_engaged(*names, timeout=30)
+            await host.wait_engaged(*names, timeout=60)
         spaces = {
             name: await (await host.agent("x")).space("jobs", shared=True)
             for name, host in hosts.items()
         }
         assert hosts["a"].connected("c")
         await spaces["a"].out("job", 1)
-        assert await spaces["c"].take("job", int, timeout=10) == ("job", 1)  # through b
+        assert await spaces["c"].take("job", int, timeout=60) == ("job", 1)  # through b
         assert hosts["a"].connected("x@c")
         await spaces["a"].out("gift", 1, to="x@c")
-        assert await spaces["c"].read("gift", int, at="c", timeout=10) == ("gift", 1)
+        assert await spaces["c"].read("gift", int, at="c", timeout=60) == ("gift", 1)
         assert await spaces["a"].read_nowait("gift", int, at="c") == ("gift", 1)
         net.part("a", "b")
-        await hosts["a"].wait_parted("b", "c", timeout=30)
+        await hosts["a"].wait_parted("b", "c", timeout=60)
         assert not hosts["a"].connected("c")
         assert await spaces["a"].read_nowait("gift", int, at="c") is None
         net.connect("a", "c")
-        await hosts["a"].wait_engaged("b", "c", timeout=30)
+        await hosts["a"].wait_engaged("b", "c", timeout=60)
         for host in hosts.values():
             await host.close()
 
@@ -174,8 +174,8 @@ def test_a_take_served_elsewhere_and_cancelled_on_the_way_loses_nothing() -> Non
         net = Network(delay=0.05)
         net.connect("a", "b")
         async with Host("a", network=net) as a, Host("b", network=net) as b:
-            await a.wait_engaged("b", timeout=30)
-            await b.wait_engaged("a", timeout=30)
+            await a.wait_engaged("b", timeout=60)
+            await b.wait_engaged("a", timeout=60)
             here = await (await a.agent("ann")).space("jobs", shared=True)
             there = await (await b.agent("bob")).space("jobs", shared=True)
             await asyncio.sleep(2)
@@ -220,13 +220,13 @@ def test_announced_hosts_engage_when_told_and_leave_when_told() -> None:
         b = Host("b", network=net, policy=Announced())
         async with a, b:
             with pytest.raises(NotInTime, match="the group of a is a, and b was waited for"):
-                await a.wait_engaged("b", timeout=20)
+                await a.wait_engaged("b", timeout=60)
             a.engage()
             b.engage()
-            await a.wait_engaged("b", timeout=20)
+            await a.wait_engaged("b", timeout=60)
             a.moved(1, 2)
             b.disengage()
-            await a.wait_parted("b", timeout=20)
+            await a.wait_parted("b", timeout=60)
 
     run(program())
 
@@ -237,10 +237,10 @@ def test_a_host_that_closes_leaves_by_announcement() -> None:
         net.connect("a", "b")
         async with Host("a", network=net) as a:
             async with Host("b", network=net):
-                await a.wait_engaged("b", timeout=20)
+                await a.wait_engaged("b", timeout=60)
                 loop = asyncio.get_running_loop()
             closed = loop.time()
-            await a.wait_parted("b", timeout=20)
+            await a.wait_parted("b", timeout=60)
             assert loop.time() - closed < 3  # sooner than silence would tell
 
     run(program())

@@ -14,13 +14,13 @@ from tests.trust_folder import TrustFolder
 
 async def _met(one: ns.Host, other: ns.Host) -> None:
     """Two hosts share a space, in both directions."""
-    await one.wait_engaged(other.name, timeout=10)
+    await one.wait_engaged(other.name, timeout=60)
     spaces = []
     for host in (one, other):
         agent = await host.agent("ann")
         spaces.append(await agent.space("jobs", shared=True))
     await spaces[0].out("job", 1)
-    assert await spaces[1].take("job", int, timeout=10) == ("job", 1)
+    assert await spaces[1].take("job", int, timeout=60) == ("job", 1)
 
 
 def test_over_tcp_with_a_store_and_clients(tmp_path: Path) -> None:

@@ -301,7 +301,7 @@ def served_from(
 
     async def program() -> None:
         async with ServedHost("ward", store=SqliteStore(folder / "ward.db")) as host:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(120):
                 while host.core.loading:
                     await asyncio.sleep(0)
             line = Line(host)

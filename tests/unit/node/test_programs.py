@@ -360,7 +360,7 @@ def test_blocking_programs_launch_too() -> None:
     with sync.Host("rome") as rome:
         rome.launch("node-short", name="bob")
         notes = rome.agent("bob").space("notes", shared=True)
-        assert notes.take("been", int, timeout=30) == ("been", 1)
+        assert notes.take("been", int, timeout=60) == ("been", 1)
         assert "node-short" in rome.programs
 
 

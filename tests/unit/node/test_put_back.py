@@ -73,7 +73,7 @@ def test_a_governed_take_that_is_cancelled_while_its_answer_waits_for_the_disk(
             await writing
             with pytest.raises(asyncio.CancelledError):
                 await waiting
-            assert await spaces[1].take(*pattern, timeout=10) == LETTER
+            assert await spaces[1].take(*pattern, timeout=60) == LETTER
         assert not [one for one in reports if "put back" in one.what]
 
     asyncio.run(program())

@@ -29,7 +29,7 @@ def test_the_span_of_a_take_covers_its_wait(monkeypatch: pytest.MonkeyPatch) -> 
             nurse, porter = await host.agent("nurse"), await host.agent("porter")
             mine = await nurse.space("jobs", shared=True)
             theirs = await porter.space("jobs", shared=True)
-            waiting = asyncio.ensure_future(theirs.take("job", int, timeout=5))
+            waiting = asyncio.ensure_future(theirs.take("job", int, timeout=60))
             while not host.calls[Seek]:  # a busy machine may let it begin late
                 await asyncio.sleep(0.001)
             await asyncio.sleep(0.15)

@@ -34,7 +34,7 @@ async def running() -> AsyncIterator[Server]:
 
 def on_a_host(work: Callable[[Server, Views], Awaitable[None]]) -> None:
     async def program() -> None:
-        async with asyncio.timeout(20), running() as server:
+        async with asyncio.timeout(120), running() as server:
             await work(server, Views(server))
 
     asyncio.run(program())
@@ -199,7 +199,7 @@ def test_inside_a_space_are_waiters_leases_and_reactions() -> None:
         await jobs.out("job", 17)
         lent = await jobs.take("job", int, lease=30)
         jobs.react(("alarm", ANY), print)
-        waiting = asyncio.create_task(jobs.take("never", int, timeout=20))
+        waiting = asyncio.create_task(jobs.take("never", int, timeout=60))
         await asyncio.sleep(0)
         found = views.inside("jobs")
         assert found.space in views.spaces()

@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 def run(ask: Callable[[Workers], Awaitable[T]], **limits: int) -> T:
     async def asking() -> T:
-        work = Workers(**limits)
+        work = Workers(**{"wall_s": 600, **limits})
         try:
             return await ask(work)
         finally:

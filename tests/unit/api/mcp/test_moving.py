@@ -23,8 +23,8 @@ def test_a_model_moves(known: bool) -> None:
         net = ns.Network()
         net.connect("ward", "icu")
         ward, icu = ServedHost("ward", network=net), ServedHost("icu", network=net)
-        async with asyncio.timeout(30), ward, icu, serve(ward) as url, serve(icu) as other:
-            await ward.wait_engaged("icu", timeout=10)
+        async with asyncio.timeout(120), ward, icu, serve(ward) as url, serve(icu) as other:
+            await ward.wait_engaged("icu", timeout=60)
             if known:
                 ward.addresses["icu"] = other.rpartition("/")[2]
             async with connect(url, on_report=lambda report: None) as far:
@@ -52,8 +52,8 @@ def test_a_model_moves(known: bool) -> None:
         }
         assert (await call("take", space="jobs", template=["mine", "_"])).data["tuple"]
         await call("write", space="jobs", fields=["alarm", "fire"])
-        assert (await call("events", wait_s=10)).data["events"]
+        assert (await call("events", wait_s=60)).data["events"]
         assert not (await call("send", message="hum", to=["model@ward"])).error
-        assert (await call("inbox", wait_s=10)).data["messages"]
+        assert (await call("inbox", wait_s=60)).data["messages"]
 
     asyncio.run(program())

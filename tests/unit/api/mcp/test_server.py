@@ -30,7 +30,7 @@ def play(mode: str, script: Callable[[Client, ModelMember, list[Any]], Awaitable
             heard.append(message)
 
         async with (
-            asyncio.timeout(20),
+            asyncio.timeout(120),
             ns.Host("ward") as host,
             await ModelMember.join(await host.agent("model")) as member,
             Client(server.build(member), mode=mode, message_handler=hear) as client,

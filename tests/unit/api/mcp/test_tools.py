@@ -35,7 +35,7 @@ def play(
     """Run a script as a model of an agent `model@exchange`."""
 
     async def program() -> None:
-        async with asyncio.timeout(20), ns.Host("exchange") as host:
+        async with asyncio.timeout(120), ns.Host("exchange") as host:
             agent = await host.agent("model")
             joined = await ModelMember.join(agent, law, claims=[term(text) for text in claims])
             async with joined as member:
@@ -89,7 +89,7 @@ def test_tuples() -> None:
 def test_a_take_waits_for_others() -> None:
     async def script(member: ModelMember, call: Call, host: ns.Host) -> None:
         jobs = await (await host.agent("nurse")).space("jobs", shared=True)
-        taking = asyncio.create_task(call("take", space="jobs", template=["job", "_"], wait_s=10))
+        taking = asyncio.create_task(call("take", space="jobs", template=["job", "_"], wait_s=60))
         await asyncio.sleep(0.01)
         await jobs.out("job", 17)
         assert (await taking).data["tuple"]["writer"] == "nurse@exchange"
@@ -135,7 +135,7 @@ def test_messages() -> None:
         assert sent.text == "Sent. Ruling 2: forwarded by R1."
         await call("send", message="say(again)", to=["model@exchange", "model@exchange"])
         page = await pages.read(member, INBOX)
-        got = await call("inbox", wait_s=5)
+        got = await call("inbox", wait_s=60)
         assert got.data["messages"][0] == {"from": "model@exchange", "message": "say(hello)"}
         assert told == [INBOX]  # once, until the model looks
         assert page is not None
@@ -183,7 +183,7 @@ def test_reactions() -> None:
         assert again.text == "there is no reaction 'r1'; there are: none"
         await call("events")
         await call("react", space="jobs", template=["alarm", "_"], mode="once")
-        assert len((await call("events", wait_s=5)).data["events"]) == 1
+        assert len((await call("events", wait_s=60)).data["events"]) == 1
         assert told == [EVENTS, EVENTS]
 
     play(script)
@@ -215,7 +215,7 @@ def test_letters_past_the_limit_wait_in_the_inbox(monkeypatch: pytest.MonkeyPatc
         assert len(member.letters) == 2
         got: list[str] = []
         while len(got) < 5:
-            got += [one["message"] for one in (await call("inbox", wait_s=5)).data["messages"]]
+            got += [one["message"] for one in (await call("inbox", wait_s=60)).data["messages"]]
         assert got == [f"say({n})" for n in range(5)]
 
     play(script, TALK)
@@ -372,7 +372,7 @@ def test_several_tuples_may_answer_together() -> None:
         read = await call("read", space="sales", template=template, together=True)
         (found,) = read.data["tuples"]
         assert found["why"] == "model@exchange/1 and model@exchange/2 share Car c1"
-        taken = await call("take", space="sales", template=template, key="Car", wait_s=5)
+        taken = await call("take", space="sales", template=template, key="Car", wait_s=60)
         assert taken.data["tuple"]["fields"] == found["fields"]
         assert (await call("read", space="sales", template=["_", "_"])).data["tuples"] == []
 
@@ -383,7 +383,7 @@ def test_one_receiver_may_be_a_string() -> None:
     async def script(member: ModelMember, call: Call, host: ns.Host) -> None:
         for to in ("model@exchange", ["model@exchange"]):
             assert not (await call("send", message="say(hello)", to=to)).error
-        got = await call("inbox", wait_s=5, limit=2)
+        got = await call("inbox", wait_s=60, limit=2)
         assert [one["message"] for one in got.data["messages"]] == ["say(hello)"] * 2
 
     play(script, TALK)
