@@ -24,6 +24,7 @@ LIMITS = {
     "obligations that fire between two recorded events": history.FIRED_MAX,
     "gaps of one history that are named": history.GAPS_MAX,
     "rows of who was refused what, in an audit": found.REFUSALS_MAX,
+    "spaces that an audit lists": found.SPACES_MAX,
     "agents whose load an audit tells": found.AGENTS_MAX,
     "steps that an audit cuts time into": found.STEPS_MAX,
     "classes of tuples that are laid out in one go": laying.CLASSES_MAX,
@@ -40,7 +41,7 @@ LIMITS = {
 }
 MODULES = (
     "archive java laws laying replay segments jobs.session jobs.stream "
-    "stream.place stream.source stream.state stream.tail stream.writing"
+    "stream.place stream.source stream.state stream.tail stream.writing workers"
 )
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from nomospace.pipeline import inspecting, workers
 from nomospace.pipeline.audit import tables
 from nomospace.pipeline.jobs.audit import AuditEngine, EventFilter, run_audit
 from nomospace.pipeline.segments import BadSegments, list_journal, read_spark
+from nomospace.pipeline.workers import OtherPython
 from nomospace_lab import apps
 from nomospace_lab.sim import find
 from nomospace_lab.sweep.job import SweepEngine, run_sweep
@@ -50,13 +53,31 @@ def test_functions_from_frame_to_frame(spark: Any, tmp_path: Path) -> None:
 
 
 def test_a_damaged_page_fails_the_job_by_name(
-    spark: Any, journals: Journals, tmp_path: Path
+    spark: Any, journals: Journals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """As in a large journal, whose files are inspected by Spark's workers."""
+    monkeypatch.setattr(inspecting, "HERE_ROWS", 0)
     folder = journals.copied(tmp_path / "j")
     for path in folder.glob("events/*.parquet"):
         damage(path, "ruling_text")
     with pytest.raises(BadSegments, match=r"corrupt .*seg-00000001\.parquet"):
         run_audit(folder, spark=spark)
+
+
+def test_workers_without_nomospace_are_told_beforehand(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a notebook's own session, whose workers run the `python3` of the path."""
+    write_duties(tmp_path / "j")
+    events = read_spark(spark, list_journal(tmp_path / "j").sound(), "events")
+    bare = tmp_path / "python3"
+    bare.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I -S "$@"\n')
+    bare.chmod(0o755)
+    monkeypatch.setattr(workers, "_able", set())
+    monkeypatch.setattr(spark.sparkContext, "pythonExec", str(bare))
+    with pytest.raises(OtherPython, match=r"os.environ\['PYSPARK_PYTHON'\] = ") as caught:
+        tables.changes(events)
+    assert sys.executable in str(caught.value)
 
 
 def test_worlds_on_spark_are_the_worlds_here(spark: Any) -> None:

@@ -23,6 +23,10 @@ SkipBadOption = Annotated[
     bool,
     typer.Option("--skip-bad", help="Leave segments out that are missing, damaged or too new."),
 ]
+DeepOption = Annotated[
+    bool,
+    typer.Option("--deep", help="Compare every column with its row's body, hashed or not."),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -11,6 +12,10 @@ import msgspec
 from nomospace.errors import CallerError, NomospaceError
 from nomospace.law import CompiledLaw, load
 
+HASH_SHOWN: Final = 12
+"""How much of a hash people are shown."""
+HASH_MIN: Final = 6
+"""How much of a hash stands for it, at least."""
 COMPILED_MAX: Final = 256
 """How many laws a process keeps compiled."""
 
@@ -21,6 +26,47 @@ class LawSource(msgspec.Struct, frozen=True):
     hash: str
     name: str
     text: str
+
+
+def named_laws(told: Iterable[tuple[str, str, str]]) -> tuple[str, ...]:
+    """The laws in rows `(hash, community, text)` by name, with a short hash where two share it.
+
+    >>> named_laws([("4c1f" * 16, "ap", ""), ("8ab2" * 16, "ap", ""), ("11aa" * 16, "cc", "")])
+    ('ap (4c1f4c1f4c1f)', 'ap (8ab28ab28ab2)', 'cc')
+    """
+    names = dict.fromkeys((hash, name) for hash, name, _ in told)
+    many = Counter(name for _, name in names)
+    return tuple([f"{name} ({short(hash)})" if many[name] > 1 else name for hash, name in names])
+
+
+def short(hash: str) -> str:
+    """A hash as people are shown it."""
+    return hash[:HASH_SHOWN]
+
+
+def choose_laws(
+    told: Sequence[tuple[str, str, str]], law: CompiledLaw | None, community: str
+) -> list[tuple[str, str, str]]:
+    """The rows of the laws whose histories are meant; raises `OtherCommunity`.
+
+    `community` is a name, which laws may share, or the beginning of a hash. Without it they are
+    those of the law: its own, by its hash, where there are some, else all under its name.
+
+    >>> rows = [("4c1f" * 16, "ap", "v1"), ("8ab2" * 16, "ap", "v2")]
+    >>> [text for _, _, text in choose_laws(rows, None, "ap")], choose_laws(rows, None, "8ab28a")
+    (['v1', 'v2'], [('8ab2...', 'ap', 'v2')])
+    """
+    wanted = community or (law.name if law is not None else "")
+    found = [row for row in told if not wanted or row[1] == wanted]
+    if not community and law is not None and any(row[0] == law.hash for row in found):
+        return [row for row in found if row[0] == law.hash]
+    if not found and len(community) >= HASH_MIN:
+        found = [row for row in told if row[0].startswith(community)]
+        if len({row[0] for row in found}) > 1:
+            found = []
+    if not found:
+        raise OtherCommunity(community=wanted, known=named_laws(told))
+    return found
 
 
 class OtherCommunity(CallerError):

@@ -24,6 +24,7 @@ from nomospace.pipeline.history import Replay
 from nomospace.pipeline.laws import LawSource, compiled
 from nomospace.pipeline.segments import BATCH_ROWS, JournalFiles, Row, column_of, read_batches
 from nomospace.pipeline.verdicts import MemberHistory, ReplayVerdict
+from nomospace.pipeline.workers import check_workers
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -233,6 +234,7 @@ def _spread(
         )
 
     spark = events.sparkSession
+    check_workers(spark)
     count = partitions or int(spark.conf.get("spark.sql.shuffle.partitions"))
     together = rows(events, False).unionAll(rows(checkpoints, True))
     ordered = together.repartition(count, "membership").sortWithinPartitions(

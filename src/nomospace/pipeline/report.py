@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 import pyarrow as pa
 
+from nomospace.pipeline.inspecting import unsealed
 from nomospace.pipeline.segments import JournalFault
 
 FIRST_SHOWN: Final = 10
@@ -93,6 +94,7 @@ class ReplayReport(msgspec.Struct, frozen=True):
     unreadable: int
     faults: tuple[JournalFault, ...] = ()
     lost_laws: tuple[str, ...] = ()
+    unhashed: int = 0
 
     @property
     def exact(self) -> bool:
@@ -109,6 +111,7 @@ def add_up(
     first: int = FIRST_SHOWN,
     faults: tuple[JournalFault, ...] = (),
     lost_laws: tuple[str, ...] = (),
+    unhashed: int = 0,
 ) -> ReplayReport:
     """The report on a table of `replay.HISTORIES`; divergences by time, rules by name."""
     rows = histories.to_pylist()
@@ -139,6 +142,7 @@ def add_up(
         gaps=tuple([MissingRows(agent, **gap) for _, agent, gap in gaps[:first]]),
         faults=faults,
         lost_laws=lost_laws,
+        unhashed=unhashed,
         **counts,
     )
 
@@ -210,6 +214,8 @@ def _wants(report: ReplayReport) -> list[str]:
     lines += [
         f"no text of law {hash[:12]}: its histories were left out" for hash in report.lost_laws
     ]
+    if report.unhashed:
+        lines.append(unsealed(report.unhashed))
     lines += [f"left out: {fault}" for fault in report.faults]
     return ["", *lines] if lines else []
 

@@ -10,10 +10,12 @@ asked to skip them, and then they stand in the listing.
 | --- | --- |
 | `missing` | a file that the manifest names is gone, or records between two segments are |
 | `corrupt` | a file is not what the manifest says, or cannot be read |
+| `altered` | a file was changed after it was sealed, or a row is not what its body says |
 | `newer` | a file, or a manifest, of a later version than this nomospace knows |
 
 A look at a file is a look at its end, where Parquet keeps its outline; `deep` reads all pages and
-checks their sums. A journal may begin late: what was dropped before its first segment is no fault.
+checks their sums. Whether files are still what was sealed is a matter of `inspecting`. A journal
+may begin late: what was dropped before its first segment is no fault.
 The outline also tells of which time and communities a file's rows are, so that who wants a part of
 a journal opens no others (`JournalFiles.within`).
 """
@@ -32,6 +34,7 @@ import pyarrow.parquet as pq
 
 from nomospace.errors import CallerError
 from nomospace.wire.segments import (
+    AT_AGAIN,
     JOURNAL_VERSION,
     MANIFEST,
     TABLES,
@@ -106,13 +109,15 @@ class RowSpan(msgspec.Struct, frozen=True):
 class JournalFiles(msgspec.Struct, frozen=True):
     """The files of a journal by table, with their rows, and what is wrong.
 
-    `spans` has what is known of each file, by its path.
+    `spans` has what is known of each file, by its path, and `hashes` what it was sealed with: files
+    of before there were hashes are not among them.
     """
 
     files: dict[str, tuple[str, ...]]
     rows: dict[str, int]
     faults: tuple[JournalFault, ...] = ()
     spans: dict[str, RowSpan] = {}
+    hashes: dict[str, str] = {}
 
     def sound(self, *, skip_bad: bool = False) -> JournalFiles:
         """This listing, if nothing is wrong with it or that was asked to be skipped.
@@ -122,6 +127,16 @@ class JournalFiles(msgspec.Struct, frozen=True):
         if self.faults and not skip_bad:
             raise BadSegments(faults=self.faults)
         return self
+
+    def without(self, faults: Sequence[JournalFault]) -> JournalFiles:
+        """This listing with further faults, and without the files that they are in."""
+        bad = {fault.where for fault in faults}
+        files, rows = dict(self.files), dict(self.rows)
+        for table, paths in self.files.items():
+            files[table] = tuple([path for path in paths if path not in bad])
+            rows[table] -= sum(self.spans[path].rows for path in paths if path in bad)
+        told = (*self.faults, *faults)
+        return msgspec.structs.replace(self, files=files, rows=rows, faults=told)
 
     def within(
         self,
@@ -213,6 +228,7 @@ def list_journal(
     rows = dict.fromkeys(tables, 0)
     faults: list[JournalFault] = []
     spans: dict[str, RowSpan] = {}
+    hashes: dict[str, str] = {}
     for folder in [found for one in given for found in _journals(Path(one))]:
         manifest = _manifest(folder, faults)
         faults += _gaps(folder, manifest.segments)
@@ -228,8 +244,10 @@ def list_journal(
                 files[table].append(str(path))
                 rows[table] += segment.rows[table]
                 spans[str(path)] = found
+                if table in segment.hashes:
+                    hashes[str(path)] = segment.hashes[table]
     listed = {table: tuple(paths) for table, paths in files.items()}
-    return JournalFiles(listed, rows, tuple(faults), spans)
+    return JournalFiles(listed, rows, tuple(faults), spans, hashes)
 
 
 @contextmanager
@@ -294,9 +312,9 @@ def _look(path: Path, table: str, segment: Segment, deep: bool) -> JournalFault 
         with pq.ParquetFile(where, page_checksum_verification=deep) as file:
             newest = (_range(file, "version") or (0, 0))[1]
             if newest > JOURNAL_VERSION:
-                known = f"this nomospace knows {JOURNAL_VERSION} at most"
+                most = f"this nomospace knows {JOURNAL_VERSION} at most"
                 return JournalFault(
-                    "newer", where, f"it is of version {newest}, and {known}; upgrade"
+                    "newer", where, f"it is of version {newest}, and {most}; upgrade"
                 )
             if size != segment.bytes[table] or file.metadata.num_rows != segment.rows[table]:
                 found = f"{size:,} bytes and {file.metadata.num_rows:,} rows"
@@ -304,7 +322,8 @@ def _look(path: Path, table: str, segment: Segment, deep: bool) -> JournalFault 
                 return JournalFault(
                     "corrupt", where, f"it has {found}, and the manifest says {told}"
                 )
-            lacking = [name for name in TABLES[table] if name not in file.schema_arrow.names]
+            known = file.schema_arrow.names
+            lacking = [name for name in TABLES[table] if name not in known and name != AT_AGAIN]
             if lacking:
                 return JournalFault("corrupt", where, f"it has no column {', '.join(lacking)}")
             if deep:
@@ -370,7 +389,10 @@ def read_batches(
     for path in listing.files.get(table, ()):
         try:
             with pq.ParquetFile(path, page_checksum_verification=True) as file:
-                yield from file.iter_batches(rows, columns=list(columns))
+                again = AT_AGAIN in columns and AT_AGAIN not in file.schema_arrow.names
+                for batch in file.iter_batches(rows, columns=list(columns)):
+                    # Segments of before have the moment under one name only.
+                    yield batch.append_column(AT_AGAIN, batch.column("at")) if again else batch
         except (OSError, ValueError) as error:
             why = str(error).splitlines()[0]
             raise BadSegments(faults=(JournalFault("corrupt", path, why),)) from None

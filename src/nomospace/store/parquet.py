@@ -24,7 +24,7 @@ from nomospace.store.journal import (
 )
 from nomospace.terms import Compound, Term, show
 from nomospace.wire.rulings import pack_operations
-from nomospace.wire.segments import JOURNAL_VERSION, TABLES, membership
+from nomospace.wire.segments import AT_AGAIN, JOURNAL_VERSION, TABLES, membership
 from nomospace.wire.values import pack_term
 
 _TYPES: Final[dict[str, pa.DataType]] = {
@@ -75,6 +75,7 @@ def event_row(ruling: Ruling, record: EventRecord) -> JournalRow:
         "hops": record.hops,
         "took_ns": record.took_ns,
         "body": record.body,
+        AT_AGAIN: ruling.at,
     }
 
 
@@ -93,6 +94,7 @@ def law_row(record: LawRecord) -> JournalRow:
         "law": record.hash,
         "community": record.name,
         "text": record.text,
+        AT_AGAIN: record.at,
     }
 
 
@@ -110,6 +112,7 @@ def checkpoint_row(snapshot: Snapshot, record: CheckpointRecord) -> JournalRow:
         "agent_seq": snapshot.seq,
         "state_text": show(tuple([term for _, term in snapshot.state])),
         "body": record.body,
+        AT_AGAIN: record.at,
     }
 
 
@@ -132,6 +135,7 @@ def tuple_row(record: TupleRecord) -> JournalRow:
         "classes": [name for name in classes if name.__class__ is str],
         "fields": record.body,
         "fields_text": show(fields),
+        AT_AGAIN: record.at,
     }
 
 
@@ -150,6 +154,16 @@ def row_of(entry: JournalEntry) -> tuple[str, JournalRow]:
     row = make(record)
     row |= {"version": JOURNAL_VERSION, "host": record.host, "seq": entry.seq}
     return table, row
+
+
+def remade(table: str, row: JournalRow) -> JournalRow:
+    """A row, with its times as numbers, as its record says that it is; raises `BadRecord`.
+
+    What only stands in columns (`version`, `seq`, `hops`, …) is taken from them.
+    """
+    record = record_of(table, row)
+    _, make = _ROWS[record.__class__]
+    return make(record)
 
 
 def record_of(table: str, row: JournalRow) -> Record:

@@ -32,6 +32,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
+from hashlib import file_digest
 from operator import itemgetter
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -204,17 +205,21 @@ def _is_due(entries: list[JournalEntry], limits: SegmentLimits, now: int) -> boo
 def add_segment(folder: Path, manifest: Manifest, rows: Rows, first: int, last: int) -> Manifest:
     """Write the rows of a range of records as the next segment of a folder; gives its manifest.
 
-    Pages carry checksums, so that a reader who wants to know can tell a damaged file.
+    Pages carry checksums, by which a reader can tell a damaged file; the manifest has a hash of
+    each file, by which it can tell one that was changed.
     """
     number = len(manifest.segments) + 1
     sizes: dict[str, int] = {}
+    hashes: dict[str, str] = {}
     for table, listed in rows.items():
         made = pa.Table.from_pylist(listed, schema=SCHEMAS[table])
         path = _path(folder, table, number)
         _put(path, partial(_write_table, made))
         sizes[table] = path.stat().st_size
+        with path.open("rb") as file:
+            hashes[table] = file_digest(file, "sha256").hexdigest()
     counts = {table: len(listed) for table, listed in rows.items()}
-    segment = Segment(number, first, last, counts, sizes)
+    segment = Segment(number, first, last, counts, sizes, hashes)
     manifest = Manifest(segments=(*manifest.segments, segment))
     _put(folder / MANIFEST, partial(_write_bytes, encode_manifest(manifest)))
     return manifest

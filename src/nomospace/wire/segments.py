@@ -20,6 +20,9 @@ JOURNAL_VERSION: Final = 1
 """The version of records and of the tables of segments."""
 MANIFEST: Final = "manifest.json"
 
+AT_AGAIN: Final = "happened_at"
+"""The column `at` under a second name: the first is a word of SQL's own in some engines. It is the
+last of each table, and segments of before have none."""
 _COMMON: Final = {"version": "int16", "host": "string", "seq": "int64", "at": "time"}
 TABLES: Final[dict[str, dict[str, str]]] = {
     "events": {
@@ -44,8 +47,9 @@ TABLES: Final[dict[str, dict[str, str]]] = {
         "hops": "int32",
         "took_ns": "int64",
         "body": "binary",
+        AT_AGAIN: "time",
     },
-    "laws": {**_COMMON, "law": "string", "community": "string", "text": "string"},
+    "laws": {**_COMMON, "law": "string", "community": "string", "text": "string", AT_AGAIN: "time"},
     "checkpoints": {
         **_COMMON,
         "law": "string",
@@ -54,6 +58,7 @@ TABLES: Final[dict[str, dict[str, str]]] = {
         "agent_seq": "int64",
         "state_text": "string",
         "body": "binary",
+        AT_AGAIN: "time",
     },
     "tuples": {
         **_COMMON,
@@ -66,19 +71,25 @@ TABLES: Final[dict[str, dict[str, str]]] = {
         "classes": "strings",
         "fields": "binary",
         "fields_text": "string",
+        AT_AGAIN: "time",
     },
 }
 """The tables with their columns in order; `time` is microseconds in UTC, `strings` a list."""
 
 
 class Segment(msgspec.Struct, frozen=True):
-    """A sealed range of records; `rows` and `bytes` are those of each table."""
+    """A sealed range of records; `rows` and `bytes` are those of each table.
+
+    `hashes` are the SHA-256 of the tables' files, in hex; segments of before there were any have
+    none.
+    """
 
     number: int
     first: int
     last: int
     rows: dict[str, int]
     bytes: dict[str, int]
+    hashes: dict[str, str] = {}
 
 
 class Manifest(msgspec.Struct, frozen=True):

@@ -9,10 +9,13 @@ import pytest
 
 from nomospace.errors import CallerError
 from nomospace.pipeline.stream.place import HostPlace, HostSilent
+from nomospace.pipeline.stream.source import JournalReader
 from nomospace.pipeline.stream.tail import JournalTail, OtherTail, RecordsGone
 from nomospace.pipeline.stream.writing import Keyed, Target, WrittenBack
+from nomospace.store.segments import SegmentLimits
 from nomospace.trust.tokens import Tokens, make_token
-from nomospace.wire.segments import TABLES
+from nomospace.wire.segments import TABLES, OtherJournal
+from nomospace_lab.cli.journal_writing import JournalWriter
 from tests.ports import free_port
 from tests.trust_folder import TrustFolder
 from tests.unit.pipeline.live import served
@@ -53,6 +56,23 @@ def test_what_the_host_has_sealed_is_read_there(tmp_path: Path) -> None:
             assert rows(both, after, bounds.last) == [row for row in told if row["seq"] > after]
         with pytest.raises(RecordsGone, match=r"records 6 to .* of ward are not with it any more"):
             rows(alone, 5, bounds.last)
+        # Who asks for the whole must not be given a part of it.
+        assert both.begin("start")[1] == 0
+        for without in (alone, JournalTail(HostPlace(url=url), str(tmp_path / "elsewhere"))):
+            with pytest.raises(RecordsGone, match=r"records 1 to .*; name the folder of its seg"):
+                without.begin("start")
+            assert without.begin("now")[1] == without.begin(str(10**9))[1] == bounds.last
+        with pytest.raises(RecordsGone, match="option from"):
+            JournalReader({"url": url}).partitions()
+        late = JournalReader({"url": url, "from": str(bounds.last)}).partitions()
+        assert [(part.after, part.upto) for part in late] == [(bounds.last - 1, bounds.last)]
+        strange = tmp_path / "strange"
+        writer = JournalWriter(strange, "icu", SegmentLimits(rows=10))
+        for number in range(200):
+            writer.tuple("jobs", "ann@icu", number, "written", ("job", number), at=0)
+        writer.close()
+        with pytest.raises(OtherJournal, match="they are of host 'icu', and the journal is of"):
+            rows(JournalTail(HostPlace(url=url), str(strange)), 5, bounds.last)
 
     served(tmp_path, look, seal=True)
 

@@ -9,6 +9,7 @@ import msgspec
 import typer
 
 from nomospace.cli.pipeline_options import (
+    DeepOption,
     JournalArgument,
     JsonOption,
     MasterOption,
@@ -39,6 +40,7 @@ def audit(
         AuditEngine, typer.Option(help="Where to ask; both give the same answers.")
     ] = AuditEngine.SPARK,
     skip_bad: SkipBadOption = False,
+    deep: DeepOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Say what happened: refusals and their rules, rules that rest, obligations, load, hops, time.
@@ -56,6 +58,7 @@ def audit(
         engine=engine,
         master=master,
         skip_bad=skip_bad,
+        deep=deep,
         prepare=ensure_spark,
         say=progress,
     )

@@ -9,6 +9,7 @@ import msgspec
 import typer
 
 from nomospace.cli.pipeline_options import (
+    DeepOption,
     EngineOption,
     JournalArgument,
     JsonOption,
@@ -31,11 +32,12 @@ def replay(
         str, typer.Option(metavar="FILE", help="The law to try; without it, what was in force.")
     ] = "",
     community: Annotated[
-        str, typer.Option(metavar="NAME", help="Whose histories; without it, those of the law.")
+        str, typer.Option(metavar="NAME", help="Whose histories: a community, or a law's hash.")
     ] = "",
     master: MasterOption = LOCAL,
     engine: EngineOption = Engine.SPARK,
     skip_bad: SkipBadOption = False,
+    deep: DeepOption = False,
     first: Annotated[
         int, typer.Option(min=0, max=FIRST_MAX, help="How many first divergences to show.")
     ] = FIRST_SHOWN,
@@ -64,6 +66,7 @@ def replay(
         engine=engine,
         master=master,
         skip_bad=skip_bad,
+        deep=deep,
         first=first,
         out=out,
         prepare=ensure_spark,

@@ -56,9 +56,11 @@ class JournalDatabase:
     def __exit__(self, *_: object) -> None:
         self._connection.close()
 
-    def ask(self, question: AuditQuestion, **values: int | str | None) -> pa.Table:
-        """The answer to a question whose tables are there."""
-        said = question.said("duckdb", {}, **values)
+    def ask(
+        self, question: AuditQuestion, whole: bool = False, **values: int | str | None
+    ) -> pa.Table:
+        """The answer to a question whose tables are there; of the `whole` journal, or the part."""
+        said = question.said("duckdb", {"events": "journal"} if whole else {}, **values)
         answer: pa.Table = self._connection.sql(said).to_arrow_table()
         return answer
 
@@ -81,9 +83,10 @@ class JournalDatabase:
         self.keep("changes", told.read_all())
 
     def _read(self, listing: JournalFiles) -> None:
-        files = list(listing.files["events"])
-        if files:
-            self._connection.read_parquet(files).create_view("journal")
-            return
-        columns = ", ".join(f'"{name}" {_DUCK_TYPES[of]}' for name, of in TABLES["events"].items())
-        self._connection.execute(f"CREATE TABLE journal ({columns})")
+        for table, name in (("events", "journal"), ("tuples", "tuples")):
+            files = list(listing.files[table])
+            if files:
+                self._connection.read_parquet(files, union_by_name=True).create_view(name)
+                continue
+            columns = ", ".join(f'"{name}" {_DUCK_TYPES[of]}' for name, of in TABLES[table].items())
+            self._connection.execute(f"CREATE TABLE {name} ({columns})")

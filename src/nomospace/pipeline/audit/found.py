@@ -10,6 +10,8 @@ from nomospace.pipeline.segments import JournalFault, Row
 
 REFUSALS_MAX: Final = 1_000
 """How many rows of who was refused what are kept; `reasons` counts all of them."""
+SPACES_MAX: Final = 1_000
+"""How many spaces are kept, those without law first; how many operations there were, is of all."""
 AGENTS_MAX: Final = 6
 """Of how many of the busiest agents the load is told."""
 STEPS_MAX: Final = 600
@@ -33,6 +35,8 @@ class AuditTables(msgspec.Struct, frozen=True):
     """Rows whose changes cannot be read."""
     faults: tuple[JournalFault, ...] = ()
     lost_laws: tuple[str, ...] = ()
+    unhashed: int = 0
+    """Files that were sealed without a hash: columns were compared with bodies instead."""
 
     @property
     def overview(self) -> Row:

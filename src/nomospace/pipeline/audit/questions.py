@@ -14,6 +14,7 @@ The tables that questions are asked of:
 | `events` | the journal's table, or a part of it |
 | `changes` | what became of obligations, made of `events` (`audit.changes`) |
 | `rules` | the rules of the journal's laws (`audit.rules`) |
+| `tuples` | the journal's table |
 """
 
 from __future__ import annotations
@@ -235,6 +236,38 @@ LATENESS: Final = AuditQuestion(
     _percentiles("(SELECT * FROM duties WHERE late_us IS NOT NULL)", "community, what", "late_us"),
     ("duties",),
 )
+
+SPACES: Final = AuditQuestion(
+    "spaces",
+    """
+    WITH ruled AS (
+        SELECT DISTINCT host, agent AS space FROM events
+        WHERE community <> '' AND NOT agent LIKE '%@%'
+    ),
+    done AS (
+        SELECT t.space, t.agent, CASE WHEN r.space IS NULL THEN 0 ELSE 1 END AS governed, t.op,
+            EPOCH_US(t."at") AS us
+        FROM tuples AS t LEFT JOIN ruled AS r ON t.host = r.host AND t.space = r.space
+        WHERE t.op IN ('written', 'taken')
+          AND (:since IS NULL OR t."at" >= MAKE_TIMESTAMPTZ(:since))
+          AND (:until IS NULL OR t."at" < MAKE_TIMESTAMPTZ(:until))
+    ),
+    counted AS (
+        SELECT space, governed, COUNT(*) AS operations,
+            COUNT(*) FILTER (WHERE op = 'written') AS written,
+            COUNT(*) FILTER (WHERE op = 'taken') AS taken,
+            COUNT(DISTINCT agent) AS agents, MIN(us) AS first_us, MAX(us) AS last_us
+        FROM done GROUP BY space, governed
+    )
+    SELECT *,
+        CAST(SUM(operations) OVER () AS BIGINT) AS of_all,
+        CAST(SUM(CASE WHEN governed = 0 THEN operations ELSE 0 END) OVER () AS BIGINT) AS lawless
+    FROM counted ORDER BY governed, operations DESC, space
+    """,
+    ("events", "tuples"),
+)
+"""Tuples written and taken, by space. The manager of a space under law rules as an agent of that
+name, on each host that has the space; `events` is here the whole journal, whatever the time."""
 
 LOAD: Final = AuditQuestion(
     "load",

@@ -2,7 +2,8 @@
 
 `events` and `laws` are the journal's tables (`segments.read_spark`) or whatever part of them the
 caller wants to know about. No function makes a session, and none starts a job except `rules`, which
-fetches the texts of the laws. `audit.duck` is the same without Spark.
+fetches the texts of the laws, and `changes`, which sees once a session that its workers know
+nomospace (`OtherPython`). `audit.duck` is the same without Spark.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from nomospace.pipeline.audit import questions
 from nomospace.pipeline.audit.changes import CHANGES, read_changes
 from nomospace.pipeline.audit.questions import AuditQuestion
 from nomospace.pipeline.audit.rules import RULES, rules_of
+from nomospace.pipeline.workers import check_workers
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,6 +43,7 @@ def changes(events: DataFrame) -> DataFrame:
     """
     from pyspark.sql.pandas.types import from_arrow_schema
 
+    check_workers(events.sparkSession)
     stirring = _ask(questions.STIRRING, events=events)
     return stirring.mapInArrow(read_changes, from_arrow_schema(CHANGES))
 
@@ -107,6 +110,17 @@ def lateness(duties: DataFrame) -> DataFrame:
 def unreadable(changes: DataFrame) -> DataFrame:
     """One row: how many rows of the journal have changes that cannot be read."""
     return _ask(questions.UNREADABLE, changes=changes)
+
+
+def spaces(
+    events: DataFrame, tuples: DataFrame, *, since: int | None = None, until: int | None = None
+) -> DataFrame:
+    """How many tuples were written and taken in each space; `governed` is 0 where no law ruled.
+
+    `events` is the whole table of the journal, and not a part of it. Reading is in no journal.
+    """
+    values: dict[str, int | str | None] = {"since": since, "until": until}
+    return _ask(questions.SPACES, values, events=events, tuples=tuples)
 
 
 def load(events: DataFrame, *, width_us: int = 60_000_000, agents: int = 8) -> DataFrame:

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Final
 
 from nomospace.pipeline.audit.found import AuditTables
+from nomospace.pipeline.inspecting import unsealed
 from nomospace.pipeline.segments import Row
 
 NAMED_MAX: Final = 8
@@ -35,6 +36,7 @@ def sentences(found: AuditTables) -> dict[str, list[str]]:
         "What happened": _happened(found),
         "Who was refused, and why": _refused(found),
         "Rules": _rules(found),
+        "Spaces without law": _lawless(found),
         "Obligations": _obligations(found),
         "Load": _load(found),
         "Hops and time": _hops(found) + _latency(found),
@@ -114,6 +116,26 @@ def _rules(found: AuditTables) -> list[str]:
         ruled = f"{len(rules) - len(resting)} of {many(len(rules), 'rule')}"
         line = f"Law {community} ({law[:12]}): {ruled} ruled at least once"
         told.append(f"{line}; never {named(resting)}." if resting else f"{line}.")
+    return told
+
+
+def _lawless(found: AuditTables) -> list[str]:
+    spaces = found.tables["spaces"]
+    if not spaces:
+        return []
+    total, lawless = spaces[0]["of_all"], spaces[0]["lawless"]
+    if not lawless:
+        return [f"None: all {many(total, 'operation')} on tuples passed a law."]
+    told = [f"{lawless:,} of {many(total, 'operation')} on tuples passed no law."]
+    open_ = [row for row in spaces if not row["governed"]]
+    told += [
+        f"{row['space']}: {row['written']:,} written and {row['taken']:,} taken by "
+        f"{many(row['agents'], 'agent')}, from {moment(row['first_us'])} to "
+        f"{moment(row['last_us'])}."
+        for row in open_[:NAMED_MAX]
+    ]
+    if len(open_) > NAMED_MAX:
+        told.append(f"And {many(len(open_) - NAMED_MAX, 'more space')}.")
     return told
 
 
@@ -202,6 +224,8 @@ def _latency(found: AuditTables) -> list[str]:
 def _missing(found: AuditTables) -> list[str]:
     told = [f"Left out: {fault}." for fault in found.faults]
     told += [f"No text of law {hash[:12]}: its rules are not listed." for hash in found.lost_laws]
+    if found.unhashed:
+        told.append(f"{unsealed(found.unhashed)}.")
     if found.unreadable:
         told.append(f"The changes of {many(found.unreadable, 'row')} cannot be read.")
     return told

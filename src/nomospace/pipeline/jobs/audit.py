@@ -17,10 +17,17 @@ import msgspec
 
 from nomospace.pipeline.audit import questions, tables
 from nomospace.pipeline.audit.duck import JournalDatabase
-from nomospace.pipeline.audit.found import AGENTS_MAX, REFUSALS_MAX, AuditTables, step_width
+from nomospace.pipeline.audit.found import (
+    AGENTS_MAX,
+    REFUSALS_MAX,
+    SPACES_MAX,
+    AuditTables,
+    step_width,
+)
 from nomospace.pipeline.audit.page import charts_of, make_page
 from nomospace.pipeline.audit.rules import RULES, rules_of
 from nomospace.pipeline.charts import as_png, can_paint
+from nomospace.pipeline.inspecting import inspected, is_large, unhashed
 from nomospace.pipeline.jobs.session import LOCAL, Say, check_master, is_small, open_session
 from nomospace.pipeline.laws import OtherCommunity
 from nomospace.pipeline.segments import (
@@ -37,7 +44,7 @@ from nomospace.store.private import whole
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-TABLES: Final = ("events", "laws")
+TABLES: Final = ("events", "laws", "tuples")
 REPORT: Final = "report.html"
 FIGURES: Final = "audit.json"
 QUESTIONS_AT_ONCE: Final = 4
@@ -73,14 +80,16 @@ def run_audit(
     master: str = LOCAL,
     spark: SparkSession | None = None,
     skip_bad: bool = False,
+    deep: bool = False,
     prepare: Callable[[], None] = lambda: None,
     say: Say = lambda words: None,
 ) -> AuditTables:
     """Ask everything of a journal.
 
     `spark` is a session to use instead of making one; before one is made `prepare` is called, once
-    nothing speaks against it any more. Raises `NoJournal`, `BadSegments`, `OtherCommunity`, and
-    what `open_session` does.
+    nothing speaks against it any more. Files are inspected before they are asked (`inspecting`);
+    with `deep` all their columns are compared with their bodies. Raises `NoJournal`, `BadSegments`,
+    `OtherCommunity`, and what `open_session` does.
     """
     part = part or EventFilter()
     given = [folders] if isinstance(folders, str | Path) else list(folders)
@@ -92,22 +101,27 @@ def run_audit(
     on_spark = engine is AuditEngine.SPARK
     if on_spark and spark is None:
         check_master(master)
-    # DuckDB would not notice a damaged page, and who skips bad segments must know them all before.
-    deep = skip_bad or not on_spark
-    listing = list_journal(given, TABLES, deep=deep).sound(skip_bad=skip_bad)
+    listing = list_journal(given, TABLES).sound(skip_bad=skip_bad)
+    there = on_spark and is_large(listing)
+    if not there:
+        listing = inspected(listing, deep=deep, skip_bad=skip_bad)
     rules, lost = _rules(listing, part.community)
-    listing = listing.within("events", since=part.since, until=part.until, community=part.community)
     made_here = on_spark and spark is None
     if made_here:
         prepare()
         spark = open_session(master, say=say)
     began = monotonic()
-    say(f"auditing {counted(listing.rows['events'], 'event')}")
     try:
+        if there:
+            listing = inspected(listing, deep=deep, skip_bad=skip_bad, spark=spark)
+        wanted = listing.within(
+            "events", since=part.since, until=part.until, community=part.community
+        )
+        say(f"auditing {counted(wanted.rows['events'], 'event')}")
         with named_faults(given, TABLES, skip_bad=skip_bad):
             if on_spark:
                 assert spark is not None
-                answers = _ask_spark(spark, listing, rules, part, say)
+                answers = _ask_spark(spark, listing, wanted, rules, part, say)
             else:
                 answers = _ask_duckdb(listing, rules, part, say)
     finally:
@@ -124,6 +138,7 @@ def run_audit(
         unreadable=unreadable["times"],
         faults=listing.faults,
         lost_laws=tuple(lost),
+        unhashed=unhashed(listing),
     )
 
 
@@ -143,7 +158,12 @@ def _rules(listing: JournalFiles, community: str | None) -> tuple[list[Row], lis
 
 
 def _ask_spark(
-    spark: SparkSession, listing: JournalFiles, rules: list[Row], part: EventFilter, say: Say
+    spark: SparkSession,
+    listing: JournalFiles,
+    wanted: JournalFiles,
+    rules: list[Row],
+    part: EventFilter,
+    say: Say,
 ) -> dict[str, list[Row]]:
     def rows(question: tuple[str, DataFrame]) -> list[Row]:
         name, frame = question
@@ -152,7 +172,7 @@ def _ask_spark(
         return found
 
     events = tables.chosen(
-        read_spark(spark, listing, "events"),
+        read_spark(spark, wanted, "events"),
         since=part.since,
         until=part.until,
         community=part.community,
@@ -175,6 +195,12 @@ def _ask_spark(
         "hops": tables.hops(events),
         "latency": tables.latency(events),
         "rhythm": tables.rhythm(events, width_us=width),
+        "spaces": tables.spaces(
+            read_spark(spark, listing, "events"),
+            read_spark(spark, listing, "tuples"),
+            since=part.since,
+            until=part.until,
+        ).limit(0 if part.community else SPACES_MAX),
     }
     # Each is a few small stages: asked one after the other, they would leave workers idle between.
     with ThreadPoolExecutor(QUESTIONS_AT_ONCE) as pool:
@@ -189,9 +215,11 @@ def _ask_duckdb(
         listing, rules, since=part.since, until=part.until, community=part.community
     ) as desk:
 
-        def rows(question: questions.AuditQuestion, **values: int) -> list[Row]:
+        def rows(
+            question: questions.AuditQuestion, whole: bool = False, **values: int | None
+        ) -> list[Row]:
             say(f"  {question.name}")
-            return desk.ask(question, **values).to_pylist()
+            return desk.ask(question, whole, **values).to_pylist()
 
         overview = rows(questions.OVERVIEW)
         width = step_width(overview[0]["first_us"], overview[0]["last_us"])
@@ -210,6 +238,9 @@ def _ask_duckdb(
             "hops": rows(questions.HOPS),
             "latency": rows(questions.LATENCY),
             "rhythm": rows(questions.RHYTHM, width=width),
+            "spaces": []
+            if part.community
+            else rows(questions.SPACES, True, since=part.since, until=part.until)[:SPACES_MAX],
         }
 
 

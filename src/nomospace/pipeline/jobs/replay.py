@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from nomospace.law import CompiledLaw
+from nomospace.pipeline.inspecting import inspected, is_large, unhashed
 from nomospace.pipeline.jobs.session import (
     LOCAL,
     PARTITIONS,
@@ -23,7 +24,14 @@ from nomospace.pipeline.jobs.session import (
     is_small,
     open_session,
 )
-from nomospace.pipeline.laws import LawSource, OtherCommunity, recorded_laws, source_of
+from nomospace.pipeline.laws import (
+    LawSource,
+    choose_laws,
+    named_laws,
+    recorded_laws,
+    short,
+    source_of,
+)
 from nomospace.pipeline.replay import (
     HISTORIES,
     Trial,
@@ -73,6 +81,7 @@ def run_replay(
     master: str = LOCAL,
     spark: SparkSession | None = None,
     skip_bad: bool = False,
+    deep: bool = False,
     first: int = FIRST_SHOWN,
     out: Path | None = None,
     prepare: Callable[[], None] = lambda: None,
@@ -81,9 +90,10 @@ def run_replay(
     """Try a law on the histories of its community, or without one each history's own.
 
     `spark` is a session to use instead of making one; before one is made `prepare` is called, once
-    nothing speaks against it any more. `out` is a Parquet file for what was found of each member.
-    Raises `NoJournal`, `BadSegments`, `OtherCommunity`, `TooLarge`, and what
-    `open_session` does.
+    nothing speaks against it any more. Files are inspected first (`inspecting`); with `deep` all
+    their columns are compared with their bodies. `out` is a Parquet file for what was found of each
+    member. Raises `NoJournal`, `BadSegments`, `OtherCommunity`, `TooLarge`, and what `open_session`
+    does.
     """
     if engine is Engine.AUTO:
         small = is_small(folders, say)
@@ -92,17 +102,20 @@ def run_replay(
         is_small(folders, say, hint=True)
     if engine is Engine.SPARK and spark is None:
         check_master(master)
-    # DuckDB would not notice a damaged page, and who skips bad segments must know them all before.
-    deep = skip_bad or engine is Engine.DUCKDB
-    listing = list_journal(folders, TABLES, deep=deep).sound(skip_bad=skip_bad)
-    trial, lost = make_trial(listing, law, community)
+    listing = list_journal(folders, TABLES).sound(skip_bad=skip_bad)
+    there = engine is Engine.SPARK and is_large(listing)
+    if not there:
+        listing = inspected(listing, deep=deep, skip_bad=skip_bad)
+    trial, lost = make_trial(listing, law, community, say)
     made_here = engine is Engine.SPARK and spark is None
     if made_here:
         prepare()
         spark = open_session(master, say=say)
     began = monotonic()
-    say(f"replaying {counted(listing.rows['events'], 'event')}")
     try:
+        if there:
+            listing = inspected(listing, deep=deep, skip_bad=skip_bad, spark=spark)
+        say(f"replaying {counted(listing.rows['events'], 'event')}")
         with named_faults(folders, TABLES, skip_bad=skip_bad):
             if engine is Engine.SPARK:
                 assert spark is not None
@@ -119,32 +132,40 @@ def run_replay(
         _write(found, out)
     return add_up(
         found,
-        law="the recorded law" if law is None else f"{law.name} {law.hash[:12]}",
+        law="the recorded law" if law is None else f"{law.name} {short(law.hash)}",
         engine=f"spark {master}" if made_here else str(engine),
         took_s=took,
         first=first,
         faults=listing.faults,
         lost_laws=lost,
+        unhashed=unhashed(listing),
     )
 
 
 def make_trial(
-    listing: JournalFiles, law: CompiledLaw | None, community: str = ""
+    listing: JournalFiles,
+    law: CompiledLaw | None,
+    community: str = "",
+    say: Say = lambda words: None,
 ) -> tuple[Trial, tuple[str, ...]]:
     """What to try on a journal, and the hashes of laws whose text it does not have.
 
-    Raises `OtherCommunity` when the journal has no history of the law's community.
+    `community` is a name or the beginning of a law's hash (`laws.choose_laws`). Raises
+    `OtherCommunity` when the journal has no history of it.
     """
     told = [
         (row["law"], row["community"], row["text"])
         for batch in read_batches(listing, "laws", ("law", "community", "text"))
         for row in batch.to_pylist()
     ]
-    wanted = community or (law.name if law is not None else "")
-    names = dict.fromkeys(name for _, name, _ in told)
-    if (wanted and wanted not in names) or not names:
-        raise OtherCommunity(community=wanted, known=tuple(names))
-    recorded, lost = recorded_laws([one for one in told if not wanted or one[1] == wanted])
+    chosen = choose_laws(told, law, community)
+    names = {name for _, name, _ in chosen}
+    shared = [one for one in told if one[1] in names]
+    if len(named_laws(shared)) > len(names):  # what is meant must be known where two have one name
+        taken = ", ".join(dict.fromkeys(short(hash) for hash, _, _ in chosen))
+        say(f"laws share a name: {', '.join(named_laws(shared))}")
+        say(f"  taken: {taken}; --community takes another hash, or a name for all that have it")
+    recorded, lost = recorded_laws(chosen)
     tried: LawSource | None = None if law is None else source_of(law)
     return Trial(tried, recorded), tuple(lost)
 

@@ -151,6 +151,8 @@ def run_stream(
     agent = writer.check()
     with _alone(plan.checkpoint):
         identity = _identity(plan, bounds, agent, ontology, question)
+        if not (plan.checkpoint / "spark").exists():
+            tail.begin(plan.since)
         say(f"{bounds.host} has records {bounds.first:,} to {bounds.last:,}")
         made_here = spark is None
         if spark is None:

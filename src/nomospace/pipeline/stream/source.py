@@ -18,7 +18,7 @@ nothing twice, in whatever order and parts its rows come.
 | `url`, `token`, `identity`, `trust` | the host, and what shows who asks | the same |
 | `table` | `events`, `tuples`, `laws` or `checkpoints`; `tuples` if none is named | |
 | `journal` | the folder of the host's segments, for what it has no more | |
-| `from` | `start`, `now`, or the number of a record; for a stream without checkpoint | |
+| `from` | `start`, `now`, or the number of a record; of a stream, without checkpoint | |
 | `records` | the most records of a batch, unless a trigger wants all that there is | |
 | `space`, `agent`, `law` | | where to write, as whom, and the file of the space's law |
 
@@ -105,7 +105,10 @@ class BadOption(CallerError):
 
 
 def register(spark: SparkSession) -> None:
-    """Make the data source known to a session; twice is harmless."""
+    """Make the data source known to a session; twice is harmless. Raises `OtherPython`."""
+    from nomospace.pipeline.workers import check_workers
+
+    check_workers(spark)
     spark.dataSource.register(NomospaceSource)
 
 
@@ -164,6 +167,15 @@ def _number(options: Mapping[str, str], name: str, usual: int, most: int) -> int
     return int(given)
 
 
+def _since(options: Mapping[str, str]) -> str:
+    since = options.get("from", "start")
+    if since not in ("start", "now") and not since.isdecimal():
+        raise BadOption(
+            what=f"option from {since!r}", why="it is start, now, or the number of a record"
+        )
+    return since
+
+
 def _place(options: Mapping[str, str]) -> HostPlace:
     from nomospace.pipeline.stream.place import HostPlace
 
@@ -220,12 +232,13 @@ class JournalReader(DataSourceReader):
 
     def __init__(self, options: dict[str, str]) -> None:
         self._options = options
+        self._since = _since(options)
         _named(options, "url")
 
     def partitions(self) -> Sequence[Range]:
-        """The records there are, in parts."""
-        bounds = _tail(self._options).bounds()
-        return _split(bounds.first - 1, bounds.last) or [Range(0, 0)]
+        """The records there are, in parts; raises `RecordsGone` where it cannot be all."""
+        bounds, after = _tail(self._options).begin(self._since)
+        return _split(after, bounds.last) or [Range(0, 0)]
 
     def read(self, partition: Range) -> Iterator[pa.RecordBatch]:
         """The rows of a part."""
@@ -239,24 +252,14 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def __init__(self, options: dict[str, str]) -> None:
         self._options = options
         self._records = _number(options, "records", RECORDS, RECORDS_MAX)
-        self._since = since = options.get("from", "start")
+        self._since = _since(options)
         self._target: int | None = None
         _named(options, "url")
-        if since not in ("start", "now") and not since.isdecimal():
-            raise BadOption(
-                what=f"option from {since!r}", why="it is start, now, or the number of a record"
-            )
 
     def initialOffset(self) -> Offset:  # noqa: N802
-        """Where a stream without checkpoint begins."""
-        bounds = _tail(self._options).bounds()
-        if self._since == "now":
-            seq = bounds.last
-        elif self._since == "start":
-            seq = bounds.first - 1
-        else:
-            seq = int(self._since) - 1
-        return {"host": bounds.host, "seq": max(0, min(seq, bounds.last))}
+        """Where a stream without checkpoint begins; raises `RecordsGone`."""
+        bounds, after = _tail(self._options).begin(self._since)
+        return {"host": bounds.host, "seq": after}
 
     def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:  # noqa: N802
         """How far the next batch goes."""

@@ -28,7 +28,14 @@ from nomospace.pipeline.stream.place import HostPlace
 from nomospace.store.interface import JournalEntry
 from nomospace.store.parquet import SCHEMAS, row_of
 from nomospace.wire.admin import TAIL_MAX, RawRecord, Records, RecordsPage
-from nomospace.wire.segments import MANIFEST, TABLES, Manifest, decode_manifest, file_of
+from nomospace.wire.segments import (
+    MANIFEST,
+    TABLES,
+    Manifest,
+    OtherJournal,
+    decode_manifest,
+    file_of,
+)
 
 ANSWER_S: Final = 10.0
 """How long a host may take to answer one question."""
@@ -41,8 +48,9 @@ class RecordsGone(CallerError):
 
     code = "pipeline.records-gone"
     words = (
-        "records {first:,} to {last:,} of {host} are not with it any more; "
-        "name the folder of its segments with --journal, or begin anew with another checkpoint"
+        "records {first:,} to {last:,} of {host} are not with it any more; name the folder of its "
+        "segments (--journal, or the option journal), or leave them out: begin with a later one "
+        "(--since, or the option from) in a new checkpoint"
     )
     host: str
     first: int
@@ -82,6 +90,22 @@ class JournalTail(msgspec.Struct, frozen=True):
         first = min([page.first, *[one.first for one in segments[:1]]])
         return RecordRange(page.host, first, page.last)
 
+    def begin(self, since: str) -> tuple[RecordRange, int]:
+        """The records that can be read, and the number before the one to begin with.
+
+        `since` is `start`, `now` or a number. A journal may begin late, and then its segments say
+        so. Raises `RecordsGone` where the host has forgotten some and no segments tell of them: a
+        part would be taken for the whole.
+        """
+        bounds = self.bounds()
+        if since == "now":
+            return bounds, bounds.last
+        if since != "start":
+            return bounds, max(0, min(int(since) - 1, bounds.last))
+        if bounds.first > 1 and not self._manifest().segments:
+            raise RecordsGone(host=bounds.host, first=1, last=bounds.first - 1)
+        return bounds, bounds.first - 1
+
     def check(self, bounds: RecordRange, host: str, seq: int) -> None:
         """Raise `OtherTail` unless these are bounds of the journal that an offset is of."""
         if bounds.host != host:
@@ -94,7 +118,7 @@ class JournalTail(msgspec.Struct, frozen=True):
     def read(self, table: str, after: int, upto: int) -> Iterator[pa.RecordBatch]:
         """The rows of a table among the records after a number, up to another, in order.
 
-        Raises `RecordsGone`, `BadSegments`, and as `bounds` does.
+        Raises `RecordsGone`, `BadSegments`, `OtherJournal`, and as `bounds` does.
         """
         host, records = self.place.talk(lambda host: _pages(host, after, upto))
         first = records[0].seq if records else upto + 1
@@ -119,6 +143,10 @@ class JournalTail(msgspec.Struct, frozen=True):
         for batch in read_batches(
             JournalFiles({table: tuple(files)}, {}), table, tuple(TABLES[table])
         ):
+            of = str(batch.column("host")[0].as_py()) if batch.num_rows else host
+            if of != host:
+                why = f"they are of host {of!r}, and the journal is of {host!r}"
+                raise OtherJournal(folder=self.journal, why=why)
             seq = batch.column("seq")
             late, early = pc.greater(seq, pa.scalar(after)), pc.less_equal(seq, pa.scalar(upto))
             chosen = batch.filter(pc.and_(late, early))
