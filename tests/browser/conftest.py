@@ -14,6 +14,7 @@ from typing import Final
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Error, Page, expect, sync_playwright
 
+from tests.browser.machines import Machine
 from tests.browser.site import Site
 from tests.parts import chromium as chromium_here, install, missing
 
@@ -112,7 +113,7 @@ def _opening(windows: Windows) -> Iterator[Open]:
         errors.append(str(error))
 
     def opening(
-        site: Site,
+        site: Site | Machine,
         path: str = "/",
         *,
         token: bool = True,

@@ -33,6 +33,8 @@ READ_FIRST: Final = [
     "nomospace.node.serve",
     "nomospace.node.tcp",
     "nomospace.store.sqlite",
+    "nomospace_lab.cli.up",
+    "nomospace_lab.pages.jigsaw",
     "tests.browser.site",
 ]
 
@@ -81,7 +83,7 @@ def site(
 ) -> Iterator[Site]:
     """Hosts until the end of the block; the first of them has the console."""
     here, there = multiprocessing.Pipe()
-    process = _forks().Process(target=_live, args=(there, begin, tuple(hosts), api), daemon=True)
+    process = forks().Process(target=_live, args=(there, begin, tuple(hosts), api), daemon=True)
     process.start()
     there.close()
     try:
@@ -101,7 +103,8 @@ def site(
 
 
 @cache
-def _forks() -> Any:
+def forks() -> Any:
+    """What makes processes that have read all modules."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(READ_FIRST)
     return context

@@ -25,7 +25,12 @@ NOWHERE: Final = "–"
 PLACES: Final = (REAL, "one process", "simulated world", NOWHERE)
 CORES: Final = ("control", "host", "protocols", "scenarios", "services", "sessions", "space")
 """Rooms that a test reaches hosts without, if it uses them as their users do."""
-STARTS: Final = ("tests.nursery", "tests.real.hosts", "nomospace_lab.bench")
+STARTS: Final = (
+    "tests.nursery",
+    "tests.real.hosts",
+    "tests.browser.machines",
+    "nomospace_lab.bench",
+)
 """What starts hosts as processes."""
 
 

@@ -1,7 +1,10 @@
-"""Where live games take place: hosts that come and go, and links that are made and cut.
+"""Where live games take place: hosts that come and go, on one machine or on several.
 
 The games in this room are programs of the public API; who runs them decides what their hosts are.
-`nomospace up` hands in hosts of its own process, tests those of a simulated clock.
+`nomospace up` hands in whole hosts, with ports and stores, and tests those of a simulated clock.
+
+A machine that takes part in games has a *gate*: a host of its own that its other hosts join, and
+that joins the gates of other machines. Whoever has joined nobody begins the games.
 """
 
 from __future__ import annotations
@@ -9,6 +12,19 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from nomospace.client import Agent
+from nomospace.errors import Unavailable
+
+
+class NoGame(Unavailable):
+    """Whoever was joined has no game to take part in, or cannot be reached."""
+
+    code = "venue.no-game"
+    words = (
+        "no game was found at {joined} within {waited_s:g} s; start it there with "
+        "`nomospace up --demo …`, look whether this machine can reach it, and try again"
+    )
+    joined: str
+    waited_s: float
 
 
 class Device(Protocol):
@@ -35,16 +51,33 @@ class Device(Protocol):
 
 
 class Venue(Protocol):
-    """What a game is given: it opens hosts and links them."""
+    """What a game is given: it opens hosts and takes them off the network."""
 
-    async def open(self, name: str, *, policy: Any = None) -> Device:
-        """A new host."""
+    @property
+    def joined(self) -> str:
+        """Whose games are joined; empty for those who begin their own."""
+
+    @property
+    def invitation(self) -> str:
+        """Where others join the games here; empty where nobody can."""
+
+    async def gate(self) -> Device:
+        """The host of this machine that others join."""
+
+    async def open(self, name: str, *, policy: Any = None, keep: bool = True) -> Device:
+        """A host whose name begins so; without `keep` a new one, which leaves nothing behind."""
 
     async def close(self, name: str) -> None:
         """End a host; harmless when there is none."""
 
-    def link(self, one: str, other: str) -> None:
-        """Let two hosts hear each other."""
+    async def unplug(self, name: str) -> None:
+        """Take a host off the network: its links are down, and nobody is told."""
 
-    def cut(self, one: str, other: str) -> None:
-        """Let them hear each other no more."""
+    async def plug(self, name: str) -> None:
+        """Bring it back."""
+
+    def address(self, name: str) -> str:
+        """Where others reach a host."""
+
+    def near(self, name: str, address: str) -> None:
+        """Let a host hear the one at an address."""

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from nomospace.api.http import ServedApi
     from nomospace.api.service import Service
     from nomospace_lab.cli.demos import ChosenDemo, DemoAct
+    from nomospace_lab.cli.venue import Stations
     from nomospace_lab.pages.stage import HospitalStage
     from nomospace_lab.testing.together import Together
 
@@ -45,7 +46,9 @@ LOG_BYTES: Final = 1_000_000
 SPEED: Final = 30.0
 TOKEN: Final = "token"
 """The file beside the data with the token of this run, for whoever logs in a second time."""
-KEPT: Final = ("*.db", "*.db-wal", "*.db-shm", "*.db.lock", "authority.*")
+GAMES: Final = "games"
+"""The folder of the hosts of games, which may be open to other machines."""
+KEPT: Final = ("*.db", "*.db-wal", "*.db-shm", "*.db.lock", "authority.*", "games.tag")
 """What hosts keep in their folder, and `--fresh` removes."""
 
 
@@ -75,6 +78,17 @@ class ForTextOnly(CallerError):
     code = "up.for-text-only"
     words = "{option} is for the simulated hospital; give it together with --text"
     option: str
+
+
+class NotJoinable(CallerError):
+    """Something was said about other machines, and nothing is shown that they could join."""
+
+    code = "up.not-joinable"
+    option: str
+
+    def __str__(self) -> str:
+        games = ", ".join([name for name, demo in DEMOS.items() if demo.game])
+        return f"{self.option} is for games; give it with --demo and one of {games}"
 
 
 class NoSuchDemo(CallerError):
@@ -116,6 +130,22 @@ def up(
         float | None, typer.Option("--for", min=0, metavar="SECONDS", help="End after so long.")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Another seed, another day.")] = 1,
+    listen: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="Games: where other machines join them.")
+    ] = "",
+    advertise: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="Games: where that is, seen from outside.")
+    ] = "",
+    join: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ADDRESS", help="Games: take part in those there; may be repeated."),
+    ] = None,
+    trust: Annotated[
+        str,
+        typer.Option(
+            metavar="FOLDER", help="Games: certificates, to be played beyond this machine."
+        ),
+    ] = "",
     text: Annotated[
         bool, typer.Option("--text", help="A simulated hospital in the terminal instead.")
     ] = False,
@@ -128,6 +158,9 @@ def up(
 
     Ctrl-C ends it; a second start goes on where it was. The address that it prints logs in once;
     the file `token` beside the data has what later logins need.
+
+    Games can be played by several machines: one listens, the others join it. Without certificates
+    that is for addresses of the loopback only.
     """
     if text:
         from nomospace_lab.cli.up_text import show_text
@@ -140,23 +173,43 @@ def up(
     for name in names:
         if name not in DEMOS:
             raise NoSuchDemo(demo=name)
+    others = {"--listen": listen, "--advertise": advertise, "--join": join, "--trust": trust}
+    for option, given in others.items():
+        if given and not any(DEMOS[name].game for name in names):
+            raise NotJoinable(option=option)
     need("console", "the console of nomospace up (--text does without)")
     address = f"127.0.0.1:{_free_port(port)}"
     place = (data or _data_home() / "nomospace" / "up").absolute()
+    from nomospace_lab.cli.venue import LOOPBACK, Stations
+
+    venue = Stations(
+        place / GAMES,
+        listen=listen or LOOPBACK,
+        advertise=advertise,
+        join=tuple(join or ()),
+        trust=trust,
+    )
     with _held(place):
         if fresh:
-            _forget(place, names)
+            _forget(place, [*names, GAMES])
         with _logged(place):
             from nomospace.node.loops import run_loop
 
-            run_loop(_run(names, seed, place, address, browser=browser, for_s=for_s))
+            run_loop(_run(names, seed, place, address, venue, browser=browser, for_s=for_s))
 
 
 # -- what runs -----------------------------------------------------------------------------------
 
 
 async def _run(
-    names: list[str], seed: int, place: Path, address: str, *, browser: bool, for_s: float | None
+    names: list[str],
+    seed: int,
+    place: Path,
+    address: str,
+    venue: Stations,
+    *,
+    browser: bool,
+    for_s: float | None,
 ) -> None:
     """Show demonstrations until the process is told to end, or the time is up."""
     over = asyncio.Event()
@@ -165,12 +218,15 @@ async def _run(
         loop.add_signal_handler(number, over.set)
     try:
         async with AsyncExitStack() as stack:
+            stack.push_async_callback(venue.stop)
+            if any(DEMOS[name].game for name in names):
+                await venue.gate()
             running = [
-                await _open(stack, name, seed, place, "" if turn else address)
+                await _open(stack, name, seed, place, venue, "" if turn else address)
                 for turn, name in enumerate(names)
             ]
             served = await _serve(stack, running)
-            _tell(names, served, place, browser=browser)
+            _tell(names, served, place, venue, browser=browser)
             for _, _, act in running:
                 stack.push_async_callback(act.stop)
             with suppress(TimeoutError):
@@ -203,11 +259,13 @@ async def _go_on(acts: list[DemoAct], over: asyncio.Event) -> None:
 Running = tuple["ChosenDemo", "Together", "DemoAct"]
 
 
-async def _open(stack: AsyncExitStack, name: str, seed: int, place: Path, api: str) -> Running:
+async def _open(
+    stack: AsyncExitStack, name: str, seed: int, place: Path, venue: Stations, api: str
+) -> Running:
     """Start the hosts of a demonstration; the first of all has the `api`."""
     from nomospace_lab.testing.together import Together
 
-    show = DEMOS[name].show(seed)
+    show = DEMOS[name].show(seed, venue)
     names = show.hosts or ((HOME,) if api else ())
     hosts = await stack.enter_async_context(Together(names, place / name, api=api))
     return show, hosts, show.put_on(hosts)
@@ -245,12 +303,15 @@ async def _serve(stack: AsyncExitStack, running: list[Running]) -> ServedApi:
     return await stack.enter_async_context(serving(first, pages=console.attach))
 
 
-def _tell(names: list[str], served: ServedApi, place: Path, *, browser: bool) -> None:
+def _tell(
+    names: list[str], served: ServedApi, place: Path, venue: Stations, *, browser: bool
+) -> None:
     """The four lines; and a browser, if there is one."""
     service = served.service
     url = f"{served.url}/?token={service.logins.token_for(service.own_token)}"
     _keep_token(place, service.own_token)
-    print(f"Running  {'; '.join(DEMOS[name].words for name in names)}")
+    where = f" (others: --join {venue.invitation})" if venue.invitation else ""
+    print(f"Running  {'; '.join(DEMOS[name].words for name in names)}{where}")
     print(f"Open     {url}")
     print("Stop     Ctrl-C")
     print(f"Data     {place}", flush=True)

@@ -68,6 +68,7 @@ def _door(game: Jigsaw, client: Client, fill: Any) -> None:
         name = ui.input("Your name").props(f"maxlength={NAME_MAX} autofocus").mark("name")
         sit = ui.button("Sit down", icon="chair").mark("sit")
     said = ui.element("div")
+    _others(game)
 
     async def enter(called: str) -> None:
         said.clear()
@@ -85,6 +86,15 @@ def _door(game: Jigsaw, client: Client, fill: Any) -> None:
         fill()
 
     submit(name, sit, enter)
+
+
+def _others(game: Jigsaw) -> None:
+    """Whose table it is, or how somebody at another machine comes to it."""
+    if game.joined:
+        ui.label(f"This is the table of {game.joined}.").classes("quiet").mark("joined")
+    elif game.invitation:
+        ui.label("Somebody at another machine comes to this table with").classes("quiet")
+        ui.code(f"nomospace up --demo jigsaw --join {game.invitation}", language="bash")
 
 
 def _leave(client: Client) -> None:
@@ -138,8 +148,8 @@ def _play(seat: JigsawSeat, client: Client, fill: Any) -> None:
             said.set_text("The picture is whole.")
             said.classes("game-done")
 
-    def turn(off: bool) -> None:
-        (seat.go_offline if off else seat.come_back)()
+    async def turn(off: bool) -> None:
+        await (seat.go_offline if off else seat.come_back)()
         tell("")
 
     def rise() -> None:

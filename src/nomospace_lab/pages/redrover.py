@@ -40,7 +40,12 @@ def show(game: RedRover, frame: Frame) -> None:
     middle = ui.column().classes("full")
 
     async def begin() -> None:
-        await game.begin()
+        try:
+            await game.begin()
+        except NomospaceError as error:
+            with middle:
+                fault(error)
+            return
         with middle:
             _play(game)
 

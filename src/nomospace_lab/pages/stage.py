@@ -91,10 +91,10 @@ class JigsawSeat(Protocol):
     async def assemble(self, one: int, other: int) -> str:
         """Join two own pieces."""
 
-    def go_offline(self) -> None:
+    async def go_offline(self) -> None:
         """Go out of reach."""
 
-    def come_back(self) -> None:
+    async def come_back(self) -> None:
         """Come back."""
 
     async def leave(self) -> None:
@@ -103,6 +103,14 @@ class JigsawSeat(Protocol):
 
 class Jigsaw(Protocol):
     """RoamingJigsaw: a table where everybody who sits down has a host of its own."""
+
+    @property
+    def joined(self) -> str:
+        """Whose table it is; empty for one that was set up here."""
+
+    @property
+    def invitation(self) -> str:
+        """Where others join it; empty where nobody can."""
 
     async def sit(self, name: str) -> JigsawSeat:
         """Take a seat."""

@@ -51,7 +51,7 @@ def test_two_play_through_a_disconnection() -> None:
         await ann.select(1)
         await bob.select(2)
         await until(lambda: [p.holder for p in ann.board().parts] == ["ann", "ann", "bob"])
-        ann.go_offline()
+        await ann.go_offline()
         await until(lambda: not ann.device.connected(bob.player.id))
         greyed = [(part.holder, part.at_hand) for part in ann.board().parts]
         assert greyed == [("ann", True), ("ann", True), ("bob", False)]
@@ -59,7 +59,7 @@ def test_two_play_through_a_disconnection() -> None:
         assert await ann.assemble(0, 1) == ""
         assert len(bob.board().parts) == 3, "bob cannot know yet"
         await until(lambda: [one.here for one in bob.board().players] == [False, True])
-        ann.come_back()
+        await ann.come_back()
         await until(lambda: len(bob.board().parts) == 2)
         assert await ann.select(2) == ""
         assert await ann.assemble(1, 2) == ""
@@ -75,7 +75,7 @@ def test_who_leaves_hands_its_pieces_to_the_box() -> None:
         ann, bob = await it.sit("ann"), await it.sit("bob")
         await until(lambda: len(ann.board().parts) == 2)
         await ann.select(0)
-        ann.go_offline()
+        await ann.go_offline()
         await ann.leave()
         await until(lambda: {part.holder for part in bob.board().parts} == {"box"})
         again = await it.sit("ann")

@@ -128,6 +128,9 @@ def test_what_is_wrong_is_said_before_anything_starts(
         for arguments, words in (
             (["--port", taken], f"port {taken} is taken"),
             (["--speed", "3"], "--speed is for the simulated hospital"),
+            (["--join", "127.0.0.1:1"], "--join is for games; give it with --demo and one of"),
+            (["--demo", "jigsaw", "--listen", "0.0.0.0:1"], "names no machine that others could"),
+            (["--demo", "jigsaw", "--join", "there"], "'there' is no address: it names no port"),
             (["--demo", "opera"], "no demonstration 'opera'; choose one of hospital, bidding"),
             (["--data", str(tmp_path / "file")], "cannot hold the data"),
         ):

@@ -1,30 +1,40 @@
 """RoamingJigsaw for people: a table where whoever sits down plays on a host of its own.
 
-The box is a player too, on the host `table`: it opens the puzzle and never moves, so the pieces
-are somewhere before anybody has come, and whoever leaves hands its pieces back to it. Apart from
-that a `TableSeat` is the `Player` of the simulated worlds with a hand in place of the bot.
+The box is a player too, on the gate of the machine where the game began: it opens the puzzle and
+never moves, so the pieces are somewhere before anybody has come, and takes back the pieces of who
+leaves. Another machine joins with its own gate, and learns from the space which puzzle it is and
+who sits where. Apart from that a `TableSeat` is the `Player` of the simulated worlds with a hand in
+place of the bot.
 
-Going offline cuts the links of a seat's host, as a walk out of range would. What it holds it can
-still assemble; the rest is out of reach until it is back, and then the trays agree again by
-themselves (LIME, 5.1).
+Going offline takes down the links of a seat's host, as a walk out of range would. What it holds it
+can still assemble; the rest is out of reach until it is back, and then the trays agree again by
+themselves (LIME, 5.1). A link between two machines that breaks does the same to all behind it.
 """
 
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from random import Random
 from typing import Any, Final
 
+from nomospace.client import TimedOut, Tuple
 from nomospace.errors import CallerError, Unavailable
 from nomospace_lab.apps.jigsaw.player import Player
-from nomospace_lab.apps.jigsaw.puzzle import Puzzle, TrayPiece
-from nomospace_lab.apps.venue import Device, Venue
+from nomospace_lab.apps.jigsaw.puzzle import PIECE, Piece, Puzzle, TrayPiece
+from nomospace_lab.apps.venue import Device, NoGame, Venue
+from nomospace_lab.apps.working import Tasks
 
 SEATS_MAX: Final = 8
 """So many colours can be told apart."""
 BOX: Final = "box"
-TABLE: Final = "table"
+GUEST: Final = "guest"
+"""The agent of a gate that has joined another's table: it knows who sits there."""
+PUZZLE: Final = ("puzzle", str, int, int, int)
+"""Which puzzle is on the table: whose box it came from, its sides, its picture."""
+FIND_S: Final = 10.0
+"""How long the table of others is looked for."""
 TOGETHER_S: Final = 10.0
 """How long somebody who leaves is waited for, to hand back its pieces."""
 
@@ -81,124 +91,147 @@ class BoardView:
 
 
 class LiveTable:
-    """One puzzle and those who sit around it."""
+    """One puzzle and those who sit around it, here and at the machines that have joined."""
 
     def __init__(self, venue: Venue, *, puzzle: Puzzle | None = None, seed: int = 1) -> None:
-        """`seed` chooses the picture."""
+        """`seed` chooses the picture, where the puzzle is begun here."""
         self._venue = venue
         self.puzzle = puzzle or Puzzle(6, 4)
         self.picture = seed
         self.seats: dict[str, TableSeat] = {}
-        self._box: Player | None = None
+        self.box = ""
+        """The id of the box's agent, wherever that is; empty before the box was found."""
+        self._gate: Player | None = None
         self._sitting = asyncio.Lock()
-        self._sat = 0
+        self._tasks = Tasks()
+
+    @property
+    def joined(self) -> str:
+        """Whose table this is; empty for one that was set up here."""
+        return self._venue.joined
+
+    @property
+    def invitation(self) -> str:
+        """Where others join; empty where nobody can."""
+        return self._venue.invitation
 
     async def start(self) -> None:
-        """Open the box; harmless when it is open."""
-        if self._box is not None:
+        """Open the box, or the way to whose table is joined; harmless when that was done."""
+        if self._gate is not None:
             return
-        device = await self._venue.open(TABLE)
-        self._box = await Player.join(await device.agent(BOX), self.puzzle, Random(self.picture))
-        await self._box.load()
+        device = await self._venue.gate()
+        agent = await device.agent(GUEST if self.joined else BOX)
+        gate = await Player.join(agent, self.puzzle, Random(self.picture))
+        gate.look_around()
+        if not self.joined:
+            await self._open_box(gate)
+        self._gate = gate
+
+    async def _open_box(self, box: Player) -> None:
+        found = await box.space.read_nowait(*PUZZLE, at=box.id)
+        if found is None:
+            told = ("puzzle", box.id, self.puzzle.width, self.puzzle.height, self.picture)
+            await box.space.out_many([told, *self.puzzle.pieces()])
+        else:
+            self._look_at(box, found)
+        self.box = box.id
+
+        async def leaves(found: Tuple, source: str, _handle: object) -> None:
+            if found[1] == source:  # nobody rises for others
+                leaving = self._take_back(box, source, found[2])
+                self._tasks.spawn(leaving, f"jigsaw: {source} leaves")
+
+        box.space.react(("leaves", str, int), leaves)
+
+    def _look_at(self, player: Player, found: Tuple) -> None:
+        _, self.box, width, height, self.picture = found
+        if (width, height) != (self.puzzle.width, self.puzzle.height):
+            self.puzzle = Puzzle(width, height)
+            player.tray.puzzle = self.puzzle
+
+    async def _find_box(self, gate: Player) -> None:
+        try:
+            self._look_at(gate, await gate.space.read(*PUZZLE, timeout=FIND_S))
+        except TimedOut:
+            raise NoGame(joined=self.joined, waited_s=FIND_S) from None
 
     async def stop(self) -> None:
         """Send everybody home."""
-        for seat in list(self.seats.values()):
-            await self._venue.close(seat.host)
-        self.seats.clear()
-        await self._venue.close(TABLE)
-        self._box = None
+        await asyncio.gather(*[self.rise(seat) for seat in list(self.seats.values())])
+        await self._tasks.stop()
 
     async def sit(self, name: str) -> TableSeat:
-        """Take a seat, on a host of its own; raises `TableFull`, `SeatTaken`.
+        """Take a seat, on a host of its own; raises `TableFull`, `SeatTaken`, `NoGame`.
 
         Whoever comes first opens the box, if nobody has.
         """
         async with self._sitting:
             await self.start()
-            if name in self.seats or name == BOX:
-                raise SeatTaken(name=name)
-            taken = {seat.colour for seat in self.seats.values()}
-            free = [colour for colour in range(SEATS_MAX) if colour not in taken]
-            if not free:
-                raise TableFull(seats=SEATS_MAX)
-            # A device that keeps nothing is a new one each time: others still know the last.
-            self._sat += 1
-            host = f"{name}-pda{self._sat}"
-            device = await self._venue.open(host)
+            gate = self._gate
+            assert gate is not None, "it has started"
+            if not self.box:
+                await self._find_box(gate)
+            device = await self._device(name)
             try:
-                agent = await device.agent(name)
-                player = await Player.join(agent, self.puzzle, Random(free[0]))
+                player = await Player.join(await device.agent(name), self.puzzle, Random(name))
+                player.look_around()
+                taken = {one.colour for one in gate.seated() if one.id != player.id}
+                free = [colour for colour in range(SEATS_MAX) if colour not in taken]
+                if not free:
+                    raise TableFull(seats=SEATS_MAX)
+                if any(one.name == name and one.id != player.id for one in gate.seated()):
+                    raise SeatTaken(name=name)
+                await player.sit(name, free[0])
             except BaseException:
-                await self._venue.close(host)
+                await self._venue.close(device.name)
                 raise
-            seat = self.seats[name] = TableSeat(self, name, device, player, free[0])
-            self._link(seat)
+            seat = self.seats[name] = TableSeat(self, name, device, player)
             return seat
+
+    async def _device(self, name: str) -> Device:
+        """A host for a player, unless it is seen at once that it cannot sit down."""
+        if name in self.seats or name in (BOX, GUEST):
+            raise SeatTaken(name=name)
+        if len(self.seats) >= SEATS_MAX:
+            raise TableFull(seats=SEATS_MAX)
+        return await self._venue.open(f"{name}-pda")
 
     async def rise(self, seat: TableSeat) -> None:
         """Leave the table; the box gets what the player held, if it can be reached in time."""
         if self.seats.get(seat.name) is not seat:
             return
-        seat.come_back()
+        await seat.come_back()
         try:
             async with asyncio.timeout(TOGETHER_S):
-                await self._hand_back(seat)
+                await seat.player.leave()
         except TimeoutError:
-            pass  # the pieces go with it, as they would with a device that is never seen again
+            pass  # the pieces stay with its device, for when it comes again
         self.seats.pop(seat.name, None)
         await self._venue.close(seat.host)
 
-    async def _hand_back(self, seat: TableSeat) -> None:
-        box = self._box
-        assert box is not None, "somebody sits at an open table"
-        while not seat.device.connected(box.id):
-            await asyncio.sleep(0.05)
-        while True:
-            own = [p for p in seat.player.tray.parts() if p.holder == seat.player.id]
-            if not own:
-                return
-            for part in own:
-                await box.select(part)
-            await asyncio.sleep(0.05)
+    async def _take_back(self, box: Player, player: str, turn: int) -> None:
+        """The box selects all that somebody holds who leaves, and then its seat is free."""
+        with suppress(Unavailable):  # out of contact: it asks again when it leaves again
+            for piece in await box.space.read_all(*PIECE, at=player):
+                await box.select(TrayPiece(Piece(*piece), player))
+            await box.clear(player, turn)
 
-    # -- links -------------------------------------------------------------------------------------
-
-    def _hosts(self, seat: TableSeat) -> list[str]:
-        others = [one.host for one in self.seats.values() if one is not seat and not one.offline]
-        return [TABLE, *others]
-
-    def _link(self, seat: TableSeat) -> None:
-        for host in self._hosts(seat):
-            self._venue.link(seat.host, host)
-
-    def _cut(self, seat: TableSeat) -> None:
-        for host in self._hosts(seat):
-            self._venue.cut(seat.host, host)
-
-    def turn(self, seat: TableSeat, offline: bool) -> None:
+    async def turn(self, seat: TableSeat, offline: bool) -> None:
         """Take a seat off the network, or bring it back."""
         if seat.offline == offline:
             return
-        if offline:
-            self._cut(seat)
-            seat.offline = True
-        else:
-            seat.offline = False
-            self._link(seat)
+        seat.offline = offline
+        await (self._venue.unplug if offline else self._venue.plug)(seat.host)
 
 
 class TableSeat:
     """One player's place at the table."""
 
-    def __init__(
-        self, table: LiveTable, name: str, device: Device, player: Player, colour: int
-    ) -> None:
+    def __init__(self, table: LiveTable, name: str, device: Device, player: Player) -> None:
         self._table = table
         self.name = name
         self.device = device
         self.player = player
-        self.colour = colour
         self.offline = False
 
     @property
@@ -219,8 +252,8 @@ class TableSeat:
             for part in tray.parts()
         ]
         players = [
-            SeatView(seat.name, seat.colour, seat is self or self.device.connected(seat.player.id))
-            for seat in table.seats.values()
+            SeatView(seat.name, seat.colour, seat.id == me or self.device.connected(seat.id))
+            for seat in self.player.seated()
         ]
         return BoardView(
             table.puzzle.width,
@@ -260,13 +293,13 @@ class TableSeat:
             return "these two do not fit"
         return "" if await self.player.assemble(first, second) else "one of them was just taken"
 
-    def go_offline(self) -> None:
+    async def go_offline(self) -> None:
         """Be out of everybody's reach."""
-        self._table.turn(self, True)
+        await self._table.turn(self, True)
 
-    def come_back(self) -> None:
+    async def come_back(self) -> None:
         """Be in reach again."""
-        self._table.turn(self, False)
+        await self._table.turn(self, False)
 
     async def leave(self) -> None:
         """Rise from the table."""

@@ -14,8 +14,9 @@ any time in this game, devices do not.
 from __future__ import annotations
 
 import asyncio
+import time
 from random import Random
-from typing import Any, Final, Self
+from typing import Any, Final, NamedTuple, Self
 
 from nomospace.client import Agent, Space, Tuple
 from nomospace.errors import Unavailable
@@ -28,6 +29,23 @@ EAGER: Final = 0.6
 """How often a bot goes for an assembly, where it might as well select pieces for later."""
 
 
+SEAT: Final = ("seat", str, str, int, int)
+LEFT: Final = -1
+"""The colour of a seat that is free again."""
+KNOWN_MAX: Final = 1_000
+"""Of how many players it is known that they sat here."""
+LOOK_S: Final = 0.05
+
+
+class TakenSeat(NamedTuple):
+    """A player at the table. Of two that are told of one player, the later turn is the truth."""
+
+    id: str
+    name: str
+    colour: int
+    turn: int
+
+
 class Player:
     """One player: its tray, what it can do, and a bot that does it."""
 
@@ -38,6 +56,8 @@ class Player:
         self.beeps = 0
         """How often a move failed because a piece was gone or out of reach."""
         self._rng = rng
+        self._seats: dict[str, TakenSeat] = {}
+        self._turn = 0
         space.react(PIECE, self._hear)
 
     @classmethod
@@ -47,6 +67,50 @@ class Player:
 
     async def _hear(self, piece: Tuple, source: str, _handle: Any) -> None:
         self.tray.update(Piece(*piece), source)
+
+    # -- seats -----------------------------------------------------------------------------
+
+    def look_around(self) -> None:
+        """Begin to hear who sits at the table, and who has left."""
+
+        async def hear(found: Tuple, _source: str, _handle: Any) -> None:
+            seat = TakenSeat(*found[1:])
+            known = self._seats.get(seat.id)
+            if known.turn < seat.turn if known is not None else len(self._seats) < KNOWN_MAX:
+                self._seats[seat.id] = seat
+
+        self.space.react(SEAT, hear)
+
+    def seated(self) -> list[TakenSeat]:
+        """Who sits at the table, as far as is known."""
+        seats = [seat for seat in self._seats.values() if seat.colour != LEFT]
+        return sorted(seats, key=lambda seat: (seat.colour, seat.id))
+
+    async def sit(self, name: str, colour: int) -> None:
+        """Tell everybody that one is there, in place of what was said of one before."""
+        await self.space.take_all("seat", self.id, str, int, int)
+        await self.space.take_all("leaves", self.id, int)
+        self._turn = time.time_ns()
+        await self.space.out("seat", self.id, name, colour, self._turn)
+
+    async def leave(self) -> None:
+        """Tell that one leaves, and wait until the box has taken back what one held.
+
+        Whoever gives up waiting has not left, and keeps it.
+        """
+        leaves = ("leaves", self.id, self._turn)
+        await self.space.out(*leaves)
+        try:
+            while await self.space.read_nowait(*leaves, at=self.id) is not None:
+                await asyncio.sleep(LOOK_S)
+        finally:
+            await self.space.take_nowait(*leaves, at=self.id)
+
+    async def clear(self, player: str, turn: int) -> None:
+        """Tell, as the box, that somebody has left, and let it go."""
+        await self.space.take_nowait("seat", player, str, int, turn, at=player)
+        await self.space.out("seat", player, "", LEFT, turn + 1)
+        await self.space.take_nowait("leaves", player, turn, at=player)
 
     # -- moves -----------------------------------------------------------------------------
 

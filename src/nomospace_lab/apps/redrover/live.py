@@ -1,39 +1,65 @@
 """RedRover for people: a field on which six walk, each with a host of its own in its pocket.
 
 The players are those of the simulated worlds. Time goes `HASTE` times as fast, so that a game is
-seen in a minute or two; hosts hear each other within `RANGE_M` and engage within the safe distance
-of their policy. A person looks through one player's device (`view`), may send that player somewhere
+seen in a minute or two; devices post where they are, and engage within the safe distance of their
+policy. A person looks through one player's device (`view`), may send that player somewhere
 (`steer`), or put its device away (`put_away`): then it is a ghost to the others, and they to it.
 
 A game ends when a team has gathered around the rivals' flag; another begins when it is asked for.
+
+What is outside all devices is told among the gates of the machines that take part, in a space of
+their own: where the flags lie, who walks for which team and where its device is dialled, who has
+won. A machine that joins sends one more player for each team.
 """
 
 from __future__ import annotations
 
 import asyncio
 from dataclasses import asdict, dataclass
-from math import dist, isfinite
+from math import isfinite
 from random import Random
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
+from nomospace.client import Space, TimedOut, Tuple
 from nomospace.errors import CallerError
 from nomospace_lab.apps.redrover.display import Display
 from nomospace_lab.apps.redrover.ground import SEES_M, SPEED_MAX, Body, Ground, Place
 from nomospace_lab.apps.redrover.player import RedroverPlayer
 from nomospace_lab.apps.redrover.world import RIVALS, SIZE_M, TEAMS
-from nomospace_lab.apps.venue import Device, Venue
+from nomospace_lab.apps.venue import Device, NoGame, Venue
 from nomospace_lab.apps.working import Tasks
 from nomospace_lab.sim.requests import Position
 
 HASTE: Final = 2.5
 """How many times as fast as real people they walk and look."""
-RANGE_M: Final = 62.0
-DETECT_S, AGREE_S = 0.6, 1.5
-"""How soon hosts of one process notice and agree; see `cli.venue` for their pace."""
+RANGE_M: Final = 72.0
+DETECT_S, AGREE_S = 1.5, 1.5
+"""How soon hosts notice and agree; see `cli.venue` for their pace."""
 POLICY: Final = Position(
     range_m=RANGE_M, speed_max=SPEED_MAX * HASTE, detect_s=DETECT_S, agree_s=AGREE_S
 )
 STEP_S: Final = 0.25
+FIND_S: Final = 10.0
+"""How long the game of others is looked for."""
+LATER: Final = {"red": ("gil", "ivo", "kai"), "blue": ("hana", "jon", "lea")}
+"""Who walks for the machines that join, one of each team for each."""
+ROVERS_MAX: Final = 64
+"""More are not met."""
+REFEREE: Final = "referee"
+FIELD: Final = "redrover-field"
+GROUND: Final = ("ground", int, float, float, float, float)
+"""Which game it is, and where the flags of red and blue lie."""
+ROVER: Final = ("rover", int, str, str, str)
+"""A player of a game: its agent, its team, and where its device is dialled."""
+WON: Final = ("won", int, str)
+AGAIN: Final = "again"
+
+
+class Rover(NamedTuple):
+    """A player, as all machines know it."""
+
+    team: str
+    address: str
 
 
 class NoSuchPlayer(CallerError):
@@ -80,7 +106,7 @@ class DeviceView:
 
 
 class Field:
-    """One game after the other on one field."""
+    """One game after the other on one field, with players of this machine and of others."""
 
     def __init__(self, venue: Venue, *, seed: int = 1) -> None:
         self._venue = venue
@@ -88,63 +114,155 @@ class Field:
         self._ground = Ground(*SIZE_M)
         self._players: dict[str, RedroverPlayer] = {}
         self._devices: dict[str, Device] = {}
+        self._rovers: dict[str, Rover] = {}
+        """Who walks in this game, by agent, wherever its device is."""
         self._away: dict[str, None] = {}
         self._tasks = Tasks()
-        self._linked: dict[tuple[str, str], bool] = {}
         self._beginning = asyncio.Lock()
+        self._told: Space | None = None
+        """What the gates tell each other of the game."""
+        self._watching = Tasks()
         self.game = 0
-        """How many games have begun."""
+        """Which game is played, counted from the first; 0 before that."""
+        self.winner = ""
+        """The team that has gathered around the rivals' flag; empty while the game goes on."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Who plays."""
+        """Who plays here."""
         return tuple(self._players)
 
     async def begin(self) -> None:
-        """Begin a game, if none is being played."""
+        """Begin a game, if none is being played, or take part in one; raises `NoGame`."""
         async with self._beginning:
             if not self._players:
-                await self.start()
+                await self._begin()
 
     async def start(self) -> None:
-        """Begin a game: everybody at its own side, flags somewhere."""
-        self.game += 1
-        rng, bare = self._rng, Ground(*SIZE_M)
-        self._ground = Ground(*SIZE_M, {team: bare.near_flag(team, rng) for team in TEAMS})
-        for team, names in TEAMS.items():
+        """Begin a game; one that is joined is begun with once it is there."""
+        if not self._venue.joined:
+            await self.begin()
+        else:
+            await self._gate()
+
+    async def stop(self) -> None:
+        """End the game, and its hosts."""
+        await self._watching.stop()
+        await self._end()
+
+    async def again(self) -> None:
+        """Begin another game, for all machines."""
+        if self._venue.joined:
+            await (await self._gate()).out(AGAIN, self.game)
+        else:
+            await self._renew(self.game)
+
+    async def _renew(self, game: int) -> None:
+        """Begin another game in place of this one, which may be over by now."""
+        async with self._beginning:
+            if game == self.game:
+                await self._end()
+                await self._begin()
+
+    async def _begin(self) -> None:
+        """Everybody at its own side, flags somewhere."""
+        told, rng = await self._gate(), self._rng
+        if self._venue.joined:
+            try:
+                ground = await told.read(*GROUND, timeout=FIND_S)
+            except TimedOut:
+                raise NoGame(joined=self._venue.joined, waited_s=FIND_S) from None
+            flags: dict[str, Place] = {"red": ground[2:4], "blue": ground[4:6]}
+            self.game = ground[1]
+        else:
+            bare = Ground(*SIZE_M)
+            flags = {team: bare.near_flag(team, rng) for team in TEAMS}
+            self.game += 1
+            await told.out("ground", self.game, *flags["red"], *flags["blue"])
+        self._ground = Ground(*SIZE_M, flags)
+        for team in TEAMS:
             side = 0.0 if team == "red" else self._ground.width
-            for name in names:
+            for name in await self._who(told, team):
                 await self._enter(name, team, (side, rng.uniform(0, self._ground.height)))
-        for team, names in TEAMS.items():
-            for name in names:
-                self._players[name].team_of([self._players[mate].id for mate in TEAMS[team]])
         self._tasks.spawn(self._walk(), "redrover: walking")
         for name, player in self._players.items():
             self._tasks.spawn(player.play(), f"redrover: {name}")
 
-    async def stop(self) -> None:
-        """End the game, and its hosts."""
+    async def _who(self, told: Space, team: str) -> tuple[str, ...]:
+        """Who walks for a team from this machine."""
+        if not self._venue.joined:
+            return TEAMS[team]
+        walk = await told.read_all("rover", self.game, str, team, str)
+        names = {found[2].partition("@")[0] for found in walk}
+        return tuple([name for name in LATER[team] if name not in names][:1])
+
+    async def _end(self) -> None:
         await self._tasks.stop()
         for device in list(self._devices.values()):
             await self._venue.close(device.name)
-        self._players.clear()
-        self._devices.clear()
-        self._away.clear()
-        self._linked.clear()
+        for kept in (self._players, self._devices, self._rovers, self._away):
+            kept.clear()
+        self.winner = ""
+        if self._told is not None:
+            await self._forget(self._told)
 
-    async def again(self) -> None:
-        """Begin another game."""
-        async with self._beginning:
-            await self.stop()
-            await self.start()
+    # -- what gates tell each other ----------------------------------------------------------------
+
+    async def _gate(self) -> Space:
+        """The space of the gates; whoever opens it begins to listen there."""
+        if self._told is None:
+            agent = await (await self._venue.gate()).agent(REFEREE)
+            told = self._told = await agent.space(FIELD, shared=True)
+            await self._forget(told)  # what is left of a game before this start
+            told.react(ROVER, self._hear_rover)
+            told.react(WON, self._hear_winner)
+            if self._venue.joined:
+                told.react(GROUND, self._hear_ground)
+            else:
+                told.react((AGAIN, int), self._hear_wish)
+        return self._told
+
+    async def _forget(self, told: Space) -> None:
+        """Take back what this machine has told of a game."""
+        for template in (GROUND, ROVER, WON, (AGAIN, int)):
+            await told.take_all(*template, at=told.owner)
+
+    async def _hear_rover(self, found: Tuple, _source: str, _handle: object) -> None:
+        _, game, agent, team, address = found
+        if game != self.game or team not in TEAMS or len(self._rovers) >= ROVERS_MAX:
+            return
+        self._rovers[agent] = Rover(team, address)
+        self._meet()
+
+    async def _hear_winner(self, found: Tuple, _source: str, _handle: object) -> None:
+        if found[1] == self.game and found[2] in TEAMS:
+            self.winner = found[2]
+
+    async def _hear_wish(self, found: Tuple, _source: str, _handle: object) -> None:
+        if found[1] == self.game:
+            self._watching.spawn(self._renew(self.game), "redrover: another game")
+
+    async def _hear_ground(self, found: Tuple, _source: str, _handle: object) -> None:
+        flags = {"red": found[2:4], "blue": found[4:6]}
+        if not self._players or flags != self._ground.flags:  # not their number: that may return
+            self._watching.spawn(self._renew(self.game), "redrover: another game")
+
+    def _meet(self) -> None:
+        """Let devices hear each other, and teams know who they are."""
+        for name, device in self._devices.items():
+            player = self._players.get(name)
+            for agent, rover in self._rovers.items():
+                if rover.address and agent.partition("@")[2] != device.name:
+                    self._venue.near(device.name, rover.address)
+            if player is not None:
+                player.team_of([a for a, one in self._rovers.items() if one.team == player.team])
 
     async def _enter(self, name: str, team: str, at: Place) -> None:
-        # A device that keeps nothing is a new one in every game: others still know the last.
-        device = await self._venue.open(f"{name}-pda{self.game}", policy=POLICY)
+        device = await self._venue.open(name, policy=POLICY, keep=False)
         self._devices[name] = device
         body = Body(self._ground, at)
         device.moved(*at)
-        self._players[name] = await RedroverPlayer.join(
+        player = self._players[name] = await RedroverPlayer.join(
             await device.agent(name),
             team,
             RIVALS[team],
@@ -153,28 +271,24 @@ class Field:
             Display(),
             pace_s=1.0 / HASTE,
         )
+        assert self._told is not None, "a game has begun"
+        self._rovers[player.id] = Rover(team, self._venue.address(device.name))
+        self._meet()
+        await self._told.out("rover", self.game, player.id, *self._rovers[player.id])
 
     # -- the field ---------------------------------------------------------------------------------
 
     async def _walk(self) -> None:
-        """Bodies walk all the time; devices know where they are, and hear who is in range."""
+        """Bodies walk all the time; devices post where they are."""
         while True:
             for name, player in self._players.items():
                 player.body.walk(STEP_S * HASTE)
                 self._devices[name].moved(*player.body.at)
-            self._link()
+                if player.gathered and not self.winner:
+                    self.winner = player.team
+                    assert self._told is not None, "a game has begun"
+                    await self._told.out("won", self.game, player.team)
             await asyncio.sleep(STEP_S)
-
-    def _link(self) -> None:
-        names = list(self._players)
-        for place, one in enumerate(names):
-            for other in names[place + 1 :]:
-                far = dist(self._players[one].body.at, self._players[other].body.at)
-                hears = far <= RANGE_M
-                if self._linked.get((one, other)) is not hears:
-                    self._linked[one, other] = hears
-                    change = self._venue.link if hears else self._venue.cut
-                    change(self._devices[one].name, self._devices[other].name)
 
     # -- what a person does ------------------------------------------------------------------------
 
@@ -211,20 +325,14 @@ class Field:
             del self._away[name]
             device.engage()
 
-    @property
-    def winner(self) -> str:
-        """The team that has gathered around the rivals' flag; empty while the game goes on."""
-        return next((p.team for p in self._players.values() if p.gathered), "")
-
     def view(self, name: str) -> DeviceView:
         """What a player's device shows now."""
         player = self._player(name)
         display, ground = player.display, self._ground
-        teams = {one.id: one.team for one in self._players.values()}
         figures = [
             FigureView(
                 id.partition("@")[0],
-                teams.get(id, ""),
+                self._rovers[id].team if id in self._rovers else "",
                 *(player.body.at if id == player.id else figure.at),
                 display.is_ghost(id) and id != player.id,
                 id == player.id,
