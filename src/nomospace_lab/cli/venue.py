@@ -59,7 +59,10 @@ class Stations:
         join: tuple[str, ...] = (),
         trust: str = "",
     ) -> None:
-        """The gate listens at `listen`, its other hosts at any port there. Raises `NoPlace`, `BadHostAddress`."""
+        """The gate listens at `listen`, its other hosts at any port there.
+
+        Raises `NoPlace`, `BadHostAddress`.
+        """
         self._folder = folder
         self._listen = Address.parse(listen)
         self._advertise = advertise
