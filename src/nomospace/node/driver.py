@@ -52,7 +52,7 @@ from nomospace.protocols.courier import Parcel
 from nomospace.protocols.messages import Relay, View
 from nomospace.sessions.host_session import Outgoing
 from nomospace.sessions.host_sessions import HostSessions
-from nomospace.store.interface import KeptForClient, Step, Store
+from nomospace.store.interface import KeptForClient, Step, StepRecords, Store
 from nomospace.terms import Source
 
 INBOX_MAX: Final = 100_000
@@ -74,7 +74,7 @@ _log = logging.getLogger("nomospace.host")
 class Recorder(Protocol):
     """Who writes the journal of a host."""
 
-    def records(self, effects: list[Effect], now: int) -> tuple[bytes, ...]:
+    def records(self, effects: list[Effect], now: int) -> StepRecords:
         """What the journal says of a step."""
 
 
@@ -283,16 +283,18 @@ class Driver(ABC):
             self._do(todo)
             return
         records: tuple[bytes, ...] = ()
+        ruled: tuple[int, ...] = ()
         if self._recorder is not None:
-            records = self._recorder.records(effects, now)
+            records, ruled = self._recorder.records(effects, now)
             if records and not persists:
                 self._set_aside(records)
         if persists:
             assert isinstance(first, Persist)
-            if self._aside:
-                records, self._aside = (*self._aside, *records), []
+            if aside := self._aside:
+                ruled = tuple([len(aside) + place for place in ruled])
+                records, self._aside = (*aside, *records), []
             self._behind.append((keeper.last + 1, todo))
-            keeper.put(Step(first.changes, kept, records))
+            keeper.put(Step(first.changes, kept, records, ruled))
         elif self._behind:
             self._behind.append((keeper.last, todo))
         else:

@@ -9,7 +9,9 @@ A batch changes nothing outside itself. If the commit fails, it is dropped.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from array import array
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import chain
 from typing import Final
 
@@ -33,6 +35,23 @@ class Counters(msgspec.Struct):
     floor: int = 0
 
 
+class MemberLog(msgspec.Struct, eq=False):
+    """The rulings of a membership that are not folded into it, the oldest first."""
+
+    plain: int = 0
+    """How many are in the table of rulings."""
+    records: array[int] = msgspec.field(default_factory=partial(array, "q"))
+    """The numbers of those that are records of the journal."""
+
+    def __len__(self) -> int:
+        return self.plain + len(self.records)
+
+    def add(self, later: MemberLog) -> None:
+        """Those of another follow."""
+        self.plain += later.plain
+        self.records.extend(later.records)
+
+
 class Batch(msgspec.Struct, eq=False):
     """The rows of one commit.
 
@@ -50,14 +69,22 @@ class Batch(msgspec.Struct, eq=False):
     """Agents that went."""
     begun: dict[tuple[str, str], None] = {}
     """Memberships that began, after any that they take the place of."""
-    ruled: dict[tuple[str, str], int] = {}
-    """Memberships, and how many rulings each has more, since it began if it did."""
+    ruled: dict[tuple[str, str], MemberLog] = {}
+    """Memberships, and what rulings each has more, since it began if it did."""
+    first: int = 0
+    """The first record of a ruling that it brings, if it does."""
     _runs: dict[str, list[tuple[str, list[Params]]]] = {}
     _counts: dict[str, int] = {}
     _records: list[bytes] = []
+    _ruled: Iterator[int] = iter(())
+    """The numbers of the records of this step's rulings that follow."""
+    _last: int = 0
+    """The last record that stands before the next change."""
 
     def add(self, step: Step) -> None:
         """One more step, after the others."""
+        self._last = self.counters.journal
+        self._ruled = iter([self._last + 1 + place for place in step.ruled] if step.ruled else ())
         for change in step.changes:
             _ADD[change.__class__](self, change)
         part = self.part
@@ -170,16 +197,26 @@ class Batch(msgspec.Struct, eq=False):
     def _member_joined(self, change: changes.MemberJoined) -> None:
         snapshot = change.snapshot
         home, law = snapshot.home, snapshot.law
-        self._do("member joined", (home, law, guard(encode_snapshot(snapshot))))
+        body = guard(encode_snapshot(snapshot))
+        self._do("member joined", (home, law, body, self._last))
         self._do("rulings over", (home, law))
         self.begun[home, law] = None
-        self.ruled[home, law] = 0
+        self.ruled[home, law] = MemberLog()
 
     def _member_ruled(self, change: changes.MemberRuled) -> None:
         ruling = change.ruling
         home, law = ruling.home, ruling.law
-        self._do("ruled", (home, law, ruling.seq, guard(encode_ruling(ruling))))
-        self.ruled[home, law] = self.ruled.get((home, law), 0) + 1
+        log = self.ruled.get((home, law))
+        if log is None:
+            log = self.ruled[home, law] = MemberLog()
+        number = next(self._ruled, 0)
+        if number:
+            log.records.append(number)
+            self._last = number
+            self.first = self.first or number
+        else:
+            self._do("ruled", (home, law, ruling.seq, guard(encode_ruling(ruling))))
+            log.plain += 1
 
     # -- what is under way -------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ twice, also when the connection broke before the database could say what became 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 import msgspec
 
@@ -40,11 +40,23 @@ class KeptForClient(msgspec.Struct, frozen=True, gc=False, array_like=True):
 
 
 class Step(msgspec.Struct, frozen=True, gc=False):
-    """What one step of a host's core leaves behind: kept whole, or not at all."""
+    """What one step of a host's core leaves behind: kept whole, or not at all.
+
+    `ruled` has the places in `records` of its rulings, in the order of its `MemberRuled`: those
+    records are the log of the memberships. It is empty where the host keeps no journal.
+    """
 
     changes: tuple[Change, ...] = ()
     outbox: tuple[KeptForClient, ...] = ()
     records: tuple[bytes, ...] = ()
+    ruled: tuple[int, ...] = ()
+
+
+class StepRecords(NamedTuple):
+    """What the journal says of a step; `ruled` has the places of its rulings among `records`."""
+
+    records: tuple[bytes, ...]
+    ruled: tuple[int, ...]
 
 
 class Beginning(msgspec.Struct, frozen=True):
@@ -160,7 +172,10 @@ class Store(Protocol):
         """The number of the journal's last record."""
 
     def keep_records(self, limit: int) -> None:
-        """Forget records of the journal past a limit, with the commits that follow."""
+        """Forget records of the journal past a limit, with the commits that follow.
+
+        None that a membership rests on is forgotten, here or by `prune`: it is folded first.
+        """
 
     def journal(self, after: int, limit: int) -> list[JournalEntry]:
         """Records that no segment has yet, from the one after a number."""

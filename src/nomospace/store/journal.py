@@ -1,7 +1,8 @@
 """The journal: what controllers ruled and what became of tuples, exact enough to replay.
 
 Records ride in the steps that they tell of (`Step.records`), so the journal never says what was
-not kept, and never lacks what was. The store holds them until a segment has them
+not kept, and never lacks what was. The record of a ruling is also what its membership is restored
+from: it is encoded once and kept once (`Step.ruled`). The store holds them until a segment has them
 (`store.segments`). There are four kinds, one for each table of the segments:
 
 | record | told when |
@@ -29,6 +30,7 @@ from nomospace.control.events import goes_out
 from nomospace.errors import Unavailable
 from nomospace.host.changes import LawLearnt, MemberJoined
 from nomospace.host.effects import Effect, Persist, Ruled, Traced
+from nomospace.store.interface import StepRecords
 from nomospace.terms import Term, encode
 from nomospace.wire.changes import (
     BadRecord,
@@ -162,8 +164,9 @@ class Scribe:
 
     >>> from nomospace.host.effects import Traced
     >>> scribe = Scribe("ward-3", law=lambda hash: None, member=lambda home, law: None)
-    >>> (told,) = scribe.records([Traced("written", "jobs", ("job", 1), "ann@x", 1, "ann@x")], 17)
-    >>> decode_record(told).fields
+    >>> written = Traced("written", "jobs", ("job", 1), "ann@x", 1, "ann@x")
+    >>> told = scribe.records([written], 17)
+    >>> decode_record(told.records[0]).fields
     ('job', 1)
     """
 
@@ -183,9 +186,10 @@ class Scribe:
         self._names: dict[str, str] = {}  # laws that this life has told of
         self._since: dict[tuple[str, str], int] = {}  # rulings since the last checkpoint
 
-    def records(self, effects: list[Effect], now: int) -> tuple[bytes, ...]:
+    def records(self, effects: list[Effect], now: int) -> StepRecords:
         """What the journal says of a step; nothing, mostly."""
         told: list[bytes] = []
+        ruled: list[int] = []
         host = self.host
         for effect in effects:
             kind = effect.__class__
@@ -201,7 +205,7 @@ class Scribe:
                 told.append(_VERSION + _encode(record))
             elif kind is Ruled:
                 assert isinstance(effect, Ruled)
-                self._ruled(effect, told, now)
+                ruled.append(self._ruled(effect, told, now))
             elif kind is Persist:
                 assert isinstance(effect, Persist)
                 for change in effect.changes:
@@ -209,9 +213,10 @@ class Scribe:
                         self._checkpoint(change.snapshot, told, now)
                     elif change.__class__ is LawLearnt:
                         self._learnt(self._law(change.text.hash) or change.text, told, now)
-        return tuple(told)
+        return StepRecords(tuple(told), tuple(ruled))
 
-    def _ruled(self, effect: Ruled, told: list[bytes], now: int) -> None:
+    def _ruled(self, effect: Ruled, told: list[bytes], now: int) -> int:
+        """Tell of a ruling; gives the place of its record."""
         ruling, tally = effect.ruling, self.tally
         home, law = ruling.home, ruling.law
         tally.rulings += 1
@@ -228,14 +233,16 @@ class Scribe:
             name = self._name(law, told, now)
         body = encode_ruling(ruling)
         record = EventRecord(self.host, name, body, effect.hops, effect.took_ns)
+        place = len(told)
         told.append(_VERSION + _encode(record))
         count = self._since.get((home, law), 0) + 1
         if count >= self._every:
             snapshot = self._member(home, law)
             if snapshot is not None:
                 self._checkpoint(snapshot, told, now)
-                return
+                return place
         self._since[home, law] = count
+        return place
 
     def _checkpoint(self, snapshot: Snapshot, told: list[bytes], now: int) -> None:
         self._name(snapshot.law, told, now)

@@ -20,6 +20,16 @@ def looks(reader: StoreReader) -> Iterator[tuple[str, Faults]]:
         yield table, partial(_faults, reader, table, sql, decode)
     yield "tuples", partial(_tuple_faults, reader)
     yield "rulings", partial(_lone_rulings, reader)
+    yield "journal", partial(_lost_rulings, reader)
+
+
+def _lost_rulings(reader: StoreReader) -> Iterator[StoreFinding]:
+    """Rulings that a membership rests on; what else cannot be read is found beside."""
+    try:
+        reader.members(reader.number("SELECT needed FROM state") or 0)
+    except StoreDamaged as error:
+        if error.table in ("journal", "members") and "missing" in error.why:
+            yield StoreFinding(error.table, error.key, error.why)
 
 
 def _lone_rulings(reader: StoreReader) -> Iterator[StoreFinding]:

@@ -44,6 +44,7 @@ from nomospace.store.schema import (
     BIRTHS,
     COLUMNS,
     FIRST_STATE,
+    LOGS,
     OTHERS,
     STATEMENTS,
     TUPLES,
@@ -153,7 +154,7 @@ class PostgresStore(SqlStore):
         """Version 1, the first one here, had no backlog, and an index on the fields of tuples.
 
         Version 2 knew nothing of births, version 3 of suspensions. Version 4 had columns to find
-        tuples by, version 5 none.
+        tuples by, version 5 none. Version 6 wrote every ruling twice.
         """
         writer = self._write_with()
         with writer.transaction():
@@ -166,7 +167,7 @@ class PostgresStore(SqlStore):
             if version < 5:
                 drops = ", ".join([f"DROP COLUMN IF EXISTS {name}" for name in _COLUMNS_4])
                 writer.execute(f"ALTER TABLE tuples {drops}".encode())
-            for statement in COLUMNS.format(**_WORDS).split(";"):
+            for statement in f"{COLUMNS};{LOGS}".format(**_WORDS).split(";"):
                 writer.execute(statement.encode())
             writer.execute(f"UPDATE state SET version = {VERSION} WHERE one = 1".encode())
 

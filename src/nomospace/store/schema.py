@@ -7,10 +7,12 @@ the engine's own placeholder. A body is a record of `wire.changes` with a checks
 
 | table | a row is |
 | --- | --- |
-| `state` | the host: birth, life, number and time of its last commit, the floor of views |
+| `state` | the host: birth, life, number and time of its last commit, the floor of views; in |
+| | `needed` the first record of the journal that a membership may rest on |
 | `agents`, `programs`, `spaces` | an agent, what it runs, an interface space of it |
 | `tuples` | a tuple; `n` is the order of writing |
-| `members`, `rulings` | a membership as it once was, and a ruling since |
+| `members` | a membership as it was at the record `since` of the journal, which has its rulings |
+| `rulings` | a ruling since, where the host keeps no journal |
 | `given`, `peers` | something under way to a peer; the last numbers given to it and got from it |
 | `births` | the birth of a peer that these numbers are for, and the one of this host |
 | `routing` | a change of a daemon or server; without a body, its beginning |
@@ -32,7 +34,7 @@ SqlRow: TypeAlias = tuple[Any, ...]
 TupleKey: TypeAlias = tuple[str, str, int]
 """What a tuple is known by: its space, its writer, and its number there."""
 
-VERSION: Final = 6
+VERSION: Final = 7
 """The version of the tables that this nomospace writes, and of what they hold."""
 
 TUPLES: Final = """
@@ -80,7 +82,7 @@ OTHERS: Final = (
 CREATE TABLE state (
     one {int} NOT NULL PRIMARY KEY CHECK (one = 1), version {int} NOT NULL, life {int} NOT NULL,
     batch {int} NOT NULL, last_at {int} NOT NULL, clock TEXT NOT NULL, floor {int} NOT NULL,
-    journal {int} NOT NULL, birth {int} NOT NULL
+    journal {int} NOT NULL, birth {int} NOT NULL, needed {int} NOT NULL
 );
 CREATE TABLE agents (agent TEXT NOT NULL PRIMARY KEY, count {int} NOT NULL) {lean};
 CREATE TABLE programs (
@@ -90,7 +92,8 @@ CREATE TABLE spaces (
     agent TEXT NOT NULL, space TEXT NOT NULL, body {blob} NOT NULL, PRIMARY KEY (agent, space)
 ) {lean};
 CREATE TABLE members (
-    home TEXT NOT NULL, law TEXT NOT NULL, body {blob} NOT NULL, PRIMARY KEY (home, law)
+    home TEXT NOT NULL, law TEXT NOT NULL, body {blob} NOT NULL, since {int} NOT NULL,
+    PRIMARY KEY (home, law)
 );
 CREATE TABLE rulings (
     home TEXT NOT NULL, law TEXT NOT NULL, seq {int} NOT NULL, body {blob} NOT NULL,
@@ -115,9 +118,17 @@ CREATE TABLE journal (seq {int} NOT NULL PRIMARY KEY, body {blob} NOT NULL);
     + BIRTHS
 )
 
+LOGS: Final = """
+ALTER TABLE members ADD COLUMN since {int} NOT NULL DEFAULT 0;
+ALTER TABLE state ADD COLUMN needed {int} NOT NULL DEFAULT 0;
+UPDATE members SET since = (SELECT journal FROM state);
+UPDATE state SET needed = journal + 1
+"""
+"""Before version 7 `rulings` had all rulings; what it has still counts."""
+
 FIRST_STATE: Final = (
-    "INSERT INTO state (one, version, life, batch, last_at, clock, floor, journal, birth)"
-    f" VALUES (1, {VERSION}, 0, 0, 0, '', 0, 0, 0)"
+    "INSERT INTO state (one, version, life, batch, last_at, clock, floor, journal, birth, needed)"
+    f" VALUES (1, {VERSION}, 0, 0, 0, '', 0, 0, 0, 1)"
 )
 
 
@@ -162,7 +173,7 @@ _BY_TABLE: Final[dict[str, dict[str, str]]] = {
         "tuple gone": "DELETE FROM tuples WHERE space = ? AND writer = ? AND count = ?",
     },
     "members": {
-        "member joined": _put("members", "home law body", "home law"),
+        "member joined": _put("members", "home law body since", "home law"),
         "members gone": "DELETE FROM members WHERE home = ?",
     },
     "rulings": {
@@ -192,8 +203,8 @@ _BY_TABLE: Final[dict[str, dict[str, str]]] = {
     },
     "state": {
         "committed": (
-            "UPDATE state SET batch = ?, last_at = ?, clock = ?, floor = ?, journal = ?"
-            " WHERE one = 1"
+            "UPDATE state SET batch = ?, last_at = ?, clock = ?, floor = ?, journal = ?,"
+            " needed = ? WHERE one = 1"
         )
     },
     "backlog": {"put off": "INSERT INTO backlog (n, body) VALUES (?, ?)"},

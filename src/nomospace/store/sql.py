@@ -4,10 +4,11 @@ An engine brings a way to run statements and transactions, its own columns for m
 translation of its errors. All else is here: reading a host back, committing steps, folding the
 rulings of memberships, and looking everything over.
 
-Rulings are written one by one. Once a membership has `COMPACT_FROM` of them (as in `host.Durable`),
-the oldest are folded into it, some `FOLD_MAX` of one membership in one commit: nobody waits long
-for another's housekeeping. Tuples and pushes are put off, and the tables catch up now and then
-(`store.backlog`).
+The records of the journal are the log of memberships; where there is no journal, rulings have a
+table. Once a membership has `COMPACT_FROM` of them (as in `host.Durable`), or one that lies
+`REACH` records back or is to be forgotten, the oldest are folded into it, some `FOLD_MAX` in one
+commit: nobody waits long for another's housekeeping. No record is forgotten before. Tuples and
+pushes are put off, and the tables catch up now and then (`store.backlog`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
+from heapq import heappop, heappush, heapreplace
 from itertools import islice
 from typing import Final, NamedTuple, TypeVar
 
@@ -32,7 +34,7 @@ from nomospace.store.backlog import (
     encode_part,
     order_at,
 )
-from nomospace.store.batch import Batch, Counters
+from nomospace.store.batch import Batch, Counters, MemberLog
 from nomospace.store.copying import changes_of, numbers_of
 from nomospace.store.guarded import Altered, guard, guarded_row
 from nomospace.store.interface import (
@@ -58,6 +60,8 @@ FORGET_MAX: Final = 1_000
 """So many records are forgotten in one commit, unless more come."""
 FOLD_MAX: Final = 32
 """So many rulings of a membership are folded in one commit, unless more come; some 20 us each."""
+REACH: Final = 20_000
+"""So many records of the journal are read at most when a host starts again."""
 T = TypeVar("T")
 _CHUNK: Final = 10_000
 
@@ -70,8 +74,12 @@ class Staged(NamedTuple):
     clock: str
     trims: dict[str, int]
     batch: Batch
-    fold: tuple[str, str, int] | None
-    """A membership whose oldest rulings are folded, and how many at most."""
+    folds: dict[tuple[str, str], int]
+    """Memberships whose oldest rulings are folded, and how many at most."""
+    folded: dict[tuple[str, str], tuple[int, int]]
+    """How many were, of the table of rulings and of the journal."""
+    needed: int
+    """The first record that a membership rests on, before they are folded."""
     forgotten: int
     late: Backlog | None
     """What the tables catch up with in this commit; `None` when its own part is put off too."""
@@ -91,8 +99,11 @@ class SqlStore(ABC):
         self._keep = 0
         self._prune = 0
         self._forgotten = 0
-        self._logs: dict[str, dict[str, int]] = {}  # home -> law -> rulings not folded
+        self._logs: dict[str, dict[str, MemberLog]] = {}  # home -> law -> rulings not folded
         self._full: dict[tuple[str, str], None] = {}  # memberships to fold, oldest first
+        self._firsts: list[tuple[int, str, str]] = []
+        """A heap: no log of a membership has a record before the one that stands here."""
+        self._in_firsts: set[tuple[str, str]] = set()
         self._bound = 0  # tuples up to here were there when this life began
         self._begun = False
         self._staged: Staged | None = None
@@ -182,8 +193,9 @@ class SqlStore(ABC):
         self._counters, self._bound = loaded.counters, loaded.counters.tuple_n
         self._prune, self._forgotten = 0, loaded.forgotten
         self._logs, self._full = {}, {}
-        for (home, law), member in beginning.durable.members.items():
-            self._ruled(home, law, len(member.log))
+        self._firsts, self._in_firsts = [], set()
+        for (home, law), log in loaded.logs.items():
+            self._ruled(home, law, log)
         if tuples:
             held = beginning.durable.tuples
             after: int | None = 0
@@ -242,28 +254,69 @@ class SqlStore(ABC):
         batch = Batch(counters, CommitPart(list(trims.items())))
         for step in steps:
             batch.add(step)
-        forgotten = self._forget(batch)
-        full = next(iter(self._full), None)
-        most = max(FOLD_MAX, 2 * sum(batch.ruled.values()))  # faster than they come
-        fold = None if full is None else (*full, most)
+        last = batch.counters.journal
+        first = self._first_needed() if self._firsts else 0
+        needed = first or batch.first or last + 1
+        wanted = max(self._prune, last - self._keep if self._keep else 0)
+        forgotten = self._forget(batch, wanted, needed)
+        folds: dict[tuple[str, str], int] = {}
+        if self._full or 0 < first <= max(wanted, last - REACH):
+            folds = self._choose(batch, max(wanted, last - REACH))
         backlog, part = self._backlog, batch.part
         rows = part.rows
         enough = backlog.rows + rows >= ROWS_MAX or backlog.weight + part.weight >= BYTES_MAX
         late = backlog.joined(part) if enough else None
         clock = ",".join(map(str, self.clock))
         self._staged = staged = Staged(
-            tuple(steps), at, clock, trims, batch, fold, forgotten, late, rows
+            tuple(steps), at, clock, trims, batch, folds, {}, needed, forgotten, late, rows
         )
         return staged
 
-    def _forget(self, batch: Batch) -> int:
+    def _first_needed(self) -> int:
+        """The first record of the journal that a membership rests on; 0 if there is none."""
+        firsts = self._firsts
+        while firsts:
+            first, home, law = firsts[0]
+            log = self._logs.get(home, {}).get(law)
+            if log is None or not log.records:
+                heappop(firsts)
+                self._in_firsts.discard((home, law))
+            elif log.records[0] > first:
+                heapreplace(firsts, (log.records[0], home, law))
+            else:
+                return first
+        return 0
+
+    def _choose(self, batch: Batch, behind: int) -> dict[tuple[str, str], int]:
+        """Memberships to fold: one that has many rulings, and some with one up to `behind`."""
+        most = left = max(
+            FOLD_MAX, 2 * sum(map(len, batch.ruled.values()))
+        )  # faster than they come
+        folds = dict.fromkeys(islice(self._full, 1), most)
+        places = [0]
+        while places and left > 0:
+            place = places.pop()
+            if place >= len(self._firsts) or self._firsts[place][0] > behind:
+                continue
+            _, home, law = self._firsts[place]
+            log = self._logs.get(home, {}).get(law)
+            if log is not None and log.records and log.records[0] <= behind:
+                folds[home, law] = most
+                left -= len(log)
+            places += (2 * place + 1, 2 * place + 2)  # what stands below it in the heap
+        return {
+            key: count
+            for key, count in folds.items()
+            if key not in batch.begun and key[0] not in batch.left
+        }
+
+    def _forget(self, batch: Batch, upto: int, needed: int) -> int:
         """Let a batch forget some records of the journal; gives the last one that is forgotten."""
         last = batch.counters.journal
-        upto = max(self._prune, last - self._keep if self._keep else 0)
         if upto < self._forgotten + FORGET_FROM and upto > self._prune:
             return self._forgotten  # a few more or less do not matter
         most = max(FORGET_MAX, 2 * (last - self._counters.journal))  # faster than they come
-        upto = min(upto, self._forgotten + most)
+        upto = min(upto, self._forgotten + most, needed - 1)
         if upto <= self._forgotten:
             return self._forgotten
         batch.forget(upto)
@@ -276,13 +329,13 @@ class SqlStore(ABC):
         if staged.late is None and staged.rows:
             runs.append(("put off", [(self._batch + 1, guard(encode_part(batch.part)))]))
         state = (self._batch + 1, staged.at, staged.clock, counters.floor, counters.journal)
-        runs.append(("committed", [state]))
+        runs.append(("committed", [(*state, staged.needed)]))
         self._carry_out(runs)
 
     def _tidy(self, staged: Staged) -> None:
         """Housekeeping inside the transaction; part of `flush`, which nobody's event loop does."""
-        if staged.fold is not None:
-            self._fold(*staged.fold)
+        for key, most in staged.folds.items():
+            staged.folded[key] = self._fold(*key, most)
         if staged.late is not None:
             self._catch_up(staged.late)
 
@@ -315,40 +368,51 @@ class SqlStore(ABC):
         else:
             self._backlog = Backlog()
             self.tables.applied += staged.late.stored
-        if staged.fold is not None:
-            home, law, most = staged.fold
-            del self._full[home, law]
-            if law in (logs := self._logs.get(home, {})):
-                logs[law] = max(0, logs[law] - most)
-                self._ruled(home, law, 0)
+        for (home, law), (plain, records) in staged.folded.items():
+            self._full.pop((home, law), None)
+            if (log := self._logs.get(home, {}).get(law)) is not None:
+                log.plain = max(0, log.plain - plain)
+                del log.records[:records]
+                self._ruled(home, law, MemberLog())
         for agent in batch.left:
             self._logs.pop(agent, None)
         for home, law in batch.begun:
-            self._logs.setdefault(home, {})[law] = 0
+            self._logs.setdefault(home, {})[law] = MemberLog()
         for (home, law), more in batch.ruled.items():
             self._ruled(home, law, more)
 
-    def _ruled(self, home: str, law: str, more: int) -> None:
-        """A membership has so many rulings more that are not folded."""
-        logs = self._logs.setdefault(home, {})
-        count = logs[law] = logs.get(law, 0) + more
-        if count >= COMPACT_FROM:
+    def _ruled(self, home: str, law: str, more: MemberLog) -> None:
+        """A membership has these rulings more that are not folded."""
+        log = self._logs.setdefault(home, {}).setdefault(law, MemberLog())
+        log.add(more)
+        if len(log) >= COMPACT_FROM:
             self._full[home, law] = None
+        if log.records and (home, law) not in self._in_firsts:
+            self._in_firsts.add((home, law))
+            heappush(self._firsts, (log.records[0], home, law))
 
-    def _fold(self, home: str, law: str, most: int) -> None:
-        """Make one base of a membership and its oldest rulings; nothing, if it has ended."""
+    def _fold(self, home: str, law: str, most: int) -> tuple[int, int]:
+        """Make one base of a membership and its oldest rulings; gives how many, of either kind."""
+        log = self._logs.get(home, {}).get(law)
         inside = StoreReader(self.where, self._ask_inside)
-        member = inside.members("WHERE home = ? AND law = ?", (home, law), most).get((home, law))
-        if member is None or not member.log:
-            return
-        base = redo(member.base, member.log)
+        found = None if log is None else inside.unfolded(home, law, log, most)
+        if found is None or not found.log:
+            return 0, 0
+        base, records = redo(found.base, found.log), found.records
+        body = guard(encode_snapshot(base))
         self._do(
             "UPDATE members SET body = ? WHERE home = ? AND law = ?",
-            (guard(encode_snapshot(base)), home, law),
+            (body, home, law),
         )
-        self._do(
-            "DELETE FROM rulings WHERE home = ? AND law = ? AND seq <= ?", (home, law, base.seq)
-        )
+        if records:
+            self._do(
+                "UPDATE members SET since = ? WHERE home = ? AND law = ?", (records[-1], home, law)
+            )
+        if plain := len(found.log) - len(records):
+            self._do(
+                "DELETE FROM rulings WHERE home = ? AND law = ? AND seq <= ?", (home, law, base.seq)
+            )
+        return plain, len(records)
 
     @property
     def last_record(self) -> int:
@@ -395,6 +459,7 @@ class SqlStore(ABC):
             return
         with self._reading():
             last = self._tables.number("SELECT min(seq) FROM journal") or upto + 1
+            upto = min(upto, (self._tables.number("SELECT needed FROM state") or 1) - 1)
         while last <= upto:  # in short transactions: the host's commits go between
             last = min(upto, last + FORGET_MAX)
             with self._transaction():
@@ -434,9 +499,12 @@ class SqlStore(ABC):
         clock = ",".join(map(str, header.clock))
         with self._transaction():
             self._do(
-                "UPDATE state SET birth = ?, life = ?, last_at = ?, clock = ?, journal = ?"
-                " WHERE one = 1",
-                (header.birth, header.life, header.last_at, clock, header.journal),
+                "UPDATE state SET birth = ?, life = ?, last_at = ?, clock = ?, journal = ?,"
+                " needed = ? WHERE one = 1",
+                (
+                    *(header.birth, header.life, header.last_at, clock),
+                    *(header.journal, header.journal + 1),
+                ),
             )
             self._carry_out([("last given", list(header.numbers))])
         self._life = header.life

@@ -37,6 +37,7 @@ from nomospace.store.schema import (
     BIRTHS,
     COLUMNS,
     FIRST_STATE,
+    LOGS,
     OTHERS,
     STATEMENTS,
     TUPLES,
@@ -226,7 +227,7 @@ class SqliteStore(SqlStore):
         assert staged is not None, "something is staged before it is flushed"
         assert writer is not None, "it was staged with it"
         try:
-            if staged.fold is not None or staged.late is not None:
+            if staged.folds or staged.late is not None:
                 self._tidy(staged)
             writer.execute("COMMIT")
         except sqlite3.Error as error:
@@ -420,6 +421,11 @@ def _from_5(store: SqliteStore) -> None:
     store._script(COLUMNS)
 
 
+def _from_6(store: SqliteStore) -> None:
+    """Version 6 wrote every ruling twice."""
+    store._script(LOGS)
+
+
 _MIGRATIONS: Final[dict[int, Callable[[SqliteStore], None]]] = {
     0: _from_0,
     1: _from_1,
@@ -427,5 +433,6 @@ _MIGRATIONS: Final[dict[int, Callable[[SqliteStore], None]]] = {
     3: _from_3,
     4: _from_4,
     5: _from_5,
+    6: _from_6,
 }
 """What brings a store from each older version to the next, inside one transaction."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 
@@ -37,9 +38,10 @@ from nomospace.host.moving import There
 from nomospace.protocols.routing.changes import SeatGone, Sent
 from nomospace.protocols.spaces import Migrated, Row
 from nomospace.store.copying import changes_of, numbers_of
-from nomospace.store.interface import Store
+from nomospace.store.interface import KeptForClient, Step, Store
+from nomospace.store.journal import EventRecord, LawRecord, encode_record
 from nomospace.terms import Compound, Term
-from nomospace.wire.changes import encode_change, encode_row
+from nomospace.wire.changes import encode_change, encode_row, encode_ruling
 
 AGENTS = ("ann@x", "bob@x", "cay@y")
 SPACES = ("jobs", "notes")
@@ -85,6 +87,18 @@ def next_ruling(member: StoredMember) -> MemberRuled:
         delta = (("-", *now.state[-1], None),)
     event = Event("sent", (now.home, "hi", "x"))
     return MemberRuled(Ruling(seq, 10 * seq, now.home, now.law, event, "r", (), delta))
+
+
+def recorded(changes: Sequence[Change], outbox: tuple[KeptForClient, ...] = ()) -> Step:
+    """A step as a host with a journal makes it: the records of its rulings are among others."""
+    records: list[bytes] = []
+    ruled: list[int] = []
+    for change in changes:
+        records.append(encode_record(LawRecord("x", len(records), "4c1f", "AP", "law(ap).")))
+        if isinstance(change, MemberRuled):
+            ruled.append(len(records))
+            records.append(encode_record(EventRecord("x", "AP", encode_ruling(change.ruling))))
+    return Step(tuple(changes), outbox, tuple(records), tuple(ruled))
 
 
 class Author:

@@ -14,7 +14,7 @@ from nomospace.store.interface import Header, KeptForClient, Step
 from nomospace.wire.changes import BadRecord
 from tests.unit.store.changing import Author, told
 from tests.unit.store.engines import SQL, Engine, MakeEngine, engines
-from tests.unit.store.test_trouble import raw
+from tests.unit.store.test_trouble import before_logs, raw
 
 __all__ = ["engines"]
 
@@ -139,6 +139,7 @@ def test_a_store_without_a_backlog_gets_one(kind: str, engines: MakeEngine) -> N
         run("DROP TABLE backlog")
         run("DROP TABLE births")
         run("ALTER TABLE state DROP COLUMN birth")
+        before_logs(run)
         run("UPDATE state SET version = 1")
     store = engine.open()
     assert len(store.begin().durable.tuples["jobs"]) == 1

@@ -17,7 +17,7 @@ from nomospace.protocols.spaces import Migrated, Row
 from nomospace.store import sqlite
 from nomospace.store.interface import Step
 from tests.unit.store.engines import SQL, Engine, MakeEngine, engines
-from tests.unit.store.test_trouble import raw
+from tests.unit.store.test_trouble import before_logs, raw
 
 __all__ = ["engines"]
 
@@ -66,6 +66,7 @@ def test_a_store_from_before_births_has_forgotten_nothing(kind: str, engines: Ma
     with raw(engine) as run:
         run("DROP TABLE births")
         run("ALTER TABLE state DROP COLUMN birth")
+        before_logs(run)
         run("UPDATE state SET version = 2")
     if kind == "sqlite":
         cut_short(engine)
@@ -85,6 +86,7 @@ def test_a_store_from_before_suspensions_goes_on(kind: str, engines: MakeEngine)
     store.commit([Step((ParcelGiven("b", 1, Welcome(1)),))], at=1)
     store.close()
     with raw(engine) as run:
+        before_logs(run)
         run("UPDATE state SET version = 3")
     store = engine.open()
     beginning = store.begin(birth=900)
@@ -112,6 +114,7 @@ def test_a_store_with_columns_for_fields_gives_them_up(kind: str, engines: MakeE
         for name in ("arity", "f0", "f1", "f2", "f3", *extra):
             run(f"ALTER TABLE tuples ADD COLUMN {name} TEXT")
         run("CREATE INDEX tuples_fields ON tuples (space, arity, f0, f1)")
+        before_logs(run)
         run("UPDATE state SET version = 4")
     if kind == "sqlite":
         cut_short(engine, 4)

@@ -94,7 +94,7 @@ class World:
         self.told([changes, *[Ruled(ruling) for ruling in rulings]])
 
     def told(self, effects: list[Any]) -> None:
-        self.records.extend(self.scribe.records(effects, self.now))
+        self.records.extend(self.scribe.records(effects, self.now).records)
 
     def busy(self, count: int) -> None:
         for i in range(count):

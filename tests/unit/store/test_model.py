@@ -6,14 +6,18 @@ import tempfile
 from pathlib import Path
 from random import Random
 
+import msgspec
 import pytest
 from hypothesis import Phase, given, settings, strategies as st
 
 from nomospace.host.changes import COMPACT_FROM, AgentCame, AgentWent, Change, Durable
-from nomospace.store.interface import KeptForClient, Step
+from nomospace.store import sql
+from nomospace.store.interface import KeptForClient, Step, StoreDamaged
 from nomospace.store.sql import FOLD_MAX
-from tests.unit.store.changing import Author, joined, next_ruling, reopened, told
+from tests.unit.store.changing import Author, joined, next_ruling, recorded, reopened, told
 from tests.unit.store.engines import ENGINES, SQL, Engine, MakeEngine, engines, fresh
+from tests.unit.store.test_births import cut_short
+from tests.unit.store.test_trouble import before_logs, raw
 
 __all__ = ["engines"]
 
@@ -33,6 +37,127 @@ def test_a_store_gives_back_what_the_model_has(kind: str) -> None:
             live(engine, Random(seed))
 
     run()
+
+
+@pytest.mark.parametrize("kind", SQL)
+def test_rulings_that_only_the_journal_has(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Folded, forgotten, with and without a journal in turns: none is lost, none counts twice."""
+    few = {"REACH": 12, "COMPACT_FROM": 6, "FOLD_MAX": 3, "FORGET_FROM": 1, "FORGET_MAX": 4}
+    for name, value in few.items():
+        monkeypatch.setattr(sql, name, value)
+
+    @settings(
+        max_examples=_EXAMPLES[kind] // 2,
+        deadline=None,
+        phases=[Phase.explicit, Phase.reuse, Phase.generate],
+    )
+    @given(st.integers(0, 2**32))
+    def run(seed: int) -> None:
+        with tempfile.TemporaryDirectory() as folder, fresh(kind, Path(folder)) as engine:
+            rule(engine, Random(seed))
+
+    run()
+
+
+def rule(engine: Engine, rng: Random) -> None:
+    """Lives of a host that mostly rules."""
+    author = Author(rng)
+    records: list[bytes] = []
+    for _ in range(rng.randint(2, 5)):
+        store = engine.open()
+        assert told(store.begin().durable) == told(author.model)
+        journal = rng.random() < 0.8
+        if rng.random() < 0.3:
+            store.keep_records(rng.randint(1, 30))
+        for at in range(rng.randrange(12)):
+            steps = []
+            for _ in range(rng.randrange(4)):
+                kinds = rng.choices(["ruled", "joined", "came", "went"], [20, 2, 1, 1], k=4)
+                changes = []
+                for one in kinds:
+                    changes.append(getattr(author, one)())
+                    author.model.apply(changes[-1])
+                steps.append(recorded(changes) if journal else Step(tuple(changes)))
+                records += steps[-1].records
+            store.commit(steps, at=at)
+            if rng.random() < 0.2:
+                store.prune(rng.randint(0, len(records)))
+            if rng.random() < 0.1:
+                beside = engine.open()
+                beside.attach()
+                beside.prune(len(records))
+                beside.close()
+        left = [entry.record for entry in store.journal(0, 100_000)]
+        assert left == records[len(records) - len(left) :]
+        assert list(store.inspect()) == []
+        store.close()
+    assert told(engine.open().begin().durable) == told(author.model)
+
+
+@pytest.mark.parametrize("kind", SQL)
+def test_a_ruling_is_kept_once(kind: str, engines: MakeEngine) -> None:
+    engine = engines(kind)
+    store = engine.open()
+    store.begin()
+    model = Durable()
+    first = joined("ann@x", "4c1f")
+    model.apply(AgentCame("ann@x", 0), first)
+    store.commit([recorded([AgentCame("ann@x", 0), first])], at=1)
+    for at in range(2, 5):
+        ruling = next_ruling(model.members["ann@x", "4c1f"])
+        model.apply(ruling)
+        store.commit([recorded([ruling])], at=at)
+    with raw(engine) as run:
+        assert run("SELECT count(*) FROM rulings").fetchone() == (0,)
+        assert run("SELECT needed FROM state").fetchone() == (4,)
+    store.prune(store.last_record)  # all of it is sealed: what a member rests on is folded first
+    for at in range(5, 8):
+        store.commit([Step()], at=at)
+    assert store.journal(0, 10) == []
+    store.close()
+    assert told(engine.open().begin().durable) == told(model)
+
+
+@pytest.mark.parametrize("kind", SQL)
+def test_a_store_that_has_rulings_twice_is_converted(kind: str, engines: MakeEngine) -> None:
+    engine = engines(kind)
+    store = engine.open()
+    store.begin()
+    model = Durable()
+    first = joined("ann@x", "4c1f")
+    model.apply(AgentCame("ann@x", 0), first)
+    store.commit([recorded([AgentCame("ann@x", 0), first])], at=1)
+
+    def ruled() -> Step:
+        ruling = next_ruling(model.members["ann@x", "4c1f"])
+        model.apply(ruling)
+        return recorded([ruling])
+
+    for at in range(2, 5):  # as version 6 did: the journal has them, and so has the table
+        store.commit([msgspec.structs.replace(ruled(), ruled=())], at=at)
+    store.close()
+    with raw(engine) as run:
+        before_logs(run)
+        run("UPDATE state SET version = 6")
+    if kind == "sqlite":
+        cut_short(engine, 6)
+        with raw(engine) as run:
+            assert run("SELECT version FROM state").fetchone() == (6,)
+            assert run("SELECT count(*) FROM rulings").fetchone() == (3,)
+    store = engine.open()
+    assert told(store.begin().durable) == told(model)
+    assert list(store.inspect()) == []
+    store.commit([ruled()], at=9)
+    assert told(store.begin().durable) == told(model)
+    with raw(engine) as run:
+        run("DELETE FROM journal WHERE seq > 7")
+        run("DELETE FROM rulings WHERE seq = 10")
+    store.commit([ruled()], at=10)
+    (finding,) = list(store.inspect())
+    assert str(finding) == "members ann@x under 4c1f: its ruling 10 is missing"
+    with pytest.raises(StoreDamaged, match="its ruling 10 is missing"):
+        store.begin()
+    store.close()
 
 
 def live(engine: Engine, rng: Random) -> None:

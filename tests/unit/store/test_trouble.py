@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sized
+from collections.abc import Callable, Iterator, Sized
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from random import Random
@@ -132,7 +132,7 @@ def test_a_store_of_a_later_version_is_left_alone(kind: str, engines: MakeEngine
     store.close()
     with raw(engine) as run:
         run("UPDATE state SET version = 99")
-    with pytest.raises(StoreTooNew, match=r"version 99.*up to 6; upgrade"):
+    with pytest.raises(StoreTooNew, match=r"version 99.*up to 7; upgrade"):
         engine.open().begin()
 
 
@@ -194,6 +194,12 @@ def raw(engine: Engine) -> Iterator[Any]:
     url, _, schema = engine.url.partition("?schema=")
     with psycopg.connect(url, autocommit=True, options=f"-c search_path={schema}") as connection:
         yield lambda sql, *params: connection.execute(sql.encode(), *params)
+
+
+def before_logs(run: Callable[..., Any]) -> None:
+    """What version 7 brought is not there yet."""
+    run("ALTER TABLE members DROP COLUMN since")
+    run("ALTER TABLE state DROP COLUMN needed")
 
 
 @contextmanager
