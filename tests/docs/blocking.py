@@ -101,8 +101,8 @@ FACES: Final = (
         "SpaceCalls",
         "client.Space",
         ("client/space.py",),
-        ("owner", "out", "acknowledge", "renew", "give_back", "take_nowait", "read_nowait",
-         "take_all", "read_all", "share", "unshare"),
+        ("owner", "out", "acknowledge", "renew", "give_back", "tell", "monitor",
+         "take_nowait", "read_nowait", "take_all", "read_all", "share", "unshare"),
         (
             ("name", "str", "The name that it shares with the spaces of other agents."),
             ("shared", "bool", "Whether others see it, and it sees them."),

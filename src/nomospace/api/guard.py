@@ -125,6 +125,7 @@ STATUS: Final[dict[str, int]] = {
     "api.not-a-member": 404,
     "law.not-a-member": 404,
     "space.not-open": 404,
+    "space.not-governed": 404,
     "law.already-a-member": 409,
     "node.agent-away": 409,
     "host.move-refused": 409,

@@ -19,7 +19,7 @@ from nomospace.api.routing import PROBLEMS, After, Caller, LawPath, Limit, Space
 from nomospace.api.typed import typed_template
 from nomospace.node import viewed as v
 from nomospace.node.views import Views
-from nomospace.wire.admin import Contact, Disengage, Engage, SetPosition
+from nomospace.wire.admin import Contact, Disengage, Engage, SetPosition, SpaceMonitor
 
 router = APIRouter(prefix="/v1", responses=PROBLEMS, tags=["looking"])
 
@@ -164,6 +164,32 @@ async def tuples(
     With a template (`job, _:int`, as `nomospace tuple read` takes it), those that match.
     """
     return views.tuples(space, agent=agent, template=typed_template(template), limit=limit)
+
+
+@router.post("/spaces/{space}/tell")
+async def tell(views: TheViews, space: SpacePath, asked: m.SpaceSays) -> m.RulingTold:
+    """Let a governed space of this host say something to an agent, in its own name."""
+    return m.RulingTold.of(await views.tell(space, asked.agent, asked.message, asked.law))
+
+
+@router.get("/monitors")
+async def monitors(views: TheViews) -> list[m.MonitorShown]:
+    """The spaces of this host that watch their load, and their clients' delay now."""
+    return [m.MonitorShown.of(line) for line in views.monitors()]
+
+
+@router.put("/monitors/{space}")
+async def monitor(views: TheViews, space: SpacePath, asked: m.MonitorLimits) -> m.MonitorShown:
+    """Have a governed space watch its load and set its clients' pace, until this host ends."""
+    question = SpaceMonitor(space, asked.most, asked.rest, asked.longest)
+    return m.MonitorShown.of(await views.monitor(question))
+
+
+@router.delete("/monitors/{space}", status_code=204, response_class=Response)
+async def end_monitor(views: TheViews, space: SpacePath) -> Response:
+    """Have a space watch its load no longer: its clients are told to be at rest."""
+    await views.monitor(SpaceMonitor(space, None))
+    return Response(status_code=204)
 
 
 @router.get("/tuples/story")

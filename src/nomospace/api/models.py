@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Final, Literal
 
+import msgspec
 from pydantic import Base64Bytes, BaseModel, ConfigDict, Field
 
 from nomospace.api.forms import json_of
 from nomospace.api.service import LAW_CHARS_MAX, WAIT_S_MAX
 from nomospace.client import DisclosedRuling, Tuple
 from nomospace.client.tuples import Correlation, correlation
+from nomospace.wire.admin import MonitorLine
 
 ROWS_MAX: Final = 10_000
 """The most tuples that one request writes, or one answer has."""
@@ -74,6 +76,38 @@ class HostPosition(Asked):
     """Where a host is, in metres."""
 
     position: Annotated[list[float], Field(max_length=16)]
+
+
+class SpaceSays(Asked):
+    """What a space says to an agent: the text of a term; its law where it has several."""
+
+    agent: Annotated[str, Field(min_length=3, max_length=401)]
+    message: Annotated[str, Field(min_length=1, max_length=1_000_000)]
+    law: Annotated[str, Field(max_length=64)] = ""
+
+
+class MonitorLimits(Asked):
+    """The requests a second that a space is to bear, and its clients' delays in seconds."""
+
+    most: float
+    rest: float = 1.0
+    longest: float = 60.0
+
+
+class MonitorShown(BaseModel):
+    """A space that watches its load, and its clients' delay now."""
+
+    space: str
+    most: float
+    rest: float
+    longest: float
+    delay: float
+    clients: int
+
+    @classmethod
+    def of(cls, line: MonitorLine) -> MonitorShown:
+        """A line for operators."""
+        return cls(**msgspec.structs.asdict(line))
 
 
 class Login(Asked):

@@ -80,6 +80,26 @@ class NotInMemory(CallerError):
     what: str
 
 
+class NotGoverned(CallerError):
+    """A space is to speak, or to be watched, that has no law at this host, or several."""
+
+    code = "space.not-governed"
+    space: str
+    host: str
+    laws: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        if self.laws:
+            return (
+                f"space {self.space!r} is governed by {len(self.laws)} laws at {self.host}; name "
+                f"one by its hash: {', '.join(self.laws)}"
+            )
+        return (
+            f"no agent at {self.host} has a space {self.space!r} under a law, so it cannot speak "
+            "there; ask a host where it is open (`nomospace space ls`)"
+        )
+
+
 class PrivateSpace(CallerError):
     """A waiting operation on a private space would wait for ever."""
 

@@ -9,7 +9,14 @@ import msgspec
 import typer
 
 from nomospace.cli import SAID_NO
-from nomospace.cli.remote_options import Remote, command_group, on_host, print_json, print_table
+from nomospace.cli.remote_options import (
+    Remote,
+    Unusable,
+    command_group,
+    on_host,
+    print_json,
+    print_table,
+)
 
 if TYPE_CHECKING:
     from nomospace.wire.admin import SpaceLine
@@ -17,8 +24,10 @@ if TYPE_CHECKING:
 NAMES_MAX = 3
 """So many agents of a space stand in its line; `--json` has all of them."""
 
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The space's name.")]
+
 app = command_group(
-    """Show the spaces of a running host.
+    """Show the spaces of a running host, and let governed ones speak.
 
     For operators: on a host with certificates this takes a token with the scope operator.
     """
@@ -39,7 +48,7 @@ def ls(remote: Remote) -> None:
 @on_host
 def stats(
     remote: Remote,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The space's name.")],
+    name: NameArgument,
 ) -> None:
     """Say how many tuples a space has here, how many are lent, who waits and who reacts.
 
@@ -52,6 +61,70 @@ def stats(
         print(f"no agent on the host has a space {name}", file=sys.stderr)
         raise typer.Exit(SAID_NO)
     _show(remote, sorted(found, key=_order), full=True)
+
+
+@app.command()
+@on_host
+def tell(
+    remote: Remote,
+    name: NameArgument,
+    agent: Annotated[str, typer.Argument(metavar="ID", help="The agent, name@domain.")],
+    message: Annotated[str, typer.Argument(metavar="MESSAGE", help="The text of a term.")],
+    law: Annotated[str, typer.Option(metavar="HASH", help="Its law, if it has several.")] = "",
+) -> None:
+    """Let a governed space say something to an agent, in its own name and under its law.
+
+    For example: nomospace space tell jobs ann@ward-3 'changeDelay(2)'
+
+    Exit code 1 when the law refuses it.
+    """
+    from nomospace.wire.admin import SpaceTell, read_ruling
+
+    ruling = read_ruling(remote.ask(SpaceTell(name, agent, message, law)))
+    if remote.as_json:
+        print_json({"rule": ruling.rule, "refused": ruling.refused, "why": ruling.explain()})
+    else:
+        print(ruling.explain())
+    if ruling.refused:
+        raise typer.Exit(SAID_NO)
+
+
+@app.command()
+@on_host
+def monitor(
+    remote: Remote,
+    name: Annotated[str, typer.Argument(metavar="[NAME]", help="The space's name.")] = "",
+    *,
+    most: Annotated[
+        float | None, typer.Option(metavar="N", help="The requests a second it is to bear.")
+    ] = None,
+    rest: Annotated[float, typer.Option(metavar="S", help="Its clients' delay at rest.")] = 1.0,
+    longest: Annotated[float, typer.Option(metavar="S", help="Their longest delay.")] = 60.0,
+    off: Annotated[bool, typer.Option("--off", help="Watch it no longer.")] = False,
+) -> None:
+    """Have a governed space watch its load and set its clients' pace (law CC), or show who does.
+
+    For example: nomospace space monitor jobs --most 50
+
+    It lasts until the host ends; a table [monitors.NAME] of its configuration lasts longer.
+    """
+    from nomospace.wire.admin import SpaceMonitor, SpaceMonitors
+
+    if not name:
+        lines = remote.ask(SpaceMonitors())
+    elif off == (most is not None):
+        raise Unusable(what=name, why="give either --most N, or --off")
+    else:
+        lines = [remote.ask(SpaceMonitor(name, most, rest, longest))]
+    if remote.as_json:
+        for line in lines:
+            print_json(msgspec.to_builtins(line))
+    elif not off:
+        rows = [("space", "most a second", "delay", "rest", "longest", "clients")]
+        for one in lines:
+            times = (f"{one.delay:g} s", f"{one.rest:g} s", f"{one.longest:g} s")
+            rows.append((one.space, f"{one.most:g}", *times, f"{one.clients:,}"))
+        print_table(rows)
 
 
 def _order(line: SpaceLine) -> tuple[str, bool, tuple[str, ...]]:

@@ -18,6 +18,7 @@ from nomospace.calls.requests import React, Request, Seek
 from nomospace.errors import Unavailable
 from nomospace.terms import Term
 from nomospace.terms.templates import Template
+from nomospace.wire.admin import A, OperatorQuestion
 
 if TYPE_CHECKING:  # a client has no compiler
     from nomospace.law import CompiledLaw
@@ -154,6 +155,9 @@ class Connection(Protocol):
 
         When its task is cancelled, the move is called off, unless it is too late for that.
         """
+
+    def operate(self, question: OperatorQuestion[A]) -> Coroutine[object, None, A]:
+        """Ask the agent's host what only an operator may; raises `NotAnOperator`."""
 
     def connected(self, agent: str) -> bool:
         """Whether an agent (or, without an `@`, a host) is connected now.

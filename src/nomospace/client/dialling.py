@@ -15,22 +15,31 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, Self, cast
 from urllib.parse import urlsplit
 
 import msgspec
 
 from nomospace.errors import CallerError, NomospaceError, PeerError, Unavailable
+from nomospace.wire.admin import A, OperatorQuestion, read_answer
 from nomospace.wire.framing import Framer, Versions, join, length_of
 from nomospace.wire.talk import (
+    FAILURE,
+    REFUSAL,
     TALK_BYTES_MAX,
+    TOLD,
+    VERSION,
     VERSIONS,
     Challenge,
     ClientHello,
+    Frame,
     HostWelcome,
     Proof,
     pack_frame,
+    pack_question,
+    read_error,
     unpack_answer,
+    unpack_frame,
 )
 
 if TYPE_CHECKING:  # it brings X.509 along, which only a client with a key needs
@@ -46,6 +55,8 @@ URLS_MAX: Final = 16
 CLOSE_S: Final = 1.0
 """How long a connection may take to end in good order."""
 FILE_BYTES_MAX: Final = 1 << 20
+ANSWER_S: Final = 30.0
+"""How long an answer to an operator's question may take."""
 
 
 class BadUrl(CallerError):
@@ -429,3 +440,71 @@ class Dialler:
             "" if identity is None or self._token else identity.certificate,
             VERSIONS.newest,
         )
+
+
+class OperatorConnection:
+    """A connection for an operator's questions. They change nothing: one that is lost is asked
+    again by whoever wants to know.
+    """
+
+    def __init__(self, talk: HostConnection, url: Url) -> None:
+        self._talk = talk
+        self._url = url
+        self._seq = 0
+        self._waiting: dict[int, asyncio.Future[Frame]] = {}
+
+    @classmethod
+    async def begin(cls, dialler: Dialler, url: Url) -> Self:
+        """Connect as an operator."""
+        hello = dialler.hello(ClientHello(VERSION, "", ""))
+        talk, _ = await dialler.dial(url, hello, timeout_s=ANSWER_S)
+        made = cls(talk, url)
+        talk.attach(made._heard, made._lost)
+        return made
+
+    @property
+    def open(self) -> bool:
+        """Whether the connection is there."""
+        return self._talk.open
+
+    async def ask(self, question: OperatorQuestion[A]) -> A:
+        """The answer to a question."""
+        self._seq = seq = self._seq + 1
+        future = self._waiting[seq] = asyncio.get_running_loop().create_future()
+        self._talk.send(pack_question(seq, question))
+        try:
+            async with asyncio.timeout(ANSWER_S):
+                frame = await future
+        except TimeoutError:
+            why = f"no answer to a question within {ANSWER_S:g} s"
+            raise Unreachable(url=str(self._url), why=why) from None
+        finally:
+            self._waiting.pop(seq, None)
+        if frame[0] == FAILURE:
+            raise read_error(frame[3])
+        return read_answer(question, frame[2])
+
+    def _heard(self, frames: list[bytes]) -> None:
+        for data in frames:
+            frame = unpack_frame(data)
+            if frame[0] in (TOLD, FAILURE):
+                future = self._waiting.get(frame[1] if frame[0] == TOLD else frame[2])
+                if future is not None and not future.done():
+                    future.set_result(frame)
+            elif frame[0] == REFUSAL and len(frame) == 2:
+                self._fail(read_error(frame[1]))
+                self._talk.close()  # the next question is asked, and refused, on a new one
+
+    def _lost(self, talk: HostConnection) -> None:
+        why = "the connection broke before the answer came"
+        self._fail(Unreachable(url=str(self._url), why=why))
+
+    def _fail(self, error: NomospaceError) -> None:
+        for future in self._waiting.values():
+            if not future.done():
+                future.set_exception(error)
+
+    async def close(self) -> None:
+        """End the connection."""
+        self._talk.close()
+        await self._talk.wait_gone()

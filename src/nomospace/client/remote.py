@@ -16,7 +16,7 @@ import logging
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, Self
+from typing import Self
 
 import msgspec
 
@@ -25,7 +25,7 @@ from nomospace.client.connection import Closed, Report
 from nomospace.client.dialling import (
     AgentIdentity,
     Dialler,
-    HostConnection,
+    OperatorConnection,
     Unreachable,
     Url,
     read_urls,
@@ -44,24 +44,8 @@ from nomospace.wire.admin import (
     Engage,
     OperatorQuestion,
     SetPosition,
-    read_answer,
 )
-from nomospace.wire.talk import (
-    FAILURE,
-    REFUSAL,
-    SELF,
-    TOLD,
-    VERSION,
-    WINDOW,
-    ClientHello,
-    Frame,
-    pack_question,
-    read_error,
-    unpack_frame,
-)
-
-ANSWER_S: Final = 30.0
-"""How long an answer to an operator's question may take."""
+from nomospace.wire.talk import SELF, WINDOW
 
 _log = logging.getLogger("nomospace.client")
 
@@ -137,7 +121,7 @@ class RemoteHost:
         self._listener_timeout = listener_timeout
         self._agents: dict[str, RemoteAgent] = {}
         self._making: dict[str, asyncio.Lock] = {}
-        self._asking: _Asking | None = None
+        self._asking: OperatorConnection | None = None
         self._closed = False
 
     def __repr__(self) -> str:
@@ -211,12 +195,12 @@ class RemoteHost:
         """Tell the host where it is, in metres; raises `NotAPosition`."""
         return await self.ask(SetPosition((x_m, y_m) if z_m is None else (x_m, y_m, z_m)))
 
-    async def _begin_asking(self) -> _Asking:
+    async def _begin_asking(self) -> OperatorConnection:
         """Ask the first host that answers."""
         for url in self._urls[:-1]:
             with suppress(Unreachable):
-                return await _Asking.begin(self._dialler, url)
-        return await _Asking.begin(self._dialler, self._urls[-1])
+                return await OperatorConnection.begin(self._dialler, url)
+        return await OperatorConnection.begin(self._dialler, self._urls[-1])
 
     async def close(self) -> None:
         """End all connections; the agents and what is theirs stay on the host."""
@@ -236,74 +220,6 @@ class RemoteHost:
             self.on_report(report)
         except Exception:
             _log.exception("%s: on_report failed on %s", self.url, report)
-
-
-class _Asking:
-    """A connection for an operator's questions. They change nothing: one that is lost is asked
-    again by whoever wants to know.
-    """
-
-    def __init__(self, talk: HostConnection, url: Url) -> None:
-        self._talk = talk
-        self._url = url
-        self._seq = 0
-        self._waiting: dict[int, asyncio.Future[Frame]] = {}
-
-    @classmethod
-    async def begin(cls, dialler: Dialler, url: Url) -> Self:
-        """Connect as an operator."""
-        hello = dialler.hello(ClientHello(VERSION, "", ""))
-        talk, _ = await dialler.dial(url, hello, timeout_s=ANSWER_S)
-        made = cls(talk, url)
-        talk.attach(made._heard, made._lost)
-        return made
-
-    @property
-    def open(self) -> bool:
-        """Whether the connection is there."""
-        return self._talk.open
-
-    async def ask(self, question: OperatorQuestion[A]) -> A:
-        """The answer to a question."""
-        self._seq = seq = self._seq + 1
-        future = self._waiting[seq] = asyncio.get_running_loop().create_future()
-        self._talk.send(pack_question(seq, question))
-        try:
-            async with asyncio.timeout(ANSWER_S):
-                frame = await future
-        except TimeoutError:
-            why = f"no answer to a question within {ANSWER_S:g} s"
-            raise Unreachable(url=str(self._url), why=why) from None
-        finally:
-            self._waiting.pop(seq, None)
-        if frame[0] == FAILURE:
-            raise read_error(frame[3])
-        return read_answer(question, frame[2])
-
-    def _heard(self, frames: list[bytes]) -> None:
-        for data in frames:
-            frame = unpack_frame(data)
-            if frame[0] in (TOLD, FAILURE):
-                future = self._waiting.get(frame[1] if frame[0] == TOLD else frame[2])
-                if future is not None and not future.done():
-                    future.set_result(frame)
-            elif frame[0] == REFUSAL and len(frame) == 2:
-                self._fail(read_error(frame[1]))
-                self._talk.close()  # the next question is asked, and refused, on a new one
-
-    def _lost(self, talk: HostConnection) -> None:
-        why = "the connection broke before the answer came"
-        self._fail(Unreachable(url=str(self._url), why=why))
-
-    def _fail(self, error: NomospaceError) -> None:
-        for future in self._waiting.values():
-            if not future.done():
-                future.set_exception(error)
-
-    async def close(self) -> None:
-        """End the connection."""
-        self._talk.close()
-        await self._talk.wait_gone()
 
 
 def connect(

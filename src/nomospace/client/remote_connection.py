@@ -28,11 +28,13 @@ from nomospace.calls.requests import (
     Settle,
 )
 from nomospace.client.connection import Closed, Ear, Mailbox, TimedOut
+from nomospace.client.dialling import OperatorConnection
 from nomospace.client.session_driver import SessionDriver
 from nomospace.errors import NomospaceError
 from nomospace.sessions.client_session import LAPSED, OutOfTime, nobody
 from nomospace.sessions.open_calls import OpenCall
 from nomospace.terms import Term
+from nomospace.wire.admin import A, OperatorQuestion
 from nomospace.wire.calls import LawUnknown
 from nomospace.wire.talk import BYE_FRAME, pack_ask, pack_out, pack_seek, pack_seen
 
@@ -131,6 +133,14 @@ class RemoteConnection(SessionDriver):
         if isinstance(request, Settle):
             return self._settle(request)
         return self._ask(request)
+
+    async def operate(self, question: OperatorQuestion[A]) -> A:
+        self._check_open()
+        asking = await OperatorConnection.begin(self._dialler, self._urls[0])
+        try:
+            return await asking.ask(question)
+        finally:
+            await asking.close()
 
     async def _settle(self, request: Settle) -> None:
         call, future = await self._asked(request)

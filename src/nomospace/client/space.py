@@ -14,11 +14,12 @@ from __future__ import annotations
 from collections.abc import Coroutine, Iterable
 from typing import Any, Final, Literal, Unpack, overload
 
-from nomospace.calls.answers import Found
+from nomospace.calls.answers import DisclosedRuling, Found
 from nomospace.calls.requests import OutMany, React, Seek, Settle, Share
 from nomospace.calls.ways import ONCE_PER_TUPLE, STRONG, WEAK, Mode, Strength, Way
 from nomospace.client.connection import Connection
 from nomospace.client.listening import LISTENER, refuse_waiting
+from nomospace.client.membership import message_of
 from nomospace.client.reactions import (
     LISTENER_TIMEOUT_S,
     AnyHandle,
@@ -42,8 +43,9 @@ from nomospace.client.tuples import (
     sets_of,
 )
 from nomospace.errors import CallerError
-from nomospace.terms import Term
+from nomospace.terms import Term, show
 from nomospace.terms.templates import Template, freeze_tuple
+from nomospace.wire.admin import SpaceMonitor, SpaceTell, read_ruling
 
 ROWS_MAX: Final = 2_000
 """The most tuples that one `out_many` writes: they are one step of the host."""
@@ -288,6 +290,40 @@ class Space:
         """
         lease = lease_of("give_back", taken)
         await self._connection.ask(Settle(self.name, lease, False, 0, micros("delay", delay), why))
+
+    # -- for the operator of a governed space ------------------------------------------------
+
+    async def tell(self, client: str, message: object) -> DisclosedRuling:
+        """Let the space itself say something to an agent; gives the ruling, refused or not.
+
+        It is the manager of the space at this agent's host who speaks, under the law of the space:
+        what clients of law CC are told so is `changeDelay(Seconds)`. For the operator of that host:
+        raises `NotAnOperator`, and `NotGoverned` for a space without a law.
+
+        >>> from nomospace import Law, sync
+        >>> law = Law.load("law(free). sent(_,_,_) :- do(forward). arrived(_,_,_) :- do(deliver).")
+        >>> with sync.Host("ward-3") as host:
+        ...     nurse = host.agent("nurse")
+        ...     ward = nurse.adopt(law)
+        ...     ruling = nurse.space("jobs", shared=True, law=law).tell("nurse@ward-3", "hurry(1)")
+        ...     ruling.refused, ward.receive_nowait()
+        (False, Letter(sender='jobs', message=term('hurry(1)')))
+        """
+        said = show(message_of(message))
+        question = SpaceTell(self.name, agent_id("client", client), said)
+        return read_ruling(await self._connection.operate(question))
+
+    async def monitor(
+        self, most: float | None, *, rest: float = 1.0, longest: float = 60.0
+    ) -> None:
+        """Have the space watch its load at this agent's host, until that ends; `None` stops it.
+
+        When more than `most` requests a second come, the space tells its clients `changeDelay` (law
+        CC), as long as it takes and up to `longest` seconds; when they grow less it lets them be
+        quicker again, down to a delay of `rest`. Raises `NotAnOperator`, `NotGoverned`,
+        `BadMonitor`.
+        """
+        await self._connection.operate(SpaceMonitor(self.name, most, rest, longest))
 
     # -- operations that do not wait ---------------------------------------------------------
 

@@ -61,6 +61,29 @@ class Speak(msgspec.Struct, frozen=True):
     law: str
     message: Term
     to: str
+    op: int = 0
+    """What the ruling is answered to, if anybody waits for it."""
+
+
+class PaceLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a monitor keeps: the most requests a second that its space is to bear here, and its
+    clients' delay in seconds, at rest and at its longest.
+    """
+
+    most: float
+    rest: float = 1.0
+    longest: float = 60.0
+
+
+class MonitorSpace(msgspec.Struct, frozen=True):
+    """The operator of a governed space has it watch its load, or (without limits) no longer.
+
+    Without an `op` nobody waits for an answer, and the space may not be open yet.
+    """
+
+    space: str
+    limits: PaceLimits | None
+    op: int = 0
 
 
 class Certified(msgspec.Struct, frozen=True):
@@ -187,6 +210,7 @@ Event: TypeAlias = (
     | Arrive
     | Depart
     | Speak
+    | MonitorSpace
     | Certified
     | Uncertified
     | Revoked

@@ -213,6 +213,7 @@ class Host:
         self._timed = (
             self.certifying,
             self.governing,
+            self.governed.monitoring,
             self.suspending,
             self.deciding,
             self.holding,
@@ -289,6 +290,7 @@ class Host:
             facts.Depart: self.holding.depart,
             facts.Primary: self.posting.primary,
             facts.Speak: self.telling.speak,
+            facts.MonitorSpace: self.governed.monitoring.switch,
             facts.Suspend: self.suspending.suspend,
             facts.Resume: self.suspending.resume,
             facts.Absent: self.telling.present,

@@ -24,6 +24,7 @@ from nomospace.control import Deliver, Forward, Membership, Ruling, arrived, sen
 from nomospace.errors import NomospaceError
 from nomospace.host.calls import Waiting
 from nomospace.host.linda import read, show
+from nomospace.host.monitoring import Monitoring
 from nomospace.host.outstanding import (
     ANSWERED,
     BEGUN,
@@ -53,6 +54,7 @@ class Governed(HostPart):
 
     def __init__(self, host: HostParts) -> None:
         super().__init__(host)
+        self.monitoring = Monitoring(host)
         self._outstanding: dict[tuple[str, str], OutstandingCalls] = {}
         """By agent and space."""
         self._firings: dict[tuple[str, str, bytes], deque[tuple[Registered, Found]]] = {}
@@ -255,6 +257,7 @@ class Governed(HostPart):
     def perform(self, manager: Membership, agent: str, message: Term) -> None:
         """Carry out an operation that has passed both ends of the law."""
         host, space = self._host, manager.home
+        self.monitoring.count(space, manager.law.hash, agent)
         resident = self._spaces.residents.get(agent)
         calls = self._calls(agent, space)
         one = calls.sent(message) if resident is not None else None
@@ -351,6 +354,7 @@ class Governed(HostPart):
 
     def admits(self, space: str, law: str, agent: str, message: Term) -> bool:
         """Does the manager here let an operation arrive that was sent at another host?"""
+        self.monitoring.count(space, law, agent)
         manager = self._host.governing.manager(space, law)
         event = arrived(agent, message, space)
         _, orders = self._host.governing.rule_apart(manager, event)
@@ -402,7 +406,7 @@ class Governed(HostPart):
         """End the operation that a delivered answer is for; false when it is none."""
         if message.__class__ is not Compound or len(message.args) != _ANSWERS.get(message.name):
             return False
-        if not self._host.governing.manages(sender, member.law.hash):
+        if (sender, member.law.hash) not in self._host.governing.managed():
             return False
         if message.name == "reacted":
             return self._resolve_reacted(member, sender, message)

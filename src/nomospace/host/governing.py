@@ -8,7 +8,7 @@ an agent that is not here goes to the post office (`posting`), which finds it.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set as AbstractSet
 from typing import TYPE_CHECKING, Any, Final
 
 from nomospace.calls.problems import AlreadyMember, NotAMember
@@ -384,9 +384,9 @@ class Governing(HostPart):
         """All memberships here that have not ended, those of spaces too: for those who look on."""
         return [member for member in self._members.values() if not member.ended]
 
-    def manages(self, space: str, law: str) -> bool:
-        """Whether a name is that of a governed space here."""
-        return (space, law) in self._managers
+    def managed(self) -> AbstractSet[Home]:
+        """The governed spaces here, each with its law."""
+        return self._managers.keys()
 
     def _write_down(
         self,

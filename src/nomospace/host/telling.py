@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from nomospace.calls.answers import DisclosedRuling
-from nomospace.calls.problems import NotHere, Refused
+from nomospace.calls.problems import NotGoverned, NotHere, Refused, Suspended
 from nomospace.calls.requests import Quit, Stand, Tell
 from nomospace.control import Event, Membership, Ruling, certificate, sent, standing, tell
 from nomospace.control.explain import told_units
@@ -45,11 +45,26 @@ class Telling(HostPart):
 
     def speak(self, event: Speak) -> None:
         """A governed space says something, in its own name and under its own law."""
-        home, governing = (event.space, event.law), self._host.governing
-        if not governing.manages(*home):
-            self._step.note("no-such-space", space=event.space, law=event.law)
+        governing, space = self._host.governing, event.space
+        laws = [law for home, law in governing.managed() if home == space]
+        if event.law:
+            laws = [law for law in laws if law == event.law]
+        if len(laws) != 1:
+            self._step.note("no-such-space", space=space, law=event.law)
+            error = NotGoverned(space=space, host=self._step.name, laws=tuple(laws))
+            self._step.fail(event.op, error)
             return
-        governing.rule(governing.manager(*home), sent(event.space, event.message, event.to))
+        try:
+            manager = governing.member(space, laws[0])
+        except Suspended as refused:
+            self._step.fail(event.op, refused)
+            return
+
+        def ruled(ruling: Ruling) -> None:
+            governing.drain()
+            self._step.answer(event.op, tell(manager, ruling))
+
+        governing.rule(manager, sent(space, event.message, event.to), then=ruled)
         governing.drain()
 
     def present(self, event: Absent | Present) -> None:

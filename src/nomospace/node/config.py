@@ -63,6 +63,11 @@ line. A file holds these tables, all of them optional:
     [spaces]
     stored = ["archive"]                 # these lie in the store, and may outgrow memory
 
+    [monitors.jobs]                      # a governed space that watches its load (law CC)
+    most = 50                            # the requests a second that it is to bear here
+    rest = 1.0                           # its clients' delay when it is less, in seconds,
+    longest = 60.0                       # and when it is ever more
+
     [log]
     form = "text"                        # or json
 """
@@ -79,6 +84,8 @@ import msgspec
 
 from nomospace.client import check_name
 from nomospace.errors import CallerError
+from nomospace.host.calls import PaceLimits
+from nomospace.host.monitoring import BadMonitor, check_limits
 from nomospace.host.shares import USUAL_SHARES, Shares
 from nomospace.node.addresses import Address, BadHostAddress
 from nomospace.protocols.pace import HEARTBEAT, LOSS, BadPace, Pace
@@ -221,6 +228,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     log: LogSettings = LogSettings()
     programs: ProgramSettings = ProgramSettings()
     publishers: dict[str, Publisher] = {}
+    monitors: dict[str, PaceLimits] = {}
 
     @property
     def listen(self) -> Address:
@@ -378,6 +386,7 @@ _TABLES: Final[dict[str, type[msgspec.Struct] | None]] = {
     "log": LogSettings,
     "programs": ProgramSettings,
     "publishers": None,
+    "monitors": None,
 }
 _FLAGS: Final = {
     ("services", "http"): "--http",
@@ -530,6 +539,11 @@ def _check(config: Config, lines: _Lines, given: dict[str, object]) -> None:
     for key in ("processes", "memory_mb", "listener_ms"):
         if getattr(config.programs, key) < 1:
             raise fail(key, f"{key} must be 1 at least", "programs")
+    for space, limits in config.monitors.items():
+        try:
+            check_limits(space, limits)
+        except BadMonitor as error:
+            raise fail(space, str(error), "monitors") from None
     by_key: dict[bytes, str] = {}
     for name, one in config.publishers.items():
         try:

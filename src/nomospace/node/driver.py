@@ -26,7 +26,7 @@ from nomospace.calls.problems import Busy
 from nomospace.calls.requests import LawText
 from nomospace.client import Closed, Report, check_name
 from nomospace.errors import NomospaceError, Unavailable
-from nomospace.host.calls import Asked, Call, Event, Heard, Loaded, Tick
+from nomospace.host.calls import Asked, Call, Event, Heard, Loaded, MonitorSpace, PaceLimits, Tick
 from nomospace.host.core import Host as Core
 from nomospace.host.effects import (
     Answer,
@@ -44,7 +44,7 @@ from nomospace.law.program import known, remember
 from nomospace.node.clock import ClockMark
 from nomospace.node.keeper import WAITING_MAX, Keeper
 from nomospace.node.links import HostLinks
-from nomospace.node.local_connection import LocalClients
+from nomospace.node.local_connection import LocalClients, LocalConnection
 from nomospace.node.telemetry import Tracing
 from nomospace.node.turns import SHORT_S, Account, Turns
 from nomospace.node.working import TooManyJobs, Workers
@@ -54,6 +54,7 @@ from nomospace.sessions.host_session import Outgoing
 from nomospace.sessions.host_sessions import HostSessions
 from nomospace.store.interface import KeptForClient, Step, StepRecords, Store
 from nomospace.terms import Source
+from nomospace.wire.admin import A, OperatorQuestion
 
 INBOX_MAX: Final = 100_000
 """How many calls of strong listeners may wait for the end of the step they run in."""
@@ -246,6 +247,14 @@ class Driver(ABC):
 
     def _why_not(self, keeper: Keeper) -> NomospaceError:
         return keeper.trouble or Busy(what="steps that wait for the disk", limit=WAITING_MAX)
+
+    def watch(self, space: str, limits: PaceLimits) -> None:
+        """Have a space watch its load, as soon as it is there; for `Operating`."""
+        self._tell(MonitorSpace(space, limits))
+
+    async def operate(self, question: OperatorQuestion[A]) -> A:
+        """Carry out what an operator asks of a governed space; for `Operating`."""
+        return await LocalConnection(self._local, "").operate(question)
 
     def _tell_or_raise(self, event: Event) -> None:
         """Tell the core a fact of a client's; raises why that cannot be just now."""

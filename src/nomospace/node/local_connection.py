@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -28,12 +29,37 @@ from nomospace.calls.requests import (
 )
 from nomospace.calls.ways import STRONG
 from nomospace.client import Closed, Departed, DisclosedRuling, Ear, Mailbox, Report, TimedOut
-from nomospace.host.calls import Call, Event
+from nomospace.client.tuples import agent_id
+from nomospace.host.calls import Call, Event, MonitorSpace, PaceLimits, Speak
 from nomospace.host.effects import Answer, Effect, Fire, Mail, Note
+from nomospace.host.monitoring import check_limits
 from nomospace.law import CompiledLaw
 from nomospace.sessions.local_calls import LocalCall, LocalCalls
 from nomospace.sessions.open_calls import Asker
-from nomospace.terms import Term
+from nomospace.terms import Term, term
+from nomospace.wire.admin import (
+    A,
+    MonitorLine,
+    OperatorQuestion,
+    SpaceMonitor,
+    SpaceTell,
+    pack_answer,
+    read_answer,
+)
+from nomospace.wire.calls import encode_value
+from nomospace.wire.packing import pack
+
+
+def _speak(asked: SpaceTell, op: int) -> Speak:
+    return Speak(asked.space, asked.law, term(asked.message), agent_id("agent", asked.agent), op)
+
+
+def _monitor(asked: SpaceMonitor, op: int) -> MonitorSpace:
+    if asked.most is None:
+        return MonitorSpace(asked.space, None, op)
+    limits = PaceLimits(asked.most, asked.rest, asked.longest)
+    return MonitorSpace(asked.space, check_limits(asked.space, limits), op)
+
 
 QUIET_NOTES: Final = frozenset({"expired", "listener-failed", "view"})
 """Notes that are no trouble, or that the handle of the reaction has reported already."""
@@ -308,6 +334,37 @@ class LocalConnection:
         # held on to it would never be freed.
         del answer
         raise error
+
+    async def operate(self, question: OperatorQuestion[A]) -> A:
+        """Carry out what the operator of this process's host asks: whoever runs it is that."""
+        asked: object = question
+        answer: object
+        if isinstance(asked, SpaceTell):
+            answer = pack(encode_value(await self._order(partial(_speak, asked))))
+        elif isinstance(asked, SpaceMonitor):
+            await self._order(partial(_monitor, asked))
+            limits = (asked.most or 0.0, asked.rest, asked.longest)
+            answer = MonitorLine(asked.space, *limits, asked.rest, 0)
+        else:
+            raise TypeError(f"{type(asked).__name__} is asked of a host that serves clients")
+        return read_answer(question, pack_answer(answer))
+
+    async def _order(self, fact: Callable[[int], Event]) -> Any:
+        """Tell the core a fact of its operator's that has an answer, and wait for that."""
+        self._check_open()
+        clients = self._clients
+        clients.number = number = clients.number + 1
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        call = clients.calls[number] = LocalCall(number, future, late=True, agent=self._agent)
+        self._pending[call] = None
+        try:
+            clients.give(fact(number))
+            return await future
+        except asyncio.CancelledError:
+            clients.give_up(call)
+            raise
+        finally:
+            self._pending.pop(call, None)
 
     async def _wait(self, number: int, request: Request, timeout_s: float | None) -> Any:
         loop, clients = asyncio.get_running_loop(), self._clients

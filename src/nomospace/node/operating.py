@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from nomospace.client import check_name
 from nomospace.errors import CallerError
+from nomospace.host.monitoring import LoadMonitor
 from nomospace.protocols.policy import NotAPosition, is_position
 from nomospace.space import Space
 from nomospace.terms import show
@@ -54,6 +55,8 @@ class Operating:
 
     def __init__(self, server: Server) -> None:
         self._server = server
+        for space, limits in server.config.monitors.items():
+            server.host.watch(space, limits)
 
     def answer(self, question: admin.Question) -> Any:
         """The answer to a question."""
@@ -84,6 +87,12 @@ class Operating:
             return self._launch(question)
         if isinstance(question, admin.EndProgram):
             return self._end_program(question.agent)
+        if isinstance(question, admin.SpaceTell):
+            return self._server.host.operate(question)
+        if isinstance(question, admin.SpaceMonitor):
+            return self._monitor(question)
+        if isinstance(question, admin.SpaceMonitors):
+            return [self._watched(space) for space in sorted(self._monitors)]
         assert isinstance(question, admin.Doctor), question
         return self._doctor()
 
@@ -120,6 +129,21 @@ class Operating:
         if not program:
             raise NotRunning(agent=agent[:100])
         return admin.ProgramLine(agent, program)
+
+    @property
+    def _monitors(self) -> dict[str, LoadMonitor]:
+        return self._server.host.core.governed.monitoring.spaces
+
+    def _watched(self, space: str) -> admin.MonitorLine:
+        one = self._monitors[space]
+        keeps = one.limits
+        return admin.MonitorLine(
+            space, keeps.most, keeps.rest, keeps.longest, one.delay, len(one.told)
+        )
+
+    async def _monitor(self, question: admin.SpaceMonitor) -> admin.MonitorLine:
+        line = await self._server.host.operate(question)
+        return line if question.most is None else self._watched(question.space)
 
     async def _suspend(self, question: admin.Suspend | admin.Resume) -> admin.SuspensionLine:
         host = self._server.host

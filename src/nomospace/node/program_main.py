@@ -26,6 +26,7 @@ from typing import Final
 import msgspec
 
 from nomospace.calls.answers import Found
+from nomospace.calls.door import NotAnOperator
 from nomospace.calls.problems import MoveRefused
 from nomospace.calls.requests import Adjust, Out, React, Request, Seek
 from nomospace.calls.ways import READ_ALL, READ_NOWAIT, STRONG, TAKE_ALL, TAKE_NOWAIT, Way
@@ -53,6 +54,7 @@ from nomospace.terms import Term, encode, freeze
 from nomospace.terms.objects import MISSING
 from nomospace.terms.templates import Template
 from nomospace.wire import talk
+from nomospace.wire.admin import A, OperatorQuestion
 from nomospace.wire.errors import decode_error
 from nomospace.wire.framing import LENGTH_BYTES, Framer
 from nomospace.wire.values import unpack_fields, unpack_term
@@ -226,6 +228,9 @@ class ProgramConnection(LocalConnection):
     def attend(self, law: str, mailbox: Mailbox) -> None:
         super().attend(law, mailbox)
         self._life.tell(say.Attend(self.agent, law))
+
+    async def operate(self, question: OperatorQuestion[A]) -> A:
+        raise NotAnOperator(proved=f"the program of {self.agent}")
 
 
 class LineWatching(Watching):

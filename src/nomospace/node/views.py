@@ -32,14 +32,20 @@ from nomospace.wire.admin import (
     EndProgram,
     JournalRecord,
     LaunchProgram,
+    MonitorLine,
     Resume,
+    SpaceMonitor,
+    SpaceMonitors,
+    SpaceTell,
     Suspend,
     Tail,
+    read_ruling,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from nomospace.client import DisclosedRuling
     from nomospace.control import Membership, Ruling
     from nomospace.host.core import Host as Core
     from nomospace.law import CompiledLaw
@@ -162,6 +168,22 @@ class Views:
         """The host's contact, after it has engaged, left or moved if that is asked for."""
         line = await self._operating.answer(question)
         return viewed.ContactView(line.host, line.willing, line.position, line.members)
+
+    # -- governed spaces -------------------------------------------------------------------------
+
+    async def tell(self, space: str, agent: str, message: str, law: str) -> DisclosedRuling:
+        """Let a governed space say something to an agent; raises `NotGoverned`."""
+        return read_ruling(await self._operating.answer(SpaceTell(space, agent, message, law)))
+
+    def monitors(self) -> list[MonitorLine]:
+        """The spaces that watch their load."""
+        lines: list[MonitorLine] = self._operating.answer(SpaceMonitors())
+        return lines
+
+    async def monitor(self, question: SpaceMonitor) -> MonitorLine:
+        """Have a space watch its load, or no longer; raises `NotGoverned`, `BadMonitor`."""
+        line: MonitorLine = await self._operating.answer(question)
+        return line
 
     # -- communities -----------------------------------------------------------------------------
 

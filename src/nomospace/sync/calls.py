@@ -257,6 +257,14 @@ class SpaceCalls:
         """Give a tuple taken under a lease back before the lease ends."""
         background.wait(self._it.give_back(taken, delay=delay, why=why))
 
+    def tell(self, client: str, message: object) -> DisclosedRuling:
+        """Let the space itself say something to an agent; gives the ruling, refused or not."""
+        return background.wait(self._it.tell(client, message))
+
+    def monitor(self, most: float | None, *, rest: float = 1.0, longest: float = 60.0) -> None:
+        """Have the space watch its load at this agent's host, until that ends; `None` stops it."""
+        background.wait(self._it.monitor(most, rest=rest, longest=longest))
+
     def take_nowait(
         self,
         *template: object,

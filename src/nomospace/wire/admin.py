@@ -2,7 +2,7 @@
 
 Questions have no part in sessions: one whose answer is lost is asked again. Most change nothing;
 those that do (`Suspend`, `Resume`, `EndAgent`, `Engage`, `Disengage`, `SetPosition`) leave the same
-behind when they are asked twice, or say so (`LaunchProgram`, `EndProgram`).
+behind when they are asked twice, or say so (`LaunchProgram`, `EndProgram`, `SpaceTell`).
 Only a client with the scope `operator` may ask them. Each question is a struct with a tag that says
 in brackets what it is answered with; new questions are added here and nowhere else.
 """
@@ -13,6 +13,8 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar, get_args
 
 import msgspec
 
+from nomospace.calls.answers import DisclosedRuling
+from nomospace.wire.calls import decode_value
 from nomospace.wire.framing import BadFrame
 from nomospace.wire.packing import Unfit, pack, unpack
 
@@ -257,6 +259,47 @@ class EndProgram(OperatorQuestion[ProgramLine], frozen=True, tag="end-program"):
     agent: str
 
 
+class SpaceTell(OperatorQuestion[bytes], frozen=True, tag="space-tell"):
+    """Let a governed space of the host say something to an agent, in its own name.
+
+    The message is the text of a term. A law (its hash) need be named only where the space has
+    several. Answered with the ruling (`read_ruling`); asked twice, it is said twice.
+    """
+
+    space: str
+    agent: str
+    message: str
+    law: str = ""
+
+
+class MonitorLine(msgspec.Struct, frozen=True):
+    """A space that watches its load: its limits, its clients' delay in seconds, and how many."""
+
+    space: str
+    most: float
+    rest: float
+    longest: float
+    delay: float
+    clients: int
+
+
+class SpaceMonitor(OperatorQuestion[MonitorLine], frozen=True, tag="space-monitor"):
+    """Have a governed space of the host watch its load until it ends, and set its clients' pace.
+
+    `most` is a number of requests a second, the others are delays in seconds; without `most` it
+    watches no longer.
+    """
+
+    space: str
+    most: float | None
+    rest: float = 1.0
+    longest: float = 60.0
+
+
+class SpaceMonitors(OperatorQuestion[list[MonitorLine]], frozen=True, tag="space-monitors"):
+    """Which spaces watch their load?"""
+
+
 class AdminFinding(msgspec.Struct, frozen=True):
     """Something that is looked at: what was found, and the command that mends it."""
 
@@ -288,6 +331,9 @@ Question: TypeAlias = (
     | SetPosition
     | LaunchProgram
     | EndProgram
+    | SpaceTell
+    | SpaceMonitor
+    | SpaceMonitors
     | Doctor
 )
 """What an operator may ask."""
@@ -305,6 +351,17 @@ def read_question(raw: object) -> Question:
     except msgspec.ValidationError as error:
         raise BadFrame(why=str(error)) from None
     return question
+
+
+def read_ruling(answer: bytes) -> DisclosedRuling:
+    """The ruling that `SpaceTell` is answered with; raises `BadFrame`."""
+    try:
+        ruling = decode_value(unpack(answer))
+    except Unfit as error:
+        raise BadFrame(why=str(error)) from None
+    if not isinstance(ruling, DisclosedRuling):
+        raise BadFrame(why="the answer is no ruling")
+    return ruling
 
 
 def pack_answer(answer: object) -> bytes:

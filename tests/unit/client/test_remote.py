@@ -683,6 +683,8 @@ def test_nobody_comes_in_without_proof_nor_as_somebody_else() -> None:
             assert nurse.id == "nurse@ward"
             with pytest.raises(NotAnOperator):
                 await far.ask(Where("nurse@ward"))
+            with pytest.raises(NotAnOperator):
+                await (await nurse.space("jobs")).tell("nurse@ward", "changeDelay(0)")
         async with connect(scene.url, token="operator") as far:
             with pytest.raises(NotYourAgent):
                 await far.agent("nurse")
