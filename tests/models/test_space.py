@@ -11,9 +11,6 @@ from hypothesis import settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from nomospace.calls.ways import ONCE, ONCE_PER_TUPLE, Mode
-from nomospace.host.kept_tables import PlainTables
-from nomospace.host.residents import row_of
-from nomospace.protocols.spaces import Row
 from nomospace.space import (
     OFFER,
     READ,
@@ -37,9 +34,9 @@ from nomospace.space.outcomes import (
     Overran,
     Ranaway,
 )
-from nomospace.space.stored import StoreEngine
 from nomospace.terms import Term, a, obj, t
 from nomospace.terms.templates import ANY, Template, between, same, where
+from tests.models.late_disk import Disk
 from tests.models.plain_meaning import CARS
 from tests.models.plain_space import PlainSpace, Thing, Told, Watch
 
@@ -130,38 +127,6 @@ def draw_fields(rng: Random) -> tuple[Term, ...]:
     if rng.random() < 0.2:
         return rng.choice(VALUES), rng.choice(VALUES)
     return rng.choice(("job", "job", "pos")), rng.choice(VALUES), rng.choice(VALUES)
-
-
-class Disk:
-    """What a host would write down of a space, and tables that have it some time later."""
-
-    def __init__(self, rng: Random) -> None:
-        self.rng = rng
-        self.tables = PlainTables()
-        self.engine = StoreEngine(self.tables, cache_max=2)
-        self.written: dict[TupleId, Row] = {}
-        self.waiting: list[tuple[TupleId, Row | None, int]] = []
-
-    def write(self, space: Space) -> None:
-        """Write down what a step has changed; the tables learn of some of what waits."""
-        lent = [lease.record for lease in space.leases()]
-        records = [*space._store.everything(), *lent]
-        now = {record.id: row_of(record) for record in records}
-        for id in [id for id in self.written if id not in now]:
-            del self.written[id]
-            self.waiting.append((id, None, self.engine.gone("s", id)))
-        for id, row in now.items():
-            if self.written.get(id) != row:
-                self.written[id] = row
-                self.waiting.append((id, row, self.engine.put("s", id)))
-        self.engine.end_step()
-        for _ in range(self.rng.choice((0, 0, 1, 3, len(self.waiting)))):
-            if self.waiting:
-                id, kept, order = self.waiting.pop(0)
-                if kept is None:
-                    self.tables.gone("s", id)
-                else:
-                    self.tables.put("s", kept, order)
 
 
 class Pair:

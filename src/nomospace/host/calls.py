@@ -15,7 +15,10 @@ from typing import Any, TypeAlias
 import msgspec
 
 from nomospace.calls.requests import OntologyText, Out, React, Request, Seek
+from nomospace.errors import Unavailable
 from nomospace.protocols.spaces import Row
+from nomospace.space.pages import RowsPage
+from nomospace.space.tables import RowsQuestion
 from nomospace.terms import Term
 
 
@@ -126,6 +129,13 @@ class Loaded(msgspec.Struct, frozen=True):
     last: bool
 
 
+class TablesAnswered(msgspec.Struct, frozen=True):
+    """Rows that a search waits for have come (`effects.AskTables`), or why there are none."""
+
+    question: RowsQuestion
+    page: RowsPage | Unavailable
+
+
 class RevocationsLearnt(msgspec.Struct, frozen=True):
     """An authority has published a newer list of the certificates that it revoked."""
 
@@ -216,6 +226,7 @@ Event: TypeAlias = (
     | Revoked
     | RevocationsLearnt
     | Loaded
+    | TablesAnswered
     | Absent
     | Present
     | Unattended

@@ -298,6 +298,7 @@ class Host:
             facts.Unattended: self.holding.unattend,
             facts.Attended: self.holding.attend,
             facts.RevocationsLearnt: self.certifying.learn,
+            facts.TablesAnswered: self.looking.answered,
             facts.Certified: self.telling.certify,
             facts.Uncertified: self.telling.certify,
             facts.Revoked: self.telling.certify,

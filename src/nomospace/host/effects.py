@@ -15,6 +15,7 @@ from nomospace.calls.requests import Unread
 from nomospace.control import Ruling
 from nomospace.errors import NomospaceError
 from nomospace.host.calls import Bundle
+from nomospace.space.tables import RowsQuestion
 from nomospace.terms import Term
 
 WRITTEN: Final = "written"
@@ -127,6 +128,12 @@ class Ruled(msgspec.Struct, frozen=True, gc=False):
     took_ns: int = 0
 
 
+class AskTables(msgspec.Struct, frozen=True, gc=False):
+    """Look for rows of a space that lies in the store, beside the loop (`calls.TablesAnswered`)."""
+
+    question: RowsQuestion
+
+
 class Note(msgspec.Struct, frozen=True, gc=False):
     """Something happened that an operator may want to know: a word, and its facts."""
 
@@ -146,5 +153,6 @@ Effect: TypeAlias = (
     | Packed
     | Traced
     | Ruled
+    | AskTables
     | Note
 )

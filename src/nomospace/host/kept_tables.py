@@ -9,7 +9,7 @@ from __future__ import annotations
 from nomospace.host.residents import record_of
 from nomospace.protocols.spaces import Row
 from nomospace.space import Record, TupleId
-from nomospace.space.tables import FIRST_ORDER, Wanted, marks_of
+from nomospace.space.tables import FIRST_ORDER, RowsFound, Wanted, marks_of
 
 
 class PlainTables:
@@ -17,12 +17,14 @@ class PlainTables:
 
     >>> tables = PlainTables()
     >>> tables.put("jobs", Row(("job", 17), "ann@x", 3, "ann@x", "ann@x"), FIRST_ORDER + 1)
-    >>> [record.fields for record in tables.rows("jobs", Wanted(2), 0, tables.last(), 10)]
+    >>> rows = tables.rows("jobs", Wanted(2), 0, tables.last(), 10)
+    >>> [record.fields for record in rows.records]
     [('job', 17)]
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, at_hand: bool = True) -> None:
         self.applied = 0
+        self.at_hand = at_hand
         self.tuples: dict[str, dict[int, Row]] = {}
         self._orders: dict[str, dict[TupleId, int]] = {}
 
@@ -55,14 +57,16 @@ class PlainTables:
             found[writer] = (number + 1, max(count, highest))
         return found
 
-    def rows(self, space: str, wanted: Wanted, after: int, upto: int, limit: int) -> list[Record]:
-        """The first so many tuples behind an order and up to another, oldest first."""
+    def rows(self, space: str, wanted: Wanted, after: int, upto: int, limit: int) -> RowsFound:
+        """Tuples behind an order and up to another, of the first so many that may be wanted."""
         rows = self.tuples.get(space, {})
         behind = sorted([order for order in rows if after < order <= upto])
-        found = [order for order in behind if _is_wanted(rows[order], wanted)]
         if wanted.due:
-            found.sort(key=lambda order: rows[order].expires)
-        return [_record(rows[order], order) for order in found[:limit]]
+            behind.sort(key=lambda order: rows[order].expires)
+            behind = [order for order in behind if _is_wanted(rows[order], wanted)]
+        looked = behind[:limit]
+        found = [_record(rows[one], one) for one in looked if _is_wanted(rows[one], wanted)]
+        return RowsFound(found, looked[-1] if len(behind) > limit else upto, len(looked))
 
     def get(self, space: str, id: TupleId) -> Record | None:
         """The tuple of an id."""

@@ -9,6 +9,8 @@ The slice is one for the whole host and is renewed by ticks alone: who asks for 
 over between two ticks gets no more searched than who asks once. A search that needs few looks is
 not held up by that (`searching.VAIN_MAX`).
 
+A search that waits for rows of a table (`space.pages`) stands aside until they have come.
+
 When a search ends, whoever parked it is told in that same step, with what is there then. Spaces
 that have tuples to show to more than one step has time for are parked in the same way (`Serve`).
 """
@@ -22,9 +24,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from nomospace.calls.problems import Busy
 from nomospace.errors import LimitReached, NomospaceError, Unavailable
+from nomospace.host.calls import TablesAnswered
 from nomospace.host.operations import NO_SEARCH, Look
 from nomospace.host.part import HostPart
 from nomospace.space import Fired, Gathered, Reaction, Slice, Space, Unfinished, Woken
+from nomospace.space.pages import Key as RowsKey
 from nomospace.space.search import SEARCH_UNITS_MAX
 
 if TYPE_CHECKING:
@@ -113,7 +117,10 @@ class ParkedSearches(HostPart):
         super().__init__(host)
         self._parked: dict[str, deque[Look]] = {}
         self.timed = self._parked
+        self._away: dict[RowsKey, list[Look]] = {}
+        """Those that wait for rows."""
         self._count = 0
+        self._each: dict[str, int] = {}
         self._watchers: dict[str, int] = {}
         self._serving: dict[Space, Serve] = {}
         self._unruled: dict[Space, deque[Woken | Gathered | Fired]] = {}
@@ -202,40 +209,62 @@ class ParkedSearches(HostPart):
         """Search to the end for a listener: it is part of the step that it runs in."""
         outer, self.slice = self.slice, Slice(SEARCH_UNITS_MAX)
         try:
-            yield
+            with self._step.engine.pages.at_once():
+                yield
         finally:
             self.slice = outer
 
     def park(self, look: Look) -> Look:
         """Go on with a search in later slices; raises `Busy` where there are too many."""
-        queue = self._parked.get(look.owner)
-        full = self._count >= PARKED_MAX or (queue is not None and len(queue) >= PARKED_EACH_MAX)
+        full = self._count >= PARKED_MAX or self._each.get(look.owner, 0) >= PARKED_EACH_MAX
         if full and look.search is not NO_SEARCH and not isinstance(look, Scan):  # as reactions
             look.space.give_up(look.search)
             limit = PARKED_MAX if self._count >= PARKED_MAX else PARKED_EACH_MAX
             raise Busy(what="long searches that go on at once", limit=limit)
-        if queue is None:
-            queue = self._parked[look.owner] = deque()
-        queue.append(look)
         self._count += 1
+        self._each[look.owner] = self._each.get(look.owner, 0) + 1
+        self._queue(look)
         return look
+
+    def _queue(self, look: Look) -> None:
+        """Let a search go on in its turn, or when the rows that it waits for have come."""
+        key = look.awaits
+        if key is not None and self._step.engine.pages.is_pending(key):
+            self._away.setdefault(key, []).append(look)
+        else:
+            self._parked.setdefault(look.owner, deque()).append(look)
+
+    def answered(self, event: TablesAnswered) -> None:
+        """Rows have come: who waits for them goes on."""
+        key = self._step.engine.pages.answer(event.question, event.page)
+        if key is not None:
+            for look in self._away.pop(key, ()):
+                self._queue(look)
+            self.tick()
 
     def drop(self, look: Look) -> None:
         """Nobody wants to know any more; harmless when the search is over."""
-        queue = self._parked.get(look.owner)
-        if queue is None or look not in queue:
+        queue = self._parked.get(look.owner, deque())
+        away = self._away.get(look.awaits, []) if look.awaits is not None else []
+        if look in queue:
+            queue.remove(look)
+            if not queue:
+                del self._parked[look.owner]
+        elif look in away:
+            away.remove(look)
+        else:
             return
-        queue.remove(look)
         look.space.give_up(look.search)
-        self._left(look, queue)
+        self._left(look)
 
-    def _left(self, look: Look, queue: deque[Look]) -> None:
+    def _left(self, look: Look) -> None:
         owner = look.owner
         self._count -= 1
+        self._each[owner] -= 1
+        if not self._each[owner]:
+            del self._each[owner]
         if isinstance(look, Serve):
             del self._serving[look.space]
-        if not queue:
-            del self._parked[owner]
 
     def next_deadline(self) -> int | None:
         """At once, while a search is parked."""
@@ -247,20 +276,22 @@ class ParkedSearches(HostPart):
         while self._parked and self.slice.left > 0:
             owner, queue = next(iter(self._parked.items()))
             del self._parked[owner]  # it is the last one now
-            self._parked[owner] = queue
             look = queue.popleft()
+            if queue:
+                self._parked[owner] = queue
             try:
                 found = look.go_on(self._step.now, self.slice)
             except Unfinished:
-                queue.append(look)
-                self.slice.left = 0  # it has used the slice up, whatever it says
+                self._queue(look)
+                if look.awaits is None:
+                    self.slice.left = 0  # it has used the slice up, whatever it says
                 continue
             except (LimitReached, Unavailable) as error:
-                self._left(look, queue)
+                self._left(look)
                 self.slice.left = 0  # what stopped it has cost as much, though it was not told
                 look.failed(error)
                 continue
-            self._left(look, queue)
+            self._left(look)
             try:
                 look.found(found)
             except NomospaceError as error:

@@ -20,6 +20,7 @@ from nomospace.host.residents import SYSTEM
 from nomospace.meaning.question import BadQuestion
 from nomospace.protocols.spaces import Id
 from nomospace.space import Gathering, Record, Search, SeenIds, SetQuestion, SetSearch, Slice, Space
+from nomospace.space.pages import Key as RowsKey
 from nomospace.terms import Term
 from nomospace.terms.templates import ANY, Template
 
@@ -47,6 +48,11 @@ class Look:
         self.search = search
         self.found = found
         self.failed = failed
+
+    @property
+    def awaits(self) -> RowsKey | None:
+        """The rows that it waits for, if it does."""
+        return self.search.awaits if isinstance(self.search, Search) else None
 
     def go_on(self, now: int, slice: Slice) -> list[Any]:
         """One slice more: tuples, or sets of them."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from nomospace.control import Ruling
 from nomospace.errors import NomospaceError
 from nomospace.host.changes import Change, MemberRuled, TupleGone, TuplePut
-from nomospace.host.effects import Answer, Effect, Note, Persist, Ruled, Traced
+from nomospace.host.effects import Answer, AskTables, Effect, Note, Persist, Ruled, Traced
 from nomospace.host.residents import row_of
 from nomospace.host.shares import Shares
 from nomospace.space import Record
@@ -50,10 +50,10 @@ class HostStep:
 
     def end(self) -> list[Effect]:
         """What the step asks for, with what must be on disk before; the next one begins."""
-        orders = self.orders.copy()
-        self.orders.clear()
         if self.engine.spaces:
             self._tell_engine()
+        orders = self.orders.copy()
+        self.orders.clear()
         if self.changes:
             orders.insert(0, Persist(tuple(self.changes)))
             self.changes.clear()
@@ -81,6 +81,9 @@ class HostStep:
                 told.append(change)
         self.changes[:] = told
         engine.end_step()
+        if engine.pages.asked:
+            self.orders.extend([AskTables(question) for question in engine.pages.asked])
+            engine.pages.asked.clear()
 
     def ruled(self, ruling: Ruling, hops: int, took_ns: int) -> None:
         """A controller has ruled: that is kept, and told to the journal."""

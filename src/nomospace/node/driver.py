@@ -26,10 +26,21 @@ from nomospace.calls.problems import Busy
 from nomospace.calls.requests import LawText
 from nomospace.client import Closed, Report, check_name
 from nomospace.errors import NomospaceError, Unavailable
-from nomospace.host.calls import Asked, Call, Event, Heard, Loaded, MonitorSpace, PaceLimits, Tick
+from nomospace.host.calls import (
+    Asked,
+    Call,
+    Event,
+    Heard,
+    Loaded,
+    MonitorSpace,
+    PaceLimits,
+    TablesAnswered,
+    Tick,
+)
 from nomospace.host.core import Host as Core
 from nomospace.host.effects import (
     Answer,
+    AskTables,
     Came,
     Effect,
     Halted,
@@ -41,6 +52,7 @@ from nomospace.host.effects import (
 )
 from nomospace.host.moving import Coming, MayCome
 from nomospace.law.program import known, remember
+from nomospace.node.asking import TableAsker
 from nomospace.node.clock import ClockMark
 from nomospace.node.keeper import WAITING_MAX, Keeper
 from nomospace.node.links import HostLinks
@@ -128,6 +140,7 @@ class Driver(ABC):
         self._inbox: deque[Event] = deque()
         self._timer: asyncio.TimerHandle | None = None
         self._timer_due = 0
+        self._asker: TableAsker | None = None
         self._view: View | None = None
         self.work: Workers | None = None
         """Who compiles the laws that agents from elsewhere bring, if not this loop."""
@@ -362,6 +375,8 @@ class Driver(ABC):
                 self._left(effect.agent)
             elif isinstance(effect, Came):
                 self._came(effect)
+            elif isinstance(effect, AskTables):
+                self._ask_tables(effect)
             elif isinstance(effect, Halted):
                 if self._sessions is not None:
                     self._sessions.halt(effect.agent, effect.error, ended=effect.ended)
@@ -371,6 +386,23 @@ class Driver(ABC):
                     self._left(effect.agent)
             else:
                 local.take_in(cast("Effect", effect))
+
+    def _ask_tables(self, effect: AskTables) -> None:
+        assert self._store is not None, "whose tables are asked"
+        if self._asker is None:
+            self._asker = TableAsker(self._store.tables, self._answered, self._broken)
+        self._asker.ask(effect.question)
+
+    def _answered(self, event: TablesAnswered) -> None:
+        """Rows have come; while the store is in trouble they wait with everything else."""
+        if self._core is None:
+            return
+        keeper = self._keeper
+        if keeper is not None and (keeper.trouble is not None or keeper.full):
+            self._loop.call_later(ASIDE_S, self._answered, event)
+            return
+        with suppress(Exception):  # it is reported, and the host has stopped
+            self._tell(event)
 
     def _look(self) -> None:
         """After a turn with events: wake who waits for another view, and set the timer."""

@@ -369,6 +369,9 @@ class Host(Grouped):
             self._timer = None
         if self._network is not None:
             self._network.leave(self.name)
+        if self._asker is not None:
+            self._asker.stop()
+            self._asker = None
         if self._keeper is not None:
             self._keeper.stop()
             self._keeper = None

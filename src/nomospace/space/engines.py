@@ -9,6 +9,7 @@ the order of steps are the space's own, and the same above both.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Final, Protocol
 
 from nomospace.space.asking import Scope
@@ -62,6 +63,13 @@ class EngineRecords(Protocol):
     @property
     def size(self) -> int:
         """How many there are."""
+
+    @property
+    def is_near(self) -> bool:
+        """Whether all of them are in memory."""
+
+    def at_once(self) -> AbstractContextManager[None]:
+        """Whoever asks inside cannot be cut: what is not in memory is waited for."""
 
     @property
     def look_units(self) -> int:

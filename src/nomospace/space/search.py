@@ -16,6 +16,7 @@ from typing import Final
 
 from nomospace.errors import LimitReached
 from nomospace.space.asking import Gathering, SetQuestion
+from nomospace.space.pages import Key
 from nomospace.space.records import Record
 from nomospace.terms.budget import Budget
 from nomospace.terms.templates import Template
@@ -27,6 +28,8 @@ SETS_UNITS_MAX: Final = 40_000_000
 FIRST_UNITS_MAX: Final = 80_000
 """What it may cost to find a set across hosts, at once: about ten milliseconds, and as many more
 when a question is first asked and its loops are made."""
+AWAY_UNITS: Final = 16_000
+"""What counts for rows that a search walked past, or waited for, before it was cut there."""
 FACT_UNITS: Final = 64
 """What it costs to take one tuple in as a fact, when sets are first asked for, if it is small."""
 MISSED_MAX: Final = 1_000
@@ -66,6 +69,7 @@ class Search:
         "after",
         "after_exact",
         "at",
+        "awaits",
         "budget",
         "cut",
         "dest",
@@ -96,6 +100,8 @@ class Search:
         self.spent = 0
         self.cut = False
         """Whether others have had their turn since it began."""
+        self.awaits: Key | None = None
+        """The rows that it waits for, if it does."""
         self.begin()
 
     def begin(self) -> None:

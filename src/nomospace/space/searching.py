@@ -13,8 +13,16 @@ from typing import Final, TypeAlias
 
 from nomospace.space.engines import EngineRecords, Lookup
 from nomospace.space.meant import Speech
+from nomospace.space.pages import RowsAway
 from nomospace.space.records import Record
-from nomospace.space.search import SEARCH_UNITS_MAX, Search, SetSearch, TooManyFound, Unfinished
+from nomospace.space.search import (
+    AWAY_UNITS,
+    SEARCH_UNITS_MAX,
+    Search,
+    SetSearch,
+    TooManyFound,
+    Unfinished,
+)
 from nomospace.terms import Term
 from nomospace.terms.budget import TEST_UNITS_MAX, WATCH_UNITS_MAX, Budget, Slice, TestTooDear
 from nomospace.terms.templates import Template
@@ -68,6 +76,22 @@ class Searches:
         class, one that fits exactly goes before one that fits by meaning. `Unfinished` when that
         takes more than is left of a slice; `TestTooDear` and `SearchTooLong` past what it may cost.
         """
+        if slice is None and not self._store.is_near:
+            with self._store.at_once():
+                return self._find(template, at, dest, now, Slice(maxsize))
+        try:
+            return self._find(template, at, dest, now, slice)
+        except RowsAway as away:
+            raise self._cut(Search(template, at, dest), away) from None
+
+    def _find(
+        self,
+        template: Template,
+        at: str | None,
+        dest: str | None,
+        now: int,
+        slice: Slice | None,
+    ) -> Record | None:
         if template.meant:
             return self._find_meant(template, at, dest, now, slice)
         shelf = self._store.shelf(template.arity)
@@ -192,13 +216,16 @@ class Searches:
 
         `TooManyFound` where there are more than `most`.
         """
-        if not template.steady:
+        if not template.steady or (slice is None and not self._store.is_near):
             search = Search(template, at, dest, every=True, most=most)
             return self.go_on(search, now=now, slice=slice)
         shelf = self._store.shelf(template.arity)
         if shelf is None:
             return []
-        found, looked, after = self._look_through(shelf, template, at, dest, 0, now, slice)
+        try:
+            found, looked, after = self._look_through(shelf, template, at, dest, 0, now, slice)
+        except RowsAway as away:
+            raise self._cut(Search(template, at, dest, every=True, most=most), away) from None
         if len(found) > most:
             raise TooManyFound(limit=most)
         if looked - len(found) > VAIN_MAX:
@@ -235,16 +262,17 @@ class Searches:
             candidates = shelf.candidates(template, None, None)
         found: list[Record] = []
         budget, left = Budget(), LOOK_UNITS
-        for tried, record in enumerate(candidates):
-            if tried >= tries or left <= 0:
-                return found, False
-            budget.renew()
-            fit = fits(record.fields, budget)
-            left -= CANDIDATE_UNITS + budget.spent
-            if fit and not 0 < record.expires <= now:
-                if len(found) >= limit:
+        with self._store.at_once():
+            for tried, record in enumerate(candidates):
+                if tried >= tries or left <= 0:
                     return found, False
-                found.append(record)
+                budget.renew()
+                fit = fits(record.fields, budget)
+                left -= CANDIDATE_UNITS + budget.spent
+                if fit and not 0 < record.expires <= now:
+                    if len(found) >= limit:
+                        return found, False
+                    found.append(record)
         return found, True
 
     def go_on(self, search: Search, *, now: int, slice: Slice | None = None) -> list[Record]:
@@ -252,12 +280,16 @@ class Searches:
 
         Without a slice it is not cut.
         """
-        slice = slice or Slice(maxsize)
+        if slice is None:
+            with self._store.at_once():
+                return self.go_on(search, now=now, slice=Slice(maxsize))
         self._searches.pop(search, None)
-        if search.template.meant:
-            done = self._go_on_meant(search, now, slice)
-        else:
-            done = self._go_on_plain(search, now, slice)
+        go_on = self._go_on_meant if search.template.meant else self._go_on_plain
+        try:
+            done = go_on(search, now, slice)
+        except RowsAway as away:
+            search.pay(AWAY_UNITS)
+            raise self._cut(search, away) from None
         if len(search.found) > search.most:
             raise TooManyFound(limit=search.most)
         if not done:
@@ -270,10 +302,11 @@ class Searches:
             if search.is_for(one, now) and self._store.lies(one)
         ]
 
-    def _cut(self, search: Search) -> Unfinished:
+    def _cut(self, search: Search, away: RowsAway | None = None) -> Unfinished:
         """Keep a search that is to be gone on with."""
         self._searches[search] = None
         search.cut = True
+        search.awaits = None if away is None else away.key
         return Unfinished(search=search)
 
     def appeared(self, record: Record) -> None:
@@ -323,11 +356,15 @@ class Searches:
                 return True
             after, search.after = search.after, search.after_exact
             exact = objects.exact(meant, search.after)
-            _, done = self._look_at(search, exact, assigner.exact, now, slice)
-            search.after, search.after_exact = after, search.after
+            try:
+                _, done = self._look_at(search, exact, assigner.exact, now, slice)
+            finally:
+                search.after, search.after_exact = after, search.after
             if not done or search.has_enough:
                 return done
-            search.missed, search.inexact = search.inexact, {}
+            # What lies ahead of the second walk is met there, in its order.
+            behind = {at: one for at, one in search.inexact.items() if at <= search.after}
+            search.missed, search.inexact = behind, {}
         if not self._look_behind(search, assigner.fits, now, slice):
             return False
         if search.has_enough:
@@ -358,8 +395,11 @@ class Searches:
             if record.order <= 0:
                 continue
             search.after = 0
-            self._look_at(search, (record,), fits, now, slice)
+            _, done = self._look_at(search, (record,), fits, now, slice)
             search.after = after
+            if not done:  # its test costs more than was left
+                missed[order] = record
+                return False
             if search.has_enough:
                 break
             if rest is not None:
@@ -386,8 +426,14 @@ class Searches:
         units = CANDIDATE_UNITS - 1 + template.price + self._store.look_units
         # Rounded up: whatever is left of a slice is enough for one.
         room = SEARCH_UNITS_MAX if slice is None else max(0, -(-slice.left // units))
-        some = list(islice(candidates, room + 1))
+        some: list[Record] = []
         end = END
+        try:
+            some.extend(islice(candidates, room + 1))  # one by one: what came before a cut stays
+        except RowsAway:
+            if not some:
+                raise
+            end = some[-1].order
         if len(some) > room:
             some.pop()
             end = some[-1].order if some else after

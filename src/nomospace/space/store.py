@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from heapq import merge
 from itertools import islice
 from operator import attrgetter
@@ -74,6 +75,9 @@ class SpaceRecords:
 
     look_units = 0
     """The price of a look is that of a tuple in memory."""
+    is_near = True
+    at_once = nullcontext
+    """Nobody is cut here for want of rows."""
 
     def __init__(self, name: str, speech: Speech | None = None) -> None:
         self.name = name

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from heapq import merge
 from itertools import islice
 from operator import attrgetter
@@ -35,6 +36,7 @@ from nomospace.errors import Unavailable
 from nomospace.space.asking import Scope
 from nomospace.space.composites import Composite
 from nomospace.space.meant import Meant, Speech
+from nomospace.space.pages import Pages
 from nomospace.space.records import Record, TupleId
 from nomospace.space.store import Looker, NotInSpace, SpaceRecords, TupleTwice
 from nomospace.space.tables import TupleTables, Wanted, wanted_for
@@ -55,7 +57,8 @@ DUE_PAGE: Final = 256
 SKIPS_MAX: Final = 1_024
 """Questions for which it is known how many rows at the front are hidden."""
 SEEN_MAX: Final = 10_000
-"""Rows read in one step that are remembered: to take one of them needs no second look."""
+"""Rows that were read and are remembered, in a step and while searches are under way: to take one
+of them needs no second look."""
 LOOK_UNITS: Final = 16
 """What it costs to look at a row, above what a tuple in memory costs."""
 RETRY_US: Final = 1_000_000
@@ -89,6 +92,7 @@ class StoreEngine:
         """Of all these spaces; known from the first of them on."""
         self.change = tables.applied
         """How many changes to their tuples were written down."""
+        self.pages = Pages(tables)
 
     def records(self, name: str, speech: Speech, is_busy: Callable[[], bool]) -> StoredRecords:
         """Those of a space; one that was here before goes on with what it had under way."""
@@ -113,6 +117,7 @@ class StoreEngine:
         applied = self.tables.applied
         for space in self.spaces.values():
             space.settle(applied)
+        self.pages.end_step(applied)
 
 
 class StoredRecords:
@@ -136,7 +141,7 @@ class StoredRecords:
         self._rest: deque[Record] = deque()
         """What may leave memory, the oldest first; some of it may be gone."""
         self._seen: dict[TupleId, Record] = {}
-        """What was read from the tables in this step."""
+        """What was read from the tables in this step, and in those of searches under way."""
         self._far_last = engine.next_order - 1
         """What is in the tables alone is not younger."""
         self._skips: dict[Wanted, int] = {}
@@ -228,7 +233,9 @@ class StoredRecords:
         else:
             self.near.remove(found)
         record.order = 0
-        self._seen.pop(id, None)
+        seen = self._seen.pop(id, None)
+        if seen is not None:
+            seen.order = 0
         self._hidden[id] = Hidden(order)
         number, highest = self._writers[record.writer]
         self._writers[record.writer] = (number - 1, highest)
@@ -278,7 +285,8 @@ class StoredRecords:
 
     def settle(self, applied: int) -> None:
         """The tables have so many changes; a step is over."""
-        self._seen.clear()
+        if len(self._seen) >= SEEN_MAX or not self._is_busy():
+            self._seen.clear()
         changes = self._changes
         while changes and changes[0][0] <= applied:
             change, id = changes.popleft()
@@ -304,6 +312,8 @@ class StoredRecords:
         record.order = order  # who knows it may still take it
         if record.expires and (self._soonest is None or record.expires < self._soonest):
             self._soonest = record.expires
+        if order <= self._far_last:  # it was lent, or moved
+            self._engine.pages.forget(self.name)
         self._far_last = max(self._far_last, order)
         if order <= self._skipped:
             self._skips.clear()
@@ -316,34 +326,46 @@ class StoredRecords:
         return StoredShelf(self, width) if self.size else None
 
     def far(self, wanted: Wanted, after: int = 0) -> Iterator[Record]:
-        """Those in the tables alone, behind an order, page by page."""
+        """Those in the tables alone, behind an order, page by page; raises `RowsAway`."""
         if self.is_near:
             return
-        near, hidden = self.near, self._hidden
+        near, hidden, pages = self.near, self._hidden, self._engine.pages
         limit, front = PAGE_MIN, self._skips.get(wanted, 0)
         leads = after <= front
-        after = max(after, front)
-        while True:
-            if after >= self._far_last:
-                break
-            page = self._tables.rows(self.name, wanted, after, self._far_last, limit)
-            for record in page:
-                after = record.order
+        if leads and not pages.knows((self.name, wanted, after)):
+            after = front
+        while after < self._far_last:
+            page = pages.page((self.name, wanted, after), self._far_last, limit)
+            for order, record in zip(page.orders, page.records, strict=True):
                 id = record.id
                 if id in hidden:
                     if leads:
-                        front = after
+                        front = order
                     continue
                 if leads:
                     leads = False
                     self._skip(wanted, front)
                 if near.get(id) is None:
                     yield self._see(record)
-            if len(page) < limit:
-                break
-            limit = min(4 * limit, PAGE_MAX)
+            after, limit = page.upto, min(4 * limit, PAGE_MAX)
         if leads:
             self._skip(wanted, front)
+
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """Whoever asks now cannot be cut."""
+        with self._engine.pages.at_once():
+            yield
+
+    def _held(self, wanted: Wanted) -> Iterator[Record]:
+        """The same for those who cannot be cut; an index has them in their order."""
+        rows = self.far(wanted)
+        while True:
+            with self.at_once():
+                record = next(rows, None)
+            if record is None:
+                return
+            yield record
 
     def _skip(self, wanted: Wanted, front: int) -> None:
         """Begin behind the rows that are hidden, the next time."""
@@ -356,11 +378,11 @@ class StoredRecords:
 
     def held_by(self, agent: str) -> Iterator[Record]:
         """What an agent holds, oldest first."""
-        return merge(self.near.held_by(agent), self.far(Wanted(at=agent)), key=_order)
+        return merge(self.near.held_by(agent), self._held(Wanted(at=agent)), key=_order)
 
     def misplaced_for(self, dest: str) -> Iterator[Record]:
         """What is for an agent and held by another, oldest first."""
-        far = self.far(Wanted(dest=dest, astray=True))
+        far = self._held(Wanted(dest=dest, astray=True))
         return merge(self.near.misplaced_for(dest), far, key=_order)
 
     def misplaced(self) -> list[str]:
@@ -371,14 +393,14 @@ class StoredRecords:
 
     def everything(self) -> Iterator[Record]:
         """All that is here, oldest first."""
-        return merge(self.near.everything(), self.far(Wanted()), key=_order)
+        return merge(self.near.everything(), self._held(Wanted()), key=_order)
 
     def written_by(self, agent: str, some: int) -> tuple[int, list[Record]]:
         """How many records here an agent has written, and a few of them."""
         count, _ = self._writers.get(agent, (0, 0))
         _, few = self.near.written_by(agent, some)
         if count and not few:
-            few = list(islice(self.far(Wanted(at=agent)), some))
+            few = list(islice(self._held(Wanted(at=agent)), some))
         return (count, few) if few else (0, [])
 
     def composites(self) -> list[Composite]:
@@ -405,7 +427,7 @@ class StoredRecords:
         if not self._due:
             limit = DUE_PAGE + len(self._hidden)
             page = self._tables.rows(self.name, Wanted(due=now), 0, self._far_last, limit)
-            self._due.extend([one for one in page if one.id not in self._hidden])
+            self._due.extend([one for one in page.records if one.id not in self._hidden])
         while self._due:
             if self.lies(self._due[0]) and self.near.get(self._due[0].id) is None:
                 return self._due[0]

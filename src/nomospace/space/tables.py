@@ -44,11 +44,35 @@ class Wanted(NamedTuple):
     """Only those that expire by then, the first to do so first."""
 
 
+class RowsQuestion(NamedTuple):
+    """Which rows are asked for, behind an order and up to another; `limit` may be looked at."""
+
+    space: str
+    wanted: Wanted
+    after: int
+    upto: int
+    limit: int
+    front: int
+    """Behind which order the search began: up to `after` there is nothing."""
+
+
+class RowsFound(NamedTuple):
+    """What was found, oldest first, and up to which order that is all; how much was looked at."""
+
+    records: list[Record]
+    upto: int
+    looked: int
+
+
 class TupleTables(Protocol):
     """What is in a host's tables: all that was written down, up to a moment.
 
     Every call may raise `Unavailable`.
     """
+
+    @property
+    def at_hand(self) -> bool:
+        """Whether a search may ask in the middle of a step; otherwise it is cut, and waits."""
 
     @property
     def applied(self) -> int:
@@ -60,8 +84,8 @@ class TupleTables(Protocol):
     def writers(self, space: str) -> dict[str, tuple[int, int]]:
         """How many tuples of a space each agent has written, and the highest of their numbers."""
 
-    def rows(self, space: str, wanted: Wanted, after: int, upto: int, limit: int) -> list[Record]:
-        """The first so many tuples behind an order and up to another, oldest first."""
+    def rows(self, space: str, wanted: Wanted, after: int, upto: int, limit: int) -> RowsFound:
+        """Tuples behind an order and up to another, of the first so many that may be wanted."""
 
     def get(self, space: str, id: TupleId) -> Record | None:
         """The tuple of an id."""

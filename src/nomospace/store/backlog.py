@@ -187,9 +187,9 @@ class Backlog:
             (
                 "tuple stored",
                 [
-                    (place, *key, guard(body), *_columns(row))
-                    for key, (place, row, body) in self._puts.items()
-                    if place >= FIRST_ORDER
+                    stored_params(key, *put)
+                    for key, put in self._puts.items()
+                    if put[0] >= FIRST_ORDER
                 ],
             ),
         ]
@@ -235,7 +235,8 @@ def order_at(place: int) -> int:
     return place if place >= FIRST_ORDER else 0
 
 
-def _columns(row: Row) -> Params:
-    """What stands beside a tuple's body in its row, for tuples of the store engine."""
+def stored_params(key: TupleKey, place: int, row: Row, body: bytes) -> Params:
+    """What `tuple stored` takes for a tuple of the store engine."""
     marks, deep = marks_of(row.fields)
-    return (len(row.fields), *marks, 1 if deep else None, row.cur, row.dest, row.expires)
+    columns = (len(row.fields), *marks, 1 if deep else None, row.cur, row.dest, row.expires)
+    return (place, *key, guard(body), *columns)

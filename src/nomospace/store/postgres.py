@@ -17,10 +17,11 @@ import os
 import re
 import socket
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import count
+from threading import get_ident
 from time import monotonic
 from typing import Final
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
@@ -61,7 +62,7 @@ STATEMENT_MS: Final = 60_000
 SILENCE_MS: Final = 10_000
 """How long the network may swallow what was sent before the connection counts as broken."""
 ASKED_MS: Final = 1_000
-"""How long a query of a space may take: its host does nothing else meanwhile."""
+"""How long a query of a space may take, by an index: for some its host does nothing meanwhile."""
 ASK_AGAIN_S: Final = 1.0
 """A server that was away is not asked again sooner."""
 LOCK_MS: Final = 3_000
@@ -85,6 +86,8 @@ _CHUNK: Final = 5_000
 class PostgresStore(SqlStore):
     """A host's state in a schema of a PostgreSQL database."""
 
+    at_hand = False
+
     def __init__(self, url: str) -> None:
         super().__init__()
         parts = urlsplit(url)
@@ -97,8 +100,9 @@ class PostgresStore(SqlStore):
         self._url = urlunsplit(parts._replace(query=urlencode(options)))
         self._writer: psycopg.Connection[SqlRow] | None = None
         self._reader: psycopg.Connection[SqlRow] | None = None
-        self._asker: psycopg.Connection[SqlRow] | None = None
-        self._asked_at = 0.0
+        self._askers: dict[int, psycopg.Connection[SqlRow]] = {}
+        """Who asks for rows of spaces, by thread."""
+        self._asked_at: dict[int, float] = {}
         """When nobody was there to be asked."""
         self._open_now = False
         self._alone = False
@@ -243,8 +247,9 @@ class PostgresStore(SqlStore):
 
     def close(self) -> None:
         """Let go of the schema; what is staged and not flushed is dropped."""
-        connections = (self._writer, self._reader, self._asker)
-        self._writer = self._reader = self._asker = None
+        connections = (self._writer, self._reader, *self._askers.values())
+        self._writer = self._reader = None
+        self._askers.clear()
         for connection in connections:
             if connection is not None:
                 connection.close()
@@ -340,16 +345,19 @@ class PostgresStore(SqlStore):
             cursor.execute(_marked(sql), params, binary=True)
             yield from cursor
 
-    def _ask_beside(self, sql: str, params: Params = ()) -> list[SqlRow]:
-        asker = self._asker
+    def _ask_beside(self, sql: str, params: Params = (), *, long: bool = False) -> list[SqlRow]:
+        thread = get_ident()
+        asker = self._askers.get(thread)
         if asker is None or asker.closed:
-            if monotonic() - self._asked_at < ASK_AGAIN_S:
+            if monotonic() - self._asked_at.get(thread, -ASK_AGAIN_S) < ASK_AGAIN_S:
                 raise self._unavailable("it was away just now")
-            self._asked_at = monotonic()
+            self._asked_at[thread] = monotonic()
             with self._told():
-                self._asker = asker = self._connected()
+                self._askers[thread] = asker = self._connected()
                 asker.execute(f"SET statement_timeout = {ASKED_MS}".encode())
-        with self._told():
+        with self._told(), asker.transaction() if long else nullcontext():
+            if long:
+                asker.execute(f"SET LOCAL statement_timeout = {STATEMENT_MS}".encode())
             return asker.execute(_marked(sql), params, binary=True).fetchall()
 
     @contextmanager

@@ -16,7 +16,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from functools import cached_property
+from functools import cached_property, partial
 from heapq import heappop, heappush, heapreplace
 from itertools import islice
 from typing import Final, NamedTuple, TypeVar
@@ -148,8 +148,11 @@ class SqlStore(ABC):
         """The runs of a batch."""
 
     @abstractmethod
-    def _ask_beside(self, sql: str, params: Params = ()) -> list[SqlRow]:
-        """The rows of a query by a third connection, for spaces of the store engine."""
+    def _ask_beside(self, sql: str, params: Params = (), *, long: bool = False) -> list[SqlRow]:
+        """The rows of a query by a third connection, for spaces of the store engine.
+
+        No index leads to what a `long` one asks for; it is asked when a space is first opened.
+        """
 
     def _carry_out_many(self, runs: list[tuple[str, list[Params]]]) -> None:
         """The runs of a backlog, which are long; in `flush`, which nobody's event loop does."""
@@ -165,11 +168,15 @@ class SqlStore(ABC):
 
     hints = False
     """Whether the engine must be told which index to use."""
+    at_hand = True
+    """Whether a query by an index takes so little that a step may wait for it."""
 
     @cached_property
     def tables(self) -> SqlTables:
         """The tuples of the store engine, as its spaces ask for them."""
-        return SqlTables(StoreReader(self.where, self._ask_beside), hints=self.hints)
+        reader = StoreReader(self.where, self._ask_beside)
+        count = partial(self._ask_beside, long=True)
+        return SqlTables(reader, count, hints=self.hints, at_hand=self.at_hand)
 
     # -- a life --------------------------------------------------------------------------------
 

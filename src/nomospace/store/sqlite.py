@@ -305,7 +305,7 @@ class SqliteStore(SqlStore):
         assert self._reader is not None
         return self._reader.execute(sql, params)
 
-    def _ask_beside(self, sql: str, params: Params = ()) -> list[SqlRow]:
+    def _ask_beside(self, sql: str, params: Params = (), *, long: bool = False) -> list[SqlRow]:
         if self._writer is None:
             raise self._unavailable("it is closed")
         with self._told():

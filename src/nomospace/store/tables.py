@@ -8,14 +8,17 @@ have is remembered, and not walked along where there is another.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, TypeAlias
 
 from nomospace.host.residents import record_of
 from nomospace.space import Record, TupleId
-from nomospace.space.tables import FIRST_ORDER, Wanted
+from nomospace.space.tables import FIRST_ORDER, RowsFound, Wanted
 from nomospace.store.guarded import Altered, guarded_row
-from nomospace.store.loading import StoreReader
+from nomospace.store.loading import QueryRows, StoreReader
 from nomospace.wire.changes import BadRecord
+
+_Terms: TypeAlias = dict[str, str | int | None]
+"""Comparisons, and the value of each; `None` for those that have none."""
 
 WIDE_FROM: Final = 32
 """A mark that so many tuples have is not walked along where there is another."""
@@ -26,10 +29,14 @@ WIDE_MAX: Final = 10_000
 class SqlTables:
     """Asks through a reader, which has a connection of its own."""
 
-    def __init__(self, reader: StoreReader, *, hints: bool) -> None:
+    def __init__(
+        self, reader: StoreReader, count: QueryRows, *, hints: bool, at_hand: bool
+    ) -> None:
         self.applied = 0
+        self.at_hand = at_hand
         self._reader = reader
         self._ask = reader.ask
+        self._count = count
         self._hints = hints
         """Whether the database must be told which index to use."""
         self._wide: dict[tuple[str, int, int], None] = {}
@@ -40,51 +47,64 @@ class SqlTables:
 
     def writers(self, space: str) -> dict[str, tuple[int, int]]:
         """How many tuples each agent has written, and the highest of their numbers."""
-        rows = self._ask(
-            "SELECT writer, count(*), max(count) FROM tuples WHERE space = ? AND width IS NOT NULL"
+        rows = self._count(
+            "SELECT writer, count(*), max(count) FROM tuples WHERE space = ? AND n > ?"
             " GROUP BY writer",
-            (space,),
+            (space, FIRST_ORDER),
         )
         return {writer: (number, highest) for writer, number, highest in rows}
 
-    def rows(self, space: str, wanted: Wanted, after: int, upto: int, limit: int) -> list[Record]:
-        """The first so many tuples behind an order and up to another, oldest first."""
-        terms, params, index = ["space = ?"], list[str | int](), "tuples_space"
-        params.append(space)
-        if wanted.marks:
-            along = self._narrowest(space, wanted.marks, after)
-            index = f"tuples_f{along}"
-            for column, mark in wanted.marks:
-                terms.append(f"f{column} = ?")
-                params.append(mark)
-        elif wanted.astray:
-            index = "tuples_astray"
-            terms.append("cur <> dest")
-        elif wanted.due:
-            index = "tuples_due"
-        elif wanted.deep:
-            index = "tuples_deep"
-        elif wanted.at is not None:
-            index = "tuples_cur"
-        for name, value in (("cur", wanted.at), ("dest", wanted.dest)):
-            if value is not None:
-                terms.append(f"{name} = ?")
-                params.append(value)
-        if wanted.deep:
-            terms.append("deep = 1")
-        if wanted.due:
-            terms.append("expires > 0 AND expires <= ?")
-            params.append(wanted.due)
-        terms.append("width = ?" if wanted.width else "width IS NOT NULL")
-        if wanted.width:
-            params.append(wanted.width)
+    def rows(self, space: str, wanted: Wanted, after: int, upto: int, limit: int) -> RowsFound:
+        """Tuples behind an order and up to another, of the first so many that may be wanted.
+
+        One index leads to these; what else is wanted is looked for among them.
+        """
+        index, along, rest = self._way(space, wanted, after)
         hint = f" INDEXED BY {index}" if self._hints else ""
+        body = "body"
+        if rest:
+            body = f"CASE WHEN {' AND '.join(rest)} THEN body END"
         sql = (
-            f"SELECT n, body FROM tuples{hint} WHERE {' AND '.join(terms)}"
+            f"SELECT n, {body} FROM tuples{hint} WHERE {' AND '.join(along)}"
             f" AND n > ? AND n <= ? ORDER BY {'expires, n' if wanted.due else 'n'} LIMIT ?"
         )
-        found = self._ask(sql, (*params, after, upto, limit))
-        return [self._record(n, blob) for n, blob in found]
+        params = (*rest.values(), *along.values(), after, upto, limit)
+        found = list(self._ask(sql, tuple([one for one in params if one is not None])))
+        records = [self._record(n, blob) for n, blob in found if blob is not None]
+        return RowsFound(records, found[-1][0] if len(found) == limit else upto, len(found))
+
+    def _way(self, space: str, wanted: Wanted, after: int) -> tuple[str, _Terms, _Terms]:
+        """An index, what is compared along it, and what is compared besides, with the values."""
+        rest: _Terms = {}
+        if wanted.width and not wanted.marks:  # marks are of a width, too
+            rest["width = ?"] = wanted.width
+        if wanted.at is not None:
+            rest["cur = ?"] = wanted.at
+        if wanted.dest is not None:
+            rest["dest = ?"] = wanted.dest
+        along: _Terms = {"space = ?": space}
+        if wanted.marks:
+            column = self._narrowest(space, wanted.marks, after)
+            index = f"tuples_f{column}"
+            for other, mark in wanted.marks:
+                (along if other == column else rest)[f"f{other} = ?"] = mark
+        elif wanted.astray:
+            index = "tuples_astray"
+            along["cur <> dest"] = None
+            along["dest = ?"] = rest.pop("dest = ?")
+        elif wanted.due:
+            index = "tuples_due"
+            along["expires > 0 AND expires <= ?"] = wanted.due
+        elif wanted.deep:
+            index = "tuples_deep"
+            along["deep = 1"] = None
+        elif wanted.at is not None:
+            index = "tuples_cur"
+            along["cur = ?"] = rest.pop("cur = ?")
+        else:
+            index = "tuples_space"
+            along["width IS NOT NULL"] = None
+        return index, along, rest
 
     def _narrowest(self, space: str, marks: tuple[tuple[int, int], ...], after: int) -> int:
         """The column to walk along: the last whose mark few tuples have, as far as is known."""
