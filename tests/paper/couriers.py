@@ -67,7 +67,7 @@ class Slow(ns.Program[Round]):
     async def run(self):
         import time
         desk = await self.agent.space("desk", shared=True)
-        slow = desk.react(("slow", int), lambda *_: time.sleep(5), strength="strong", at=self.host)
+        slow = desk.react(("slow", int), lambda *_: time.sleep(60), strength="strong", at=self.host)
         await slow.wait_registered()
         await desk.out("here", self.host, self.origin)
         await desk.take("never")

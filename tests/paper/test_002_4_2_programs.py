@@ -49,7 +49,7 @@ class Group:
         (folder / "units.py").write_text(UNITS)
         config = folder / "hosts.toml"
         config.write_text(
-            f'[programs]\nmodules = ["units"]\npath = ["{folder}"]\nlistener_ms = 1000\n'
+            f'[programs]\nmodules = ["units"]\npath = ["{folder}"]\nlistener_ms = 3000\n'
             f'[publishers.acme]\nkey = "{text}"\n'
             'programs = ["courier", "slow", "unborn"]\n'
         )
@@ -166,7 +166,7 @@ def test_a_listener_that_takes_too_long_ends_its_program_and_the_step_goes_on(
             assert await desk.take("here", str, str, timeout=60) == ("here", "ward", "")
             await desk.out("slow", 1)  # the step goes on without the listener
             assert await desk.take_nowait("slow", int) == ("slow", 1)
-            await group.ward.noted("a program failed", "sam@ward", "took longer than 1000 ms")
+            await group.ward.noted("a program failed", "sam@ward", "took longer than 3000 ms")
 
     play(story())
 

@@ -6,17 +6,51 @@ A driver tells a host's core what happens and carries out what the core orders; 
 agents that move.
 """
 
-from nomospace.node.grouped import NotInTime as NotInTime
-from nomospace.node.local import Host as Host
-from nomospace.node.local_connection import (
-    LocalClients as LocalClients,
-    LocalConnection as LocalConnection,
-)
-from nomospace.node.network import BadLink as BadLink, NameTaken as NameTaken, Network as Network
-from nomospace.node.programs import (
-    NoSuchProgram as NoSuchProgram,
-    RunsAlready as RunsAlready,
-    Stage as Stage,
-)
-from nomospace.store.interface import Store as Store
-from nomospace.store.memory import MemoryStore as MemoryStore
+from typing import TYPE_CHECKING
+
+# Loaded on use: an agent's program in a process of its own is driven from here, without a host.
+_FACE = {
+    "BadLink": "nomospace.node.network",
+    "Host": "nomospace.node.local",
+    "LocalClients": "nomospace.node.local_connection",
+    "LocalConnection": "nomospace.node.local_connection",
+    "MemoryStore": "nomospace.store.memory",
+    "NameTaken": "nomospace.node.network",
+    "Network": "nomospace.node.network",
+    "NoSuchProgram": "nomospace.node.programs",
+    "NotInTime": "nomospace.node.grouped",
+    "RunsAlready": "nomospace.node.programs",
+    "Stage": "nomospace.node.programs",
+    "Store": "nomospace.store.interface",
+}
+
+if TYPE_CHECKING:
+    from nomospace.node.grouped import NotInTime as NotInTime
+    from nomospace.node.local import Host as Host
+    from nomospace.node.local_connection import (
+        LocalClients as LocalClients,
+        LocalConnection as LocalConnection,
+    )
+    from nomospace.node.network import (
+        BadLink as BadLink,
+        NameTaken as NameTaken,
+        Network as Network,
+    )
+    from nomospace.node.programs import (
+        NoSuchProgram as NoSuchProgram,
+        RunsAlready as RunsAlready,
+        Stage as Stage,
+    )
+    from nomospace.store.interface import Store as Store
+    from nomospace.store.memory import MemoryStore as MemoryStore
+
+
+def __getattr__(name: str) -> object:
+    place = _FACE.get(name)
+    if place is None:
+        raise AttributeError(f"module 'nomospace.node' has no attribute {name!r}")
+    from importlib import import_module
+
+    value: object = getattr(import_module(place), name)
+    globals()[name] = value
+    return value
