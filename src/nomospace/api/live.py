@@ -25,8 +25,8 @@ LOOKS_S: Final = 5
 VIEWERS_MAX: Final = 64
 QUIET_S: Final = 15.0
 """After so long without an event the viewer is told that all is well."""
-KINDS: Final = ("ruling", "tuple", "engagement", "move", "law")
-_TABLES: Final = {"events": "ruling", "tuples": "tuple", "laws": "law"}
+KINDS: Final = ("ruling", "tuple", "lease", "engagement", "move", "law")
+_TABLES: Final = {"events": "ruling", "tuples": "tuple", "leases": "lease", "laws": "law"}
 
 
 class TooManyViewers(Unavailable):

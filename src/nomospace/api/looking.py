@@ -240,9 +240,10 @@ async def events(
     kinds: Annotated[str, Query(max_length=200)] = "",
     after: After = 0,
 ) -> StreamingResponse:
-    """What happens: server-sent events of the kinds `ruling`, `tuple`, `engagement`, `move`, `law`.
+    """What happens: server-sent events.
 
-    What was too much is left out, and told as an event `folded` with its count.
+    Their kinds are `ruling`, `tuple`, `lease`, `engagement`, `move` and `law`. What was too
+    much is left out, and told as an event `folded` with its count.
     """
     del views
     live = cast(Live, request.app.state.live)

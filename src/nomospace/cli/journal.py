@@ -51,7 +51,8 @@ _MICRO: Final = timedelta(microseconds=1)
 app = command_group(
     """Read the journal: rulings of controllers, what became of tuples, refusals.
 
-    It has four tables: events, tuples, laws and checkpoints (states of members now and then).
+    It has five tables: events, tuples, leases, laws and checkpoints (states of members now and
+    then).
     """
 )
 
@@ -64,6 +65,7 @@ class JournalTable(StrEnum):
 
     EVENTS = "events"
     TUPLES = "tuples"
+    LEASES = "leases"
     LAWS = "laws"
     CHECKPOINTS = "checkpoints"
 
@@ -198,6 +200,10 @@ def told(record: JournalRecord) -> str:
     if record.table == JournalTable.TUPLES:
         which = f"{of['op']} {of['tuple_id']} of {of['space']}"
         return f"{head}  {of['agent']}: {which}: {of['fields']}"
+    if record.table == JournalTable.LEASES:
+        which = f"{of['op']} {of['tuple_id']} of {of['space']}, lease {of['lease']}"
+        until = f", until {_time(of['until'])}" if of["until"] else ""
+        return f"{head}  {of['agent']}: {which}{until}" + (f": {of['why']}" if of["why"] else "")
     rest = ", ".join(f"{name} {value}" for name, value in of.items())
     return f"{head}  {record.table}: {rest}"
 

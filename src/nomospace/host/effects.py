@@ -23,6 +23,12 @@ TAKEN: Final = "taken"
 EXPIRED: Final = "expired"
 MOVED: Final = "moved"
 
+LENT: Final = "lent"
+RENEWED: Final = "renewed"
+RETURNED: Final = "returned"
+ACKNOWLEDGED: Final = "acknowledged"
+LAPSED: Final = "lapsed"
+
 
 class Persist(msgspec.Struct, frozen=True, gc=False):
     """Write these changes down, all or none (see `changes`)."""
@@ -116,6 +122,23 @@ class Traced(msgspec.Struct, frozen=True, gc=False):
     agent: str
 
 
+class LeaseTraced(msgspec.Struct, frozen=True, gc=False):
+    """A tuple of this host was `lent`, `renewed`, `returned`, `acknowledged` or `lapsed`.
+
+    `agent` is the taker. `until` is when the lease is to end; of a tuple that was returned, when
+    it is to be found again. Only a host that is told to trace says this.
+    """
+
+    op: str
+    space: str
+    writer: str
+    count: int
+    agent: str
+    lease: str
+    until: int
+    why: str
+
+
 class Ruled(msgspec.Struct, frozen=True, gc=False):
     """A controller of this host ruled: for whoever watches, and for the journal.
 
@@ -152,6 +175,7 @@ Effect: TypeAlias = (
     | Came
     | Packed
     | Traced
+    | LeaseTraced
     | Ruled
     | AskTables
     | Note

@@ -19,7 +19,7 @@ from nomospace.calls.problems import AgentLeft, Busy, InDoubt, LeaseLapsed
 from nomospace.calls.requests import Settle
 from nomospace.errors import CallerError
 from nomospace.host.changes import TuplePut
-from nomospace.host.effects import TAKEN
+from nomospace.host.effects import ACKNOWLEDGED, LAPSED, LENT, RENEWED, RETURNED, TAKEN
 from nomospace.host.holding import DELIVERIES_MAX
 from nomospace.host.linda import settled_term
 from nomospace.host.part import HostPart
@@ -90,6 +90,7 @@ class Lending(HostPart):
     def __init__(self, host: HostParts) -> None:
         super().__init__(host)
         self._leases: dict[str, Lease] = {}  # lent here, by the lease's name
+        self._lapsing: dict[str, Lease] = {}  # sets of which some have lapsed and some are yet to
         self._settling: dict[int, Settling] = {}  # told to other hosts, not confirmed yet
         self._borrowed: dict[str, tuple[str, Fields]] = {}  # lent by peers, under a law: to whom
         self._settled: dict[str, tuple[str, int]] = {}  # done with: by whom, in which life
@@ -119,6 +120,7 @@ class Lending(HostPart):
             space.lend(record, lease, until, new=space.get(record.id) is not record)
             if self._spaces.keeps(name, record.cur):
                 self._keep(name, record, lease, agent, until)
+            self._step.trace_lease(LENT, name, record, agent, lease, until)
         ids = tuple([record.id for record in records])
         self._leases[lease] = Lease(space, ids, agent, fields or records[0].fields)
         return lease
@@ -148,9 +150,14 @@ class Lending(HostPart):
 
     def lapsed(self, lease: str, record: Record) -> None:
         """A lease on a tuple ran out; one to nobody is over that kept it back for a while."""
-        if lease:
-            known = self._leases.pop(lease, None)
-            self._note(record, "" if known is None else known.agent)
+        if not lease:
+            return
+        known = self._leases.pop(lease, None) or self._lapsing.pop(lease)
+        self._note(record, known.agent)
+        self._step.trace_lease(LAPSED, known.space.name, record, known.agent, lease)
+        left = tuple([id for id in known.ids if id != record.id])
+        if left:
+            self._lapsing[lease] = known._replace(ids=left)
 
     def _note(self, record: Record, agent: str, why: str = "lapsed") -> None:
         """Let a tuple remember how a lease on it ended."""
@@ -234,12 +241,18 @@ class Lending(HostPart):
         return known.fields
 
     def _may_settle(self, lease: str, agent: str, space: str) -> bool:
-        """Whether a lease is an agent's, on a tuple of the space that it names.
+        """Whether a lease runs and is an agent's, on a tuple of the space that it names.
 
-        The law that gave the tuple out is then the law that saw it given back.
+        The law that gave the tuple out is then the law that saw it given back. A lease is over at
+        its end, also before the host has heard the time.
         """
         known = self._leases.get(lease)
-        return known is not None and known.agent == agent and known.space.name == space
+        return (
+            known is not None
+            and known.agent == agent
+            and known.space.name == space
+            and known.space.is_lent(known.ids[0], self._step.now)
+        )
 
     def _settle(self, lease: str, word: Settle | LeaseSettled) -> bool:
         """Do as an agent says with a lease; false when it is over."""
@@ -260,12 +273,16 @@ class Lending(HostPart):
                 space.renew(id, lease, renewed)
                 if kept:
                     self._keep(name, record, lease, known.agent, renewed)
+                self._step.trace_lease(RENEWED, name, record, known.agent, lease, renewed)
             elif word.done:
                 space.settle(id, lease)
                 self._step.forget(name, record)
+                self._step.trace_lease(ACKNOWLEDGED, name, record, known.agent, lease)
                 self._step.trace(TAKEN, name, record, known.agent)
             else:
-                self._note(record, known.agent, word.why[:WHY_CHARS_MAX])
+                why = word.why[:WHY_CHARS_MAX]
+                self._note(record, known.agent, why)
+                self._step.trace_lease(RETURNED, name, record, known.agent, lease, free, why)
                 outcomes = space.give_back(id, lease, now=now, until=free)
                 if space.get(id) is record:
                     host.placing.came_back(name, space, record)

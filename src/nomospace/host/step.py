@@ -7,7 +7,16 @@ from collections.abc import Callable
 from nomospace.control import Ruling
 from nomospace.errors import NomospaceError
 from nomospace.host.changes import Change, MemberRuled, TupleGone, TuplePut
-from nomospace.host.effects import Answer, AskTables, Effect, Note, Persist, Ruled, Traced
+from nomospace.host.effects import (
+    Answer,
+    AskTables,
+    Effect,
+    LeaseTraced,
+    Note,
+    Persist,
+    Ruled,
+    Traced,
+)
 from nomospace.host.residents import row_of
 from nomospace.host.shares import Shares
 from nomospace.space import Record
@@ -105,6 +114,21 @@ class HostStep:
         if self.traces:
             traced = Traced(op, space, record.fields, record.writer, record.count, agent)
             self.orders.append(traced)
+
+    def trace_lease(
+        self,
+        op: str,
+        space: str,
+        record: Record,
+        agent: str,
+        lease: str,
+        until: int = 0,
+        why: str = "",
+    ) -> None:
+        """Let the journal know what became of a lease, if there is one."""
+        if self.traces:
+            writer, count = record.writer, record.count
+            self.orders.append(LeaseTraced(op, space, writer, count, agent, lease, until, why))
 
     def note(self, what: str, **facts: object) -> None:
         """Let an operator know."""

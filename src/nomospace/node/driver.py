@@ -44,6 +44,7 @@ from nomospace.host.effects import (
     Came,
     Effect,
     Halted,
+    LeaseTraced,
     Left,
     Persist,
     Ruled,
@@ -546,5 +547,5 @@ def _named(request: Asked) -> str:
     return str(how) or type(request).__name__.lower()
 
 
-_DONE: Final = frozenset({Persist, Ruled, Traced})
+_DONE: Final = frozenset({Persist, Ruled, Traced, LeaseTraced})
 """Effects that are done when a step is kept: what must survive, and what the journal is told."""

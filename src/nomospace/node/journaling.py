@@ -29,6 +29,7 @@ from nomospace.store.interface import JournalEntry, Store
 from nomospace.store.journal import (
     EventRecord,
     LawRecord,
+    LeaseRecord,
     RulingCounts,
     Scribe,
     TupleRecord,
@@ -243,6 +244,18 @@ def told(entry: JournalEntry) -> Line:
             "fields": show(record.fields),
         }
         return Line(entry.seq, "tuples", columns)
+    if isinstance(record, LeaseRecord):
+        columns = {
+            "at": record.at,
+            "space": record.space,
+            "tuple_id": f"{record.writer}#{record.count}",
+            "op": record.op,
+            "agent": record.agent,
+            "lease": record.lease,
+            "until": record.until,
+            "why": record.why,
+        }
+        return Line(entry.seq, "leases", columns)
     if isinstance(record, LawRecord):
         columns = {"at": record.at, "hash": record.hash, "name": record.name}
         return Line(entry.seq, "laws", columns)

@@ -238,7 +238,11 @@ class TuplesView:
 
 @dataclass(frozen=True, slots=True)
 class TupleStep:
-    """Something that became of a tuple: it was `written`, `taken`, `expired`, or `moved`."""
+    """Something that became of a tuple: it was `written`, `taken`, `expired`, or `moved`.
+
+    Or of a lease on it: `lent`, `renewed`, `returned`, `acknowledged`, `lapsed`; then `until` is
+    when the lease was to end, or the tuple to be found again, and `fields` are not told.
+    """
 
     record: int
     at: int
@@ -246,6 +250,8 @@ class TupleStep:
     space: str
     agent: str
     fields: str
+    until: int = 0
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from nomospace.node.viewed import (
 from nomospace.space import Slice, Unfinished
 from nomospace.space.asking import SetQuestion
 from nomospace.space.search import CorrelationTooDear
-from nomospace.store.journal import TupleRecord, decode_record
+from nomospace.store.journal import LeaseRecord, TupleRecord, decode_record
 from nomospace.terms import show
 from nomospace.terms.templates import Template
 from nomospace.terms.written import show_pattern
@@ -158,20 +158,11 @@ class Within:
             for entry in page:
                 record = decode_record(entry.record)
                 if (
-                    isinstance(record, TupleRecord)
+                    isinstance(record, TupleRecord | LeaseRecord)
                     and record.writer == writer
                     and record.count == int(count)
                 ):
-                    steps.append(
-                        TupleStep(
-                            entry.seq,
-                            record.at,
-                            record.op,
-                            record.space,
-                            record.agent,
-                            shown(record.fields),
-                        )
-                    )
+                    steps.append(_story_step(entry.seq, record))
             after = page[-1].seq
             await asyncio.sleep(0)
         whole = begin == 0 or bool(steps and steps[0].op == "written")
@@ -220,6 +211,13 @@ class Within:
             lent_until,
             why,
         )
+
+
+def _story_step(seq: int, record: TupleRecord | LeaseRecord) -> TupleStep:
+    who = (seq, record.at, record.op, record.space, record.agent)
+    if isinstance(record, LeaseRecord):
+        return TupleStep(*who, "", record.until, record.why)
+    return TupleStep(*who, shown(record.fields))
 
 
 def _sets(space: Space, asked: Template, now: int) -> tuple[SetView, ...]:

@@ -436,6 +436,11 @@ class Space(Searches):
         self._lend_until(lease, taker, until)
         return lease.record
 
+    def is_lent(self, id: TupleId, now: int) -> bool:
+        """Whether a tuple is lent out, on a lease that has not run out."""
+        lease = self._lent.get(id)
+        return lease is not None and now < lease.until
+
     def lent(self, id: TupleId) -> Record | None:
         """A tuple that is lent out."""
         lease = self._lent.get(id)

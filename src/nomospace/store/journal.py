@@ -3,7 +3,7 @@
 Records ride in the steps that they tell of (`Step.records`), so the journal never says what was
 not kept, and never lacks what was. The record of a ruling is also what its membership is restored
 from: it is encoded once and kept once (`Step.ruled`). The store holds them until a segment has them
-(`store.segments`). There are four kinds, one for each table of the segments:
+(`store.segments`). There are five kinds, one for each table of the segments:
 
 | record | told when |
 | --- | --- |
@@ -11,6 +11,7 @@ from: it is encoded once and kept once (`Step.ruled`). The store holds them unti
 | `LawRecord` | a law is first met in a host's life: its text |
 | `CheckpointRecord` | a membership begins, comes with its agent, or had many rulings since |
 | `TupleRecord` | a tuple was written, taken, expired or moved |
+| `LeaseRecord` | a tuple was lent, and what became of the lease |
 
 A ruling tells every change of state, so checkpoints and events give every control state again
 without running a law (`replay`): that is how the journal is checked against the controllers. What
@@ -29,7 +30,7 @@ from nomospace.control import Ruling, Snapshot, redo
 from nomospace.control.events import goes_out
 from nomospace.errors import Unavailable
 from nomospace.host.changes import LawLearnt, MemberJoined
-from nomospace.host.effects import Effect, Persist, Ruled, Traced
+from nomospace.host.effects import Effect, LeaseTraced, Persist, Ruled, Traced
 from nomospace.store.interface import StepRecords
 from nomospace.terms import Term, encode
 from nomospace.wire.changes import (
@@ -110,7 +111,22 @@ class TupleRecord(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=_T
             raise BadRecord(what="tuple of the journal", why=str(error)) from None
 
 
-Record: TypeAlias = EventRecord | LawRecord | CheckpointRecord | TupleRecord
+class LeaseRecord(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="lease"):
+    """What became of a lease on a tuple, as `host.effects.LeaseTraced` tells it."""
+
+    host: str
+    at: int
+    space: str
+    writer: str
+    count: int
+    op: str
+    agent: str
+    lease: str
+    until: int = 0
+    why: str = ""
+
+
+Record: TypeAlias = EventRecord | LawRecord | CheckpointRecord | TupleRecord | LeaseRecord
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Record).decode
@@ -206,6 +222,9 @@ class Scribe:
             elif kind is Ruled:
                 assert isinstance(effect, Ruled)
                 ruled.append(self._ruled(effect, told, now))
+            elif kind is LeaseTraced:
+                assert isinstance(effect, LeaseTraced)
+                told.append(encode_record(_lease(effect, host, now)))
             elif kind is Persist:
                 assert isinstance(effect, Persist)
                 for change in effect.changes:
@@ -267,6 +286,11 @@ class Scribe:
             self._names[text.hash] = text.name
             record = LawRecord(self.host, now, text.hash, text.name, text.text)
             told.append(encode_record(record))
+
+
+def _lease(one: LeaseTraced, host: str, now: int) -> LeaseRecord:
+    id = (one.space, one.writer, one.count)
+    return LeaseRecord(host, now, *id, one.op, one.agent, one.lease, one.until, one.why)
 
 
 class JournalGap(Unavailable):

@@ -18,6 +18,7 @@ from nomospace.store.journal import (
     CheckpointRecord,
     EventRecord,
     LawRecord,
+    LeaseRecord,
     Record,
     TupleRecord,
     decode_record,
@@ -139,11 +140,28 @@ def tuple_row(record: TupleRecord) -> JournalRow:
     }
 
 
+def lease_row(record: LeaseRecord) -> JournalRow:
+    """The row of what befell a lease."""
+    return {
+        "at": record.at,
+        "space": record.space,
+        "tuple_id": f"{record.writer}#{record.count}",
+        "writer": record.writer,
+        "count": record.count,
+        "op": record.op,
+        "agent": record.agent,
+        "lease": record.lease,
+        "until": record.until or None,
+        "why": record.why or None,
+    }
+
+
 _ROWS: Final[dict[type, tuple[str, Callable[..., JournalRow]]]] = {
     EventRecord: ("events", _event),
     LawRecord: ("laws", law_row),
     CheckpointRecord: ("checkpoints", _checkpoint),
     TupleRecord: ("tuples", tuple_row),
+    LeaseRecord: ("leases", lease_row),
 }
 
 
@@ -176,13 +194,7 @@ def record_of(table: str, row: JournalRow) -> Record:
         return LawRecord(host, at, row["law"], row["community"], row["text"])
     if table == "checkpoints":
         return CheckpointRecord(host, at, row["body"])
-    return TupleRecord(
-        host,
-        at,
-        row["space"],
-        row["writer"],
-        row["count"],
-        row["op"],
-        row["agent"],
-        row["fields"],
-    )
+    of = (row["space"], row["writer"], row["count"], row["op"], row["agent"])
+    if table == "leases":
+        return LeaseRecord(host, at, *of, row["lease"], row["until"] or 0, row["why"] or "")
+    return TupleRecord(host, at, *of, row["fields"])

@@ -1,7 +1,7 @@
 """Segments: the journal as Parquet files, which Spark and others read without asking a host.
 
     FOLDER/manifest.json
-    FOLDER/events/seg-00000001.parquet      and laws/, checkpoints/, tuples/
+    FOLDER/events/seg-00000001.parquet      and laws/, checkpoints/, tuples/, leases/
 
 A segment has the records of a range of numbers, each table in a file of its own (none where there
 are no rows). It is sealed in this order, each step on disk before the next:
@@ -243,8 +243,9 @@ def read_segment(folder: Path, segment: Segment) -> list[tuple[int, Record]]:
     found: list[tuple[int, Record]] = []
     for table in segment.rows:
         made = pq.read_table(_path(folder, table, segment.number), schema=SCHEMAS[table])
-        place = made.schema.get_field_index("at")
-        made = made.set_column(place, "at", made.column("at").cast(pa.int64()))
+        for place, name in enumerate(made.schema.names):
+            if name in ("at", "until"):
+                made = made.set_column(place, name, made.column(name).cast(pa.int64()))
         found += [(row["seq"], record_of(table, row)) for row in made.to_pylist()]
     found.sort(key=itemgetter(0))
     return found

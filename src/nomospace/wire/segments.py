@@ -1,7 +1,7 @@
 """What a journal folder holds: the tables of its segments, and the manifest that says which count.
 
     FOLDER/manifest.json
-    FOLDER/events/seg-00000001.parquet      and laws/, checkpoints/, tuples/
+    FOLDER/events/seg-00000001.parquet      and laws/, checkpoints/, tuples/, leases/
 
 Hosts write segments (`store.segments`), and whoever reads them needs no store and no host: only
 the names here. A column's type is a word, so that this room knows neither Arrow nor Spark; each
@@ -72,6 +72,18 @@ TABLES: Final[dict[str, dict[str, str]]] = {
         "fields": "binary",
         "fields_text": "string",
         AT_AGAIN: "time",
+    },
+    "leases": {
+        **_COMMON,
+        "space": "string",
+        "tuple_id": "string",
+        "writer": "string",
+        "count": "int64",
+        "op": "string",
+        "agent": "string",
+        "lease": "string",
+        "until": "time",
+        "why": "string",
     },
 }
 """The tables with their columns in order; `time` is microseconds in UTC, `strings` a list."""

@@ -6,7 +6,7 @@ from nomospace.calls.requests import TAKE_NOWAIT, Open, Out, OutMany, Seek, Sett
 from nomospace.host.calls import Arrive, Call, Tick
 from nomospace.host.changes import Durable, TupleGone, TuplePut
 from nomospace.host.core import Host
-from nomospace.host.effects import Answer, Persist, Traced
+from nomospace.host.effects import Answer, LeaseTraced, Persist, Traced
 from nomospace.terms.templates import Template
 
 JOB = Template.of(("job", int))
@@ -19,6 +19,7 @@ class Desk:
         self.host = Host("a", life=1, now=0, traces=traces)
         self.disk = Durable()
         self.traced: list[Traced] = []
+        self.leases: list[LeaseTraced] = []
         self.persisted = 0
         self.answers: list[Any] = []
         self.op = 0
@@ -34,6 +35,8 @@ class Desk:
                     self.persisted += isinstance(change, TuplePut | TupleGone)
             elif isinstance(effect, Traced):
                 self.traced.append(effect)
+            elif isinstance(effect, LeaseTraced):
+                self.leases.append(effect)
             elif isinstance(effect, Answer):
                 assert effect.error is None
                 self.answers.append(effect.value)
@@ -88,8 +91,40 @@ def test_the_journal_hears_of_every_tuple_in_order() -> None:
     assert {one.space for one in desk.traced} == {"jobs"}
 
 
+def test_the_journal_hears_what_becomes_of_leases() -> None:
+    desk = Desk(durable=True)
+    desk.ask(Out("jobs", ("job", 1)))
+    take = Seek("jobs", TAKE_NOWAIT, JOB, lease_us=10)
+    first = desk.ask(take).lease
+    desk.ask(Settle("jobs", first, renew_us=50), now=5)
+    desk.ask(Settle("jobs", first, done=False, delay_us=20, why="no paper"), now=6)
+    desk.tell(Tick(), now=30)
+    second = desk.ask(take, now=30).lease
+    desk.tell(Tick(), now=40)
+    third = desk.ask(take, now=41).lease
+    # The host starts again with the third lease, which ran out while it was down.
+    desk.host = Host("a", life=2, now=60, durable=desk.disk, traces=True)
+    desk.tell(Tick(), now=60)
+    fourth = desk.ask(take, now=61).lease
+    desk.ask(Settle("jobs", fourth), now=62)
+    assert [(one.op, one.lease, one.until, one.why) for one in desk.leases] == [
+        ("lent", first, 10, ""),
+        ("renewed", first, 55, ""),
+        ("returned", first, 26, "no paper"),
+        ("lent", second, 40, ""),
+        ("lapsed", second, 0, ""),
+        ("lent", third, 51, ""),
+        ("lapsed", third, 0, ""),
+        ("lent", fourth, 71, ""),
+        ("acknowledged", fourth, 0, ""),
+    ]
+    who = {(one.space, one.writer, one.count, one.agent) for one in desk.leases}
+    assert who == {("jobs", "ann@a", 1, "ann@a")}
+
+
 def test_without_a_journal_nothing_is_told() -> None:
     desk = Desk(durable=True, traces=False)
     desk.ask(Out("jobs", ("job", 1)))
-    desk.ask(Seek("jobs", TAKE_NOWAIT, JOB))
+    desk.ask(Seek("jobs", TAKE_NOWAIT, JOB, lease_us=10))
     assert desk.traced == []
+    assert desk.leases == []

@@ -279,14 +279,19 @@ def test_a_tuple_has_a_story_from_writer_to_taker() -> None:
         theirs = await (await server.host.agent("bob")).space("jobs", shared=True)
         await jobs.out("job", 1)
         await jobs.out("job", 2)
+        job = await theirs.take("job", 1, lease=60)
+        await theirs.give_back(job, why="no paper")
         await theirs.take("job", 1)
-        await kept(views, 3)
+        await kept(views, 5)
         story = await views.story("ann@ward#1")
         assert [(step.op, step.agent, step.fields) for step in story.steps] == [
             ("written", "ann@ward", "[job,1]"),
+            ("lent", "bob@ward", ""),
+            ("returned", "bob@ward", ""),
             ("taken", "bob@ward", "[job,1]"),
         ]
         assert story.whole
+        assert [step.why for step in story.steps] == ["", "", "no paper", ""]
         assert (story.space, story.lies) == ("", None)
         second = await views.story("ann@ward#2")
         assert (second.space, second.lies) == ("jobs", views.tuples("jobs").tuples[0])

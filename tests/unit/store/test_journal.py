@@ -22,7 +22,7 @@ from nomospace.control import (
     sent,
 )
 from nomospace.host.changes import MemberJoined, MemberRuled
-from nomospace.host.effects import Persist, Ruled, Traced
+from nomospace.host.effects import LeaseTraced, Persist, Ruled, Traced
 from nomospace.law import load
 from nomospace.store.bundles import BUNDLE_MAX
 from nomospace.store.interface import Step
@@ -46,6 +46,7 @@ from nomospace.store.segments import (
     main,
     read_journal,
     read_manifest,
+    read_segment,
     seal,
 )
 from nomospace.store.sql import FORGET_FROM
@@ -102,6 +103,11 @@ class World:
             self.send(home, ["more", "later", t.note(2**70)][i % 3])
             written = Traced("written", "jobs", ("job", i, obj("Car", "c1")), home, i, home)
             self.told([written])
+
+    def lease(self, count: int, why: str = "") -> None:
+        self.told(
+            [LeaseTraced("returned", "jobs", "bob@x", count, "c@x", "ward-3/1/7", count, why)]
+        )
 
     @property
     def states(self) -> dict[tuple[str, str], Snapshot]:
@@ -224,9 +230,12 @@ def test_sealed_and_read_back(tmp_path: Path) -> None:
 
 def test_the_tables_of_a_segment(tmp_path: Path) -> None:
     world = made(9)
+    world.lease(0)
+    world.lease(1, "no paper")
     store = stored(tmp_path, world)
     folder = tmp_path / "journal"
-    seal(store, folder, SegmentLimits(seconds=0), now=world.now)
+    (segment,) = seal(store, folder, SegmentLimits(seconds=0), now=world.now)
+    assert [one for _, one in read_segment(folder, segment)] == world.decoded()
     store.close()
     events = pq.read_table(folder / "events" / "seg-00000001.parquet")
     row = events.to_pylist()[3]  # after two adoptions and what bob sent
@@ -250,6 +259,10 @@ def test_the_tables_of_a_segment(tmp_path: Path) -> None:
     assert metadata.row_group(0).column(0).compression == "ZSTD"
     tuples = pq.read_table(folder / "tuples" / "seg-00000001.parquet").to_pylist()
     assert (tuples[0]["tuple_id"], tuples[0]["classes"]) == ("bob@x#0", ["Car"])
+    leases = pq.read_table(folder / "leases" / "seg-00000001.parquet").to_pylist()
+    assert [one["tuple_id"] for one in leases] == ["bob@x#0", "bob@x#1"]
+    assert [one["why"] for one in leases] == [None, "no paper"]
+    assert (leases[0]["until"], leases[1]["until"].timestamp()) == (None, 1e-6)
     laws = pq.read_table(folder / "laws" / "seg-00000001.parquet").to_pylist()
     assert (laws[0]["law"], laws[0]["text"]) == (LAW.hash, SOURCE)
     checkpoints = pq.read_table(folder / "checkpoints" / "seg-00000001.parquet").to_pylist()

@@ -19,6 +19,11 @@ WORDS: Final = {
     "taken": "taken by",
     "moved": "moved, and held by",
     "expired": "gone by itself, held by",
+    "lent": "lent to",
+    "renewed": "lease renewed by",
+    "returned": "given back by",
+    "acknowledged": "done with, said",
+    "lapsed": "lease ran out of",
 }
 """What became of it, before the agent's name."""
 
@@ -55,8 +60,9 @@ def _tell(frame: Frame, told: dict[str, TupleStory]) -> None:
             "It was written too long ago, or lies in a space that is not kept.",
         )
         return
-    if steps:
-        look.mono(steps[0][0].fields).classes("pre")
+    known = [step.fields for step, _ in steps if step.fields]
+    if known:
+        look.mono(known[0]).classes("pre")
     for host, one in lying:
         _lies(frame, host, one)
     look.heading("From writer to taker")
@@ -96,3 +102,8 @@ def _step(frame: Frame, host: str, step: TupleStep) -> None:
         with ui.element("div").classes("quiet"):
             ui.label(f"{step.space} on {host},")
             look.when(step.at)
+            if step.until:
+                ui.label("until")
+                look.when(step.until)
+            if step.why:
+                ui.label(f": {step.why}")
