@@ -46,3 +46,10 @@ def test_values() -> None:
         effects.EXPIRED,
         effects.MOVED,
     ]
+    assert values("leases", "op") == [
+        effects.LENT,
+        effects.RENEWED,
+        effects.RETURNED,
+        effects.ACKNOWLEDGED,
+        effects.LAPSED,
+    ]

@@ -28,6 +28,7 @@ class Thing:
     deliveries: int = 0
     lent_to: str | None = None
     lent_until: int = 0
+    priority: int = 0
 
 
 @dataclass(eq=False)
@@ -52,7 +53,7 @@ class Watch:
 
 
 class PlainSpace:
-    """Does what `Space` promises by walking lists. Its tuples are in order of arrival."""
+    """Does what `Space` promises by walking lists, in order of priority and then of arrival."""
 
     def __init__(self, firings_max: int) -> None:
         self.firings_max = firings_max
@@ -97,6 +98,7 @@ class PlainSpace:
     def put(self, things: list[Thing], now: int) -> list[Told]:
         for thing in things:
             self.things.append(thing)
+            self.things.sort(key=lambda one: -one.priority)
             self.show(thing)
         return self.step(now)
 
@@ -228,7 +230,7 @@ class PlainSpace:
 
     def serve(self, now: int) -> None:
         fresh, self.fresh = self.fresh, []
-        for thing in fresh:
+        for thing in sorted(fresh, key=lambda one: -one.priority):
             if thing not in self.lying(now):
                 continue
             fit = [one for one in self.waiters if one.on and one.looks_for(thing)]

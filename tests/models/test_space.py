@@ -245,9 +245,10 @@ class Pair:
         dest = cur if rng.random() < 0.7 else rng.choice(AGENTS)
         expires = 0 if rng.random() < 0.8 else self.now + rng.randrange(6)
         fields = draw_fields(rng)
+        priority = 0 if rng.random() < 0.8 else rng.choice((-100, -1, 1, 5, 100))
         return (
-            Record(fields, writer, self.serial, cur, dest, expires),
-            Thing(fields, (writer, self.serial), cur, dest, expires),
+            Record(fields, writer, self.serial, cur, dest, expires, priority=priority),
+            Thing(fields, (writer, self.serial), cur, dest, expires, priority=priority),
         )
 
     def where(self) -> dict[str, Any]:

@@ -321,7 +321,7 @@ SPACES: Final = (
     Mutant(
         "a tuple's time to live is ignored",
         WRITING,
-        "            self._step.now + ttl_us if ttl_us else 0,\n        )\n",
+        "            self._step.now + out.ttl_us if out.ttl_us else 0,\n        )\n",
         "            0,\n        )\n",
         FEDERATION,
     ),

@@ -88,6 +88,42 @@ def test_a_space_in_the_store_does_what_others_do(host: RealHost) -> None:
     play(story(), seconds_max=120)
 
 
+@pytest.mark.parametrize("engine", ["memory", "store"])
+def test_a_take_gets_the_highest_first_and_the_oldest_among_equals(
+    host: RealHost, engine: str
+) -> None:
+    """Priorities, by a client and a command; a lease that is given back keeps its place."""
+
+    async def write() -> None:
+        async with caller(host, None) as remote:
+            ann, bob = await remote.agent("ann"), await remote.agent("bob")
+            mine = await ann.space(f"{engine}-jobs", engine=engine, shared=True)
+            theirs = await bob.space(f"{engine}-jobs", engine=engine, shared=True)
+            await mine.out_many([("job", n) for n in range(3)])
+            await mine.out("job", 3, priority=-100)
+            await mine.out("job", 4, priority=5)
+            await mine.out("job", 5, priority=5, once="five")
+            await mine.out_many([("job", 6), ("job", 7)], priority=100)
+            lent = await theirs.take("job", ANY, timeout=10, lease=60)
+            assert (lent, lent.priority) == (("job", 6), 100)
+            await theirs.give_back(lent)
+            wrong: list[Any] = ["high", 2.5, True, 101]
+            for high in wrong:
+                with pytest.raises(CallerError, match="use a whole number from -100 to 100"):
+                    await mine.out("job", 8, priority=high)
+
+    async def take() -> list[int]:
+        async with caller(host, None) as remote:
+            bob = await remote.agent("bob")
+            theirs = await bob.space(f"{engine}-jobs", engine=engine, shared=True)
+            return [(await theirs.take("job", ANY, timeout=10))[1] for _ in range(9)]
+
+    play(write())
+    out = ("out", f"{engine}-jobs", "job", "9", "--priority", "5", "--host", host.said["url"])
+    assert main(["tuple", *out]) == 0
+    assert play(take()) == [6, 7, 4, 5, 9, 0, 1, 2, 3]
+
+
 def test_what_it_does_not_do_says_so(host: RealHost) -> None:
     async def story() -> None:
         async with caller(host, None) as remote:
@@ -131,13 +167,21 @@ def test_a_host_that_was_killed_has_it_all_and_loads_none(host: RealHost, folder
 
     async def before() -> None:
         async with caller(host, None) as remote:
-            _, mine = await archive(remote)
+            ann, mine = await archive(remote)
             await mine.out("last", 1)
+            for engine in ("memory", "store"):
+                ranked = await ann.space(f"{engine}-ranked", engine=engine, shared=True)
+                for priority in (0, 7, -7):
+                    await ranked.out("ranked", priority, priority=priority)
             assert await mine.take("job", 100, ANY, timeout=60) == ("job", 100, 2)
 
     async def after() -> None:
         async with caller(host, None) as remote:
-            _, mine = await archive(remote)
+            ann, mine = await archive(remote)
+            for engine in ("memory", "store"):
+                ranked = await ann.space(f"{engine}-ranked", engine=engine, shared=True)
+                await ranked.out("ranked", 3, priority=3)
+                assert [(await ranked.take("ranked", ANY))[1] for _ in range(4)] == [7, 3, 0, -7]
             assert await mine.take_nowait("job", 100, ANY) is None
             assert await mine.take_nowait("last", 1) == ("last", 1)
             assert await mine.take("job", ANY, ANY, timeout=60) == ("job", 2, 2)

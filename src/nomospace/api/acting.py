@@ -87,7 +87,7 @@ async def out(seat: TheSeat, space: SpacePath, asked: m.OutAsked) -> m.Written:
     """Write a tuple. With `once` it may be sent again safely."""
     fields = fields_of(asked.fields)
     opened = await seat.space(space)
-    await opened.out(*fields, to=asked.to, ttl=asked.ttl, once=asked.once)
+    await opened.out(*fields, to=asked.to, ttl=asked.ttl, once=asked.once, priority=asked.priority)
     return m.Written(written=1)
 
 
@@ -96,7 +96,7 @@ async def out_many(seat: TheSeat, space: SpacePath, asked: m.OutManyAsked) -> m.
     """Write tuples in one step: nobody sees some of them without the others."""
     rows = [fields_of(row, f"row {at}, field") for at, row in enumerate(asked.rows, 1)]
     opened = await seat.space(space)
-    await opened.out_many(rows, to=asked.to, ttl=asked.ttl)
+    await opened.out_many(rows, to=asked.to, ttl=asked.ttl, priority=asked.priority)
     return m.Written(written=len(rows))
 
 

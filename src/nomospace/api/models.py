@@ -9,6 +9,7 @@ from pydantic import Base64Bytes, BaseModel, ConfigDict, Field
 
 from nomospace.api.forms import json_of
 from nomospace.api.service import LAW_CHARS_MAX, WAIT_S_MAX
+from nomospace.calls.ways import PRIORITY_MAX
 from nomospace.client import DisclosedRuling, Tuple
 from nomospace.client.tuples import Correlation, correlation
 from nomospace.wire.admin import MonitorLine
@@ -23,6 +24,7 @@ Fields = Annotated[list[object], Field(min_length=1, max_length=WIDTH_MAX)]
 AgentId = Annotated[str, Field(min_length=3, max_length=401)]
 Seconds = Annotated[float, Field(gt=0, le=100 * 366 * 24 * 3600)]
 WaitSeconds = Annotated[float, Field(ge=0, le=WAIT_S_MAX)]
+Priority = Annotated[int, Field(ge=-PRIORITY_MAX, le=PRIORITY_MAX)]
 
 
 class Asked(BaseModel):
@@ -150,12 +152,16 @@ class Written(BaseModel):
 
 
 class OutAsked(Asked):
-    """A tuple to write: for the agent `to`, gone after `ttl` seconds, once under a key."""
+    """A tuple to write: for the agent `to`, gone after `ttl` seconds, once under a key.
+
+    Of those that match, one of a higher `priority` is found first.
+    """
 
     fields: Fields
     to: AgentId | None = None
     ttl: Seconds | None = None
     once: Annotated[str, Field(min_length=1, max_length=500)] | None = None
+    priority: Priority = 0
 
 
 class OutManyAsked(Asked):
@@ -164,6 +170,7 @@ class OutManyAsked(Asked):
     rows: Annotated[list[Fields], Field(min_length=1, max_length=ROWS_MAX)]
     to: AgentId | None = None
     ttl: Seconds | None = None
+    priority: Priority = 0
 
 
 class LookAsked(Asked):
@@ -221,6 +228,8 @@ class TupleFound(BaseModel):
     """Where several tuples answer together: which they are. Else it is left out."""
     history: list[LeaseEnded] = []
     """How its last leases ended, where some did."""
+    priority: int = 0
+    """What it was written with, where that is not 0."""
 
     @classmethod
     def of(cls, found: Tuple) -> TupleFound:
@@ -236,6 +245,8 @@ class TupleFound(BaseModel):
         )
         if len(found.tuples) > 1:
             made.tuples = [cls.of(one) for one in found.tuples]
+        if found.priority:
+            made.priority = found.priority
         if found.history:
             made.history = [
                 LeaseEnded(agent=end.agent, at=end.at, why=end.why) for end in found.history

@@ -238,7 +238,9 @@ class AgentSocket:
     async def _out(self, asked: _Out) -> m.Written:
         fields = fields_of(asked.fields)
         space = await self._seat.space(asked.space)
-        await space.out(*fields, to=asked.to, ttl=asked.ttl, once=asked.once)
+        await space.out(
+            *fields, to=asked.to, ttl=asked.ttl, once=asked.once, priority=asked.priority
+        )
         return m.Written(written=1)
 
     async def _read(self, asked: _Read) -> m.MaybeFound:

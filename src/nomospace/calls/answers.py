@@ -41,6 +41,7 @@ class Found(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="found")
     rest is that of the first of them."""
     history: tuple[tuple[str, int, str], ...] = ()
     """How its last leases ended: whose, when (in microseconds), and why."""
+    priority: int = 0
 
     @property
     def rows(self) -> tuple[tuple[Term, ...], ...]:

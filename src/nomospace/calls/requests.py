@@ -85,6 +85,7 @@ class Out(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="out"):
     """Write one tuple, for an agent when `to` names one; gone after `ttl_us` when that is set.
 
     With `once`, what this agent has written to this space under the same key is not written again.
+    Tuples of a higher `priority` are found first.
     """
 
     space: str
@@ -92,6 +93,7 @@ class Out(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="out"):
     to: str = ""
     ttl_us: int = 0
     once: str = ""
+    priority: int = 0
 
 
 class OutMany(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="out-many"):
@@ -102,6 +104,7 @@ class OutMany(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="out-m
     to: str = ""
     ttl_us: int = 0
     once: str = ""
+    priority: int = 0
 
 
 class Sets(msgspec.Struct, frozen=True, gc=False, array_like=True):

@@ -56,3 +56,6 @@ ONCE: Final = Mode.ONCE
 ONCE_PER_TUPLE: Final = Mode.ONCE_PER_TUPLE
 STRONG: Final = Strength.STRONG
 WEAK: Final = Strength.WEAK
+
+PRIORITY_MAX: Final = 100
+"""The highest priority of a tuple; the lowest is as far below 0."""

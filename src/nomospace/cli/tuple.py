@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypedDict
 import typer
 from typer.core import TyperCommand
 
+from nomospace.calls.ways import PRIORITY_MAX
 from nomospace.cli import SAID_NO
 from nomospace.cli.remote_options import (
     Remote,
@@ -127,6 +128,9 @@ def out(
         str | None,
         typer.Option(metavar="KEY", help="Write nothing if the agent has, here, under this key."),
     ] = None,
+    priority: Annotated[
+        int, typer.Option(min=-PRIORITY_MAX, max=PRIORITY_MAX, help="Higher ones are found first.")
+    ] = 0,
     private: PrivateOption = False,
     durable: Annotated[
         bool, typer.Option(help="Whether a new space of the agent is kept on disk.")
@@ -148,7 +152,7 @@ def out(
     async def work(host: RemoteHost) -> str:
         agent = await host.agent(remote.agent(as_))
         opened = await agent.space(space, shared=not private, durable=durable, engine=engine)
-        await opened.out(*values, to=to or None, ttl=ttl, once=once)
+        await opened.out(*values, to=to or None, ttl=ttl, once=once, priority=priority)
         return agent.id
 
     agent = remote.run(work)
@@ -245,7 +249,8 @@ def redo(
             try:
                 async with dead.take(*template, timeout=REDO_WAIT_S, lease=LEASE_S) as letter:
                     writer, count = letter.id
-                    await alive.out(*letter, once=f"redo/{writer}/{count}")
+                    key = f"redo/{writer}/{count}"
+                    await alive.out(*letter, once=key, priority=letter.priority)
             except TimedOut:
                 return any_
             any_ = True

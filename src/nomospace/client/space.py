@@ -15,7 +15,7 @@ from collections.abc import Coroutine, Iterable
 from typing import Any, Final, Literal, Unpack, overload
 
 from nomospace.calls.answers import DisclosedRuling, Found
-from nomospace.calls.requests import OutMany, React, Seek, Settle, Share
+from nomospace.calls.requests import Out, OutMany, React, Seek, Settle, Share
 from nomospace.calls.ways import ONCE_PER_TUPLE, STRONG, WEAK, Mode, Strength, Way
 from nomospace.client.connection import Connection
 from nomospace.client.listening import LISTENER, refuse_waiting
@@ -37,6 +37,7 @@ from nomospace.client.tuples import (
     as_tuple,
     as_tuples,
     check_key,
+    check_priority,
     micros,
     place,
     seconds,
@@ -96,11 +97,14 @@ class Space:
         to: str | None = None,
         ttl: float | None = None,
         once: str | None = None,
+        priority: int = 0,
     ) -> None:
         """Write a tuple, for the agent `to` when one is named; gone after `ttl` seconds if given.
 
         With `once` it is written at most once: what this agent has written to the space under the
-        same key is not written again, however often it tries, also after crashes.
+        same key is not written again, however often it tries, also after crashes. Of the tuples of
+        one host that match, reads and takes find those of the highest `priority` (-100 to 100)
+        first, and the oldest among equals.
 
         The tuple is this agent's until the agent `to` is connected and shares the space; then it
         moves there, at once or in the very step in which their hosts engage. Raises `Refused` when
@@ -118,18 +122,32 @@ class Space:
             row = (freeze_tuple(fields),)
             key = check_key(once)
             await self._connection.ask(
-                OutMany(self.name, row, agent_id("to", to), micros("ttl", ttl), key)
+                OutMany(
+                    self.name,
+                    row,
+                    agent_id("to", to),
+                    micros("ttl", ttl),
+                    key,
+                    check_priority(priority),
+                )
             )
             return
-        await self._connection.out(
-            self.name,
-            freeze_tuple(fields),
-            "" if to is None else agent_id("to", to),
-            0 if ttl is None else micros("ttl", ttl),
-        )
+        frozen = freeze_tuple(fields)
+        whom = "" if to is None else agent_id("to", to)
+        ttl_us = 0 if ttl is None else micros("ttl", ttl)
+        if priority != 0:
+            rank = check_priority(priority)
+            await self._connection.ask(Out(self.name, frozen, whom, ttl_us, "", rank))
+            return
+        await self._connection.out(self.name, frozen, whom, ttl_us)
 
     async def out_many(
-        self, rows: Iterable[Iterable[object]], *, to: str | None = None, ttl: float | None = None
+        self,
+        rows: Iterable[Iterable[object]],
+        *,
+        to: str | None = None,
+        ttl: float | None = None,
+        priority: int = 0,
     ) -> None:
         """Write several tuples in one step: nobody sees some of them without the others.
 
@@ -146,9 +164,8 @@ class Space:
                 raise TooManyRows(limit=ROWS_MAX)
             frozen.append(freeze_tuple(tuple(row)))
         if frozen:
-            await self._connection.ask(
-                OutMany(self.name, tuple(frozen), agent_id("to", to), micros("ttl", ttl))
-            )
+            how = (agent_id("to", to), micros("ttl", ttl), "", check_priority(priority))
+            await self._connection.ask(OutMany(self.name, tuple(frozen), *how))
 
     # -- operations that wait --------------------------------------------------------------
 

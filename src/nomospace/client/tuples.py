@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple, TypedDict
 
 from nomospace.calls.answers import Found
 from nomospace.calls.requests import Sets
+from nomospace.calls.ways import PRIORITY_MAX
 from nomospace.errors import CallerError
 from nomospace.terms.values import Compound, thaw
 
@@ -97,6 +98,11 @@ class Tuple(tuple[Any, ...]):  # noqa: SLOT001 - a tuple subclass can have no sl
         return tuple([LeaseEnd(*end) for end in self._found.history])
 
     @property
+    def priority(self) -> int:
+        """What it was written with: of the tuples of a host, a higher one is found first."""
+        return self._found.priority
+
+    @property
     def tuples(self) -> tuple[Tuple, ...]:
         """The tuples that it comes from, as they lay in the space: itself, or several together.
 
@@ -176,6 +182,17 @@ class BadKey(CallerError):
         return f"once={self.value} is no key; use a string of 1 to {KEY_CHARS_MAX} characters"
 
 
+class BadPriority(CallerError):
+    """A priority that is none."""
+
+    code = "client.bad-priority"
+    value: str
+
+    def __str__(self) -> str:
+        most = PRIORITY_MAX
+        return f"priority={self.value} is none; use a whole number from -{most} to {most}"
+
+
 def seconds(what: str, value: object, *, zero: bool = False) -> float:
     """A duration in seconds, checked.
 
@@ -199,6 +216,18 @@ def micros(what: str, value: object) -> int:
     (1500000, 0, 1)
     """
     return 0 if value is None else max(1, round(seconds(what, value) * 1e6))
+
+
+def check_priority(value: object) -> int:
+    """A priority, checked.
+
+    >>> check_priority("high")
+    Traceback (most recent call last):
+    nomospace.client.tuples.BadPriority: priority='high' is none; use a whole number from -100 ...
+    """
+    if type(value) is not int or abs(value) > PRIORITY_MAX:
+        raise BadPriority(value=repr(value)[:60])
+    return value
 
 
 def agent_id(what: str, value: object) -> str:

@@ -30,6 +30,7 @@ class PutBack(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="put-b
 
     space: str
     fields: tuple[Term, ...]
+    priority: int = 0
 
 
 Asked: TypeAlias = Request | PutBack

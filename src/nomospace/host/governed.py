@@ -95,7 +95,8 @@ class Governed(HostPart):
             fields = rows[place]
             place += 1
             key = f"{request.once}/{place}" if request.once and len(rows) > 1 else request.once
-            one = Out(request.space, fields, request.to, request.ttl_us, key)
+            how = (request.to, request.ttl_us, key, request.priority)
+            one = Out(request.space, fields, *how)
             if place == len(rows):
                 self._write(op, resident, interface, one)
                 return
@@ -275,9 +276,7 @@ class Governed(HostPart):
             if isinstance(request, Out):
                 once = request.once
                 if not once or host.writing.is_new(resident, interface, once):
-                    host.writing.write(
-                        resident, interface, request.fields, request.to, request.ttl_us
-                    )
+                    host.writing.write(resident, interface, request)
                 calls.remove(one)
                 self._step.answer(op)
             elif isinstance(request, Seek):

@@ -9,7 +9,8 @@ from __future__ import annotations
 from nomospace.host.residents import record_of
 from nomospace.protocols.spaces import Row
 from nomospace.space import Record, TupleId
-from nomospace.space.tables import FIRST_ORDER, RowsFound, Wanted, marks_of
+from nomospace.space.records import FIRST_ORDER, arrival
+from nomospace.space.tables import RowsFound, Wanted, marks_of
 
 
 class PlainTables:
@@ -46,8 +47,13 @@ class PlainTables:
             del self.tuples[space][order]
 
     def last(self) -> int:
-        """The highest order."""
-        return max([FIRST_ORDER, *[order for rows in self.tuples.values() for order in rows]])
+        """The last arrival."""
+        orders = [order for rows in self.tuples.values() for order in rows]
+        return max([FIRST_ORDER, *map(arrival, orders)])
+
+    def top(self, space: str) -> int:
+        """The highest order of a space."""
+        return max(self.tuples.get(space, ()), default=0)
 
     def writers(self, space: str) -> dict[str, tuple[int, int]]:
         """How many tuples each agent has written, and the highest of their numbers."""

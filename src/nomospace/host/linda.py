@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from nomospace.calls import requests
+from nomospace.calls.ways import PRIORITY_MAX
 from nomospace.errors import NomospaceError
 from nomospace.meaning.question import SET_MAX
 from nomospace.terms import Compound, Term
@@ -61,6 +62,8 @@ def show(request: requests.Out | requests.Seek | requests.React) -> Compound:
             options.append(Compound("ttl", (seconds(request.ttl_us),)))
         if request.once:
             options.append(Compound("once", (request.once,)))
+        if request.priority:
+            options.append(Compound("priority", (request.priority,)))
     else:
         args = (request.template.term,)
         if isinstance(request, requests.React):
@@ -128,6 +131,7 @@ def read(message: Term, space: str) -> requests.Out | requests.Seek | requests.R
                 _word(options, "to"),
                 _micros(options, "ttl"),
                 _word(options, "once"),
+                _priority(options),
             )
         if name == "react" and type(args[1]) is str and args[1] in _MODES_BACK:
             return requests.React(
@@ -178,6 +182,11 @@ def _options(given: Term) -> dict[str, Any] | None:
 def _word(options: dict[str, Any], name: str) -> str:
     value = options.get(name, "")
     return value if value.__class__ is str else ""
+
+
+def _priority(options: dict[str, Any]) -> int:
+    value = options.get("priority", 0)
+    return value if value.__class__ is int and abs(value) <= PRIORITY_MAX else 0
 
 
 def _micros(options: dict[str, Any], name: str) -> int:

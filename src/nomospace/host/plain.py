@@ -97,7 +97,7 @@ class PlainCalls(HostPart):
                         break
                 fields, writer, count = record.fields, record.writer, record.count
                 value = Found(fields, writer, count, record.cur, record.deliveries)
-                if record.history:
+                if record.history or record.priority:
                     value = found_of(record)
                 if request.how in TAKING:
                     space.remove(record)
@@ -142,6 +142,7 @@ def _write(space: Space, resident: Resident, out: Out) -> Record | None:
     if not count % CHECK_EVERY or weight(fields) > LARGE:  # its tuples are to be counted
         return None
     record = Record(fields, agent, count, agent, agent)
+    record.priority = out.priority
     try:
         space.put(record, now=0)  # the time matters to those who wait, and nobody does
     except SpaceFull:

@@ -134,14 +134,7 @@ class WritingPort(Protocol):
 
     def is_new(self, resident: Resident, interface: Interface, key: str) -> bool: ...
     def has_written(self, resident: Resident, interface: Interface, key: str) -> bool: ...
-    def write(
-        self,
-        resident: Resident,
-        interface: Interface,
-        fields: tuple[Term, ...],
-        to: str,
-        ttl_us: int,
-    ) -> None: ...
+    def write(self, resident: Resident, interface: Interface, out: Out) -> None: ...
 
 
 class PlacingPort(Protocol):

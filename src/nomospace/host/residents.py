@@ -99,6 +99,7 @@ def row_of(record: Record) -> Row:
         record.deliveries,
         None,
         record.history,
+        record.priority,
     )
 
 
@@ -107,5 +108,5 @@ def record_of(row: Row) -> Record:
     record = Record(
         row.fields, row.writer, row.count, row.cur, row.dest, row.expires, row.deliveries
     )
-    record.history = row.history
+    record.history, record.priority = row.history, row.priority
     return record

@@ -16,7 +16,7 @@ from nomospace.host.part import HostPart
 from nomospace.host.residents import SYSTEM, Interface, Resident
 from nomospace.host.shares import CHECK_EVERY, LARGE, SAMPLED, TooManyRowsAtOnce, TooManyTuples
 from nomospace.space import Record
-from nomospace.terms import Compound, Term
+from nomospace.terms import Compound
 from nomospace.terms.templates import Template
 from nomospace.terms.values import weight
 
@@ -43,7 +43,7 @@ class TupleWriting(HostPart):
         elif request.once and not self.is_new(resident, interface, request.once):
             self._step.answer(op)
         elif isinstance(request, Out):
-            self.write(resident, interface, request.fields, request.to, request.ttl_us)
+            self.write(resident, interface, request)
             self._step.answer(op)
         else:
             self.write_many(resident, interface, request)
@@ -87,7 +87,8 @@ class TupleWriting(HostPart):
         interface = resident.interface(request.space)
 
         def put() -> None:
-            self.write(resident, interface, request.fields, "", 0)
+            again = Out(request.space, request.fields, priority=request.priority)
+            self.write(resident, interface, again)
             self._step.answer(op)
 
         if interface.law:
@@ -97,16 +98,9 @@ class TupleWriting(HostPart):
         else:
             put()
 
-    def write(
-        self,
-        resident: Resident,
-        interface: Interface,
-        fields: tuple[Term, ...],
-        to: str,
-        ttl_us: int,
-    ) -> None:
+    def write(self, resident: Resident, interface: Interface, out: Out) -> None:
         """Put a new tuple into an interface space, or send it on to the agent it is for."""
-        agent = resident.id
+        agent, fields = resident.id, out.fields
         if resident.full or not (resident.count + 1) % CHECK_EVERY or weight(fields) > LARGE:
             self._check_share(resident, 1)
         resident.count += 1
@@ -115,9 +109,10 @@ class TupleWriting(HostPart):
             agent,
             resident.count,
             agent,
-            to or agent,
-            self._step.now + ttl_us if ttl_us else 0,
+            out.to or agent,
+            self._step.now + out.ttl_us if out.ttl_us else 0,
         )
+        record.priority = out.priority
         self._host.placing.put(resident, interface, record, WRITTEN)
 
     def _check_share(self, resident: Resident, more: int) -> None:
@@ -160,6 +155,7 @@ class TupleWriting(HostPart):
         for fields in request.rows:
             resident.count += 1
             record = Record(fields, agent, resident.count, agent, request.to or agent, expires)
+            record.priority = request.priority
             self._step.trace(WRITTEN, name, record, agent)
             if level is not None and host.placing.send_on(name, level, record):
                 self._step.write_down(AgentCame(agent, resident.count))

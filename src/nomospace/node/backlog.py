@@ -12,6 +12,8 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
+from nomospace.space.records import arrival
+
 if TYPE_CHECKING:
     from nomospace.node.within import Kept
 
@@ -75,12 +77,12 @@ class SpaceFigures:
                 found[name][label] = found[name].get(label, 0) + of[count]
             if not shared:
                 continue
-            oldest = space.oldest(1)
+            eldest = space.eldest()
             arrivals = self._arrivals.get(label) or ArrivalMarks(began=self._began)
             seen[label] = arrivals
             age = 0.0
-            if oldest and oldest[0].order > 0:
-                age = max(0, now - arrivals.since(oldest[0].order)) / 1e6
+            if eldest is not None:
+                age = max(0, now - arrivals.since(arrival(eldest.order))) / 1e6
             found["oldest_seconds"][label] = age
             arrivals.mark(space.next_order, now)
         self._arrivals = seen

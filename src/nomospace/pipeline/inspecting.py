@@ -118,7 +118,7 @@ def _odd_row(table: str, path: str) -> str:
     """The first row of a file whose columns are not what its body says."""
     with pq.ParquetFile(path, page_checksum_verification=True) as file:
         for batch in file.iter_batches(BATCH_ROWS):
-            for name in ("at", "due_at", AT_AGAIN):
+            for name in ("at", "due_at", "until", AT_AGAIN):
                 place = batch.schema.get_field_index(name)
                 if place >= 0:
                     batch = batch.set_column(place, name, batch.column(name).cast(pa.int64()))

@@ -40,6 +40,7 @@ class Row(msgspec.Struct, frozen=True, gc=False, array_like=True):
     lent: tuple[str, str, int] | None = None
     """On disk, of a tuple that is lent out: the lease, its taker, and until when."""
     history: tuple[tuple[str, int, str], ...] = ()
+    priority: int = 0
 
 
 class SharedSpace(msgspec.Struct, frozen=True, gc=False, array_like=True):

@@ -19,10 +19,12 @@ def giving_back(taken: Taken) -> list[Asked]:
     >>> from nomospace.terms.templates import ANY, Template
     >>> seek = Seek("jobs", TAKE, Template.of(("job", ANY)))
     >>> giving_back((seek, Found(("job", 1), "ann@x", 3, "ann@x")))
-    [PutBack(space='jobs', fields=('job', 1))]
+    [PutBack(space='jobs', fields=('job', 1), priority=0)]
     """
     seek, value = taken
     founds = value if isinstance(value, tuple) else (value,)
     if seek.lease_us:
         return [Settle(seek.space, founds[0].lease, False)]
-    return [PutBack(seek.space, fields) for found in founds for fields in found.rows]
+    return [
+        PutBack(seek.space, fields, found.priority) for found in founds for fields in found.rows
+    ]

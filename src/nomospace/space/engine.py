@@ -23,7 +23,7 @@ from nomospace.space.leases import Lease
 from nomospace.space.meant import Speech
 from nomospace.space.outcomes import DeadLetter, Expired, Lapsed, Outcome
 from nomospace.space.reactions import Reaction, SpaceReactions
-from nomospace.space.records import Record, TupleId
+from nomospace.space.records import BAND, Record, TupleId, arrival
 from nomospace.space.searching import Searches
 from nomospace.space.sets import SetSearches
 from nomospace.space.steps import SpaceSteps
@@ -162,11 +162,15 @@ class Space(Searches):
             raise TupleTwice(writer=record.writer, count=record.count, space=self.name)
         if self._store.size + len(self._lent) >= self.tuples_max:
             raise SpaceFull(space=self.name, what="tuples", limit=self.tuples_max)
-        order = record.order = self._store.next_order
+        place = record.order = self._store.next_order
+        if record.priority:
+            record.order -= record.priority * BAND
         self._store.add(record)
-        self._store.next_order = order + 1
-        if not order & YOUNG_MASK:
+        self._store.next_order = place + 1
+        if not place & YOUNG_MASK:
             collect(0)
+        if record.priority and self._searches:
+            self.appeared(record)
         if not self._reactions.by_id and not self._waiters.by_ticket:
             return []
         self._steps.show(record)
@@ -255,6 +259,16 @@ class Space(Searches):
     def oldest(self, limit: int) -> list[Record]:
         """Up to so many tuples of any width, oldest first, without those lent out."""
         return list(islice(self._store.everything(), limit))
+
+    def eldest(self) -> Record | None:
+        """The tuple that has been here for longest, whatever its priority, lent ones aside."""
+        found: Record | None = None
+        after = 0
+        while (first := next(self._store.everything(after), None)) is not None:
+            if found is None or arrival(first.order) < arrival(found.order):
+                found = first
+            after = (first.order // BAND + 1) * BAND - 1
+        return found
 
     def misplaced_for(self, dest: str, most: int | None = None) -> list[Record]:
         """The tuples for an agent that another one holds, oldest first, without those lent out."""
@@ -388,7 +402,7 @@ class Space(Searches):
         Its delivery count goes up, unless it is the same lease `again`, after a restart. It does
         not expire before it is back. A `new` one did not lie here, and does from now on.
         """
-        order = self._store.next_order if new else record.order
+        order = self._store.next_order - record.priority * BAND if new else record.order
         if new:
             self._check_new(record)
             self._store.next_order += 1
@@ -502,10 +516,12 @@ class Space(Searches):
         return bool(self._searches) or self._steps.is_late
 
     def _enter(self, record: Record) -> None:
-        record.order = self._store.next_order
+        record.order = self._store.next_order - record.priority * BAND
         self._store.next_order += 1
         self._store.add(record)
         self._steps.show(record)
+        if record.priority:
+            self.appeared(record)
 
     def _bring_back(self, lease: Lease, now: int) -> None:
         record = lease.record

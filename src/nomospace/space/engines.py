@@ -112,8 +112,8 @@ class EngineRecords(Protocol):
     def misplaced(self) -> list[str]:
         """Whom misplaced records are for."""
 
-    def everything(self) -> Iterator[Record]:
-        """All that is here, oldest first."""
+    def everything(self, after: int = 0) -> Iterator[Record]:
+        """All that is here, in order; with `after`, from near that order on."""
 
     def due(self, now: int) -> Record | None:
         """A record that has expired; it stays until it is removed."""

@@ -3,18 +3,40 @@
 A record knows who wrote it (its id), who holds it now and whom it is for (LIME 2.2.2: a tuple whose
 holder is not the one it is for is *misplaced*), when it expires, and how often it was lent out.
 It belongs to one space at a time, which keeps its place in `order`.
+
+Orders lie in bands, one for each priority, the higher ones before. So whatever goes by order, in
+memory and in tables, meets the highest first and the oldest among equals, and what has no priority
+lies in one band and costs nothing more.
 """
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 
+from nomospace.calls.ways import PRIORITY_MAX
 from nomospace.terms import Term
 
 TupleId: TypeAlias = tuple[str, int]
 """The writing agent and its counter."""
+
+
+BAND: Final = 1 << 44
+"""So many orders there are for each priority."""
+FIRST_ORDER: Final = 256 * BAND
+"""Where the orders of tuples without a priority begin."""
+LEAST_ORDER: Final = FIRST_ORDER - PRIORITY_MAX * BAND
+"""No tuple has a lower one."""
+
+
+def arrival(order: int) -> int:
+    """The place in the order of arrival that an order stands for, whatever the priority.
+
+    >>> arrival(FIRST_ORDER + 7 - 5 * BAND) == FIRST_ORDER + 7
+    True
+    """
+    return FIRST_ORDER + order % BAND
 
 
 class Record(msgspec.Struct, gc=False, eq=False):
@@ -38,11 +60,13 @@ class Record(msgspec.Struct, gc=False, eq=False):
     deliveries: int = 0
     """How often it was lent out."""
     order: int = 0
-    """Its place in order of arrival while it lies in a space, negative while it is lent, else 0."""
+    """Its place in its space, by priority and arrival; negative while it is lent, else 0."""
     kept: bool = False
     """Whether its host has written it down; for the host's own use."""
     history: tuple[tuple[str, int, str], ...] = ()
     """How its last leases ended: whose, when, and why."""
+    priority: int = 0
+    """It is found before all that have a lower one."""
 
     @property
     def id(self) -> TupleId:

@@ -347,6 +347,9 @@ class Shelf:
                     composite.whole = True
                     composite.done = END
                     break
+            else:  # a wide gap, as between priorities
+                ahead = [one for one in self.segments if one > composite.done]
+                composite.done = min(ahead, default=self.newest // SEGMENT) - 1
             return
 
 

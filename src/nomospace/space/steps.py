@@ -348,6 +348,8 @@ class SpaceSteps:
 
     def _serve(self, now: int) -> None:
         fresh, self._fresh = self._fresh, []
+        if len(fresh) > 1:
+            fresh.sort(key=_rank)
         for record in fresh:
             if self._overran:
                 self._dismiss_overran()
@@ -464,6 +466,11 @@ class SpaceSteps:
             if waiter.how == TAKE:
                 break
         return None
+
+
+def _rank(record: Record) -> int:
+    """Those that came in one step are for who waits by priority, and then as they came."""
+    return -record.priority
 
 
 def _is_over(record: Record, now: int) -> bool:

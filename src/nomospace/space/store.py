@@ -14,7 +14,7 @@ from nomospace.space.asking import Scope
 from nomospace.space.composites import Composite
 from nomospace.space.meant import Speech
 from nomospace.space.objects import Objects
-from nomospace.space.records import Record, TupleId
+from nomospace.space.records import FIRST_ORDER, Record, TupleId
 from nomospace.space.shelves import SEGMENT, SHRINK_AT, Shelf
 from nomospace.space.timers import Timers
 from nomospace.terms import is_object
@@ -82,7 +82,7 @@ class SpaceRecords:
     def __init__(self, name: str, speech: Speech | None = None) -> None:
         self.name = name
         self.size = 0
-        self.next_order = 1
+        self.next_order = FIRST_ORDER
         """Of records, waiters and reactions alike; never given twice."""
         self.expiries: Timers[Record] = Timers(when=attrgetter("expires"))
         # By writer, then by segment of the writer's counts.
@@ -224,9 +224,9 @@ class SpaceRecords:
         """Whom misplaced records are for."""
         return list(dict.fromkeys(a for s in self.shelves.values() for a in s.astray))
 
-    def everything(self) -> Iterator[Record]:
-        """All that is here, oldest first."""
-        return merge(*[shelf.everything() for shelf in self.shelves.values()], key=_order)
+    def everything(self, after: int = 0) -> Iterator[Record]:
+        """All that is here, in order; with `after`, from near that order on."""
+        return merge(*[shelf.everything(after) for shelf in self.shelves.values()], key=_order)
 
     def composites(self) -> list[Composite]:
         """The composites that searches have asked for."""

@@ -142,8 +142,8 @@ class StoredRecords:
         """What may leave memory, the oldest first; some of it may be gone."""
         self._seen: dict[TupleId, Record] = {}
         """What was read from the tables in this step, and in those of searches under way."""
-        self._far_last = engine.next_order - 1
-        """What is in the tables alone is not younger."""
+        self._far_last = max(engine.next_order - 1, self._tables.top(name))
+        """What is in the tables alone has no higher order."""
         self._skips: dict[Wanted, int] = {}
         """Questions, and the order up to which all their rows are hidden."""
         self._skipped = 0
@@ -357,9 +357,9 @@ class StoredRecords:
         with self._engine.pages.at_once():
             yield
 
-    def _held(self, wanted: Wanted) -> Iterator[Record]:
+    def _held(self, wanted: Wanted, after: int = 0) -> Iterator[Record]:
         """The same for those who cannot be cut; an index has them in their order."""
-        rows = self.far(wanted)
+        rows = self.far(wanted, after)
         while True:
             with self.at_once():
                 record = next(rows, None)
@@ -391,9 +391,9 @@ class StoredRecords:
         both = dict.fromkeys([*self.near.misplaced(), *far])
         return [dest for dest in both if next(self.misplaced_for(dest), None) is not None]
 
-    def everything(self) -> Iterator[Record]:
-        """All that is here, oldest first."""
-        return merge(self.near.everything(), self._held(Wanted()), key=_order)
+    def everything(self, after: int = 0) -> Iterator[Record]:
+        """All that is here, in order; with `after`, from near that order on."""
+        return merge(self.near.everything(after), self._held(Wanted(), after), key=_order)
 
     def written_by(self, agent: str, some: int) -> tuple[int, list[Record]]:
         """How many records here an agent has written, and a few of them."""

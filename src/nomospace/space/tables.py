@@ -20,8 +20,6 @@ from nomospace.terms.templates import Template
 
 COLUMNS: Final = 3
 """So many leading fields have a column with an index."""
-FIRST_ORDER: Final = 1 << 52
-"""Orders of tuples in such spaces begin here: above the places of all others in a store."""
 
 Marks = tuple[tuple[int, int], ...]
 """Columns, and the marks that they must have."""
@@ -79,7 +77,10 @@ class TupleTables(Protocol):
         """How many changes to tuples of such spaces are in the tables; never less than before."""
 
     def last(self) -> int:
-        """The highest order in the tables; `FIRST_ORDER` when there is none."""
+        """The last arrival in the tables (`records.arrival`); `FIRST_ORDER` when there is none."""
+
+    def top(self, space: str) -> int:
+        """The highest order of a space in the tables; 0 when there is none."""
 
     def writers(self, space: str) -> dict[str, tuple[int, int]]:
         """How many tuples of a space each agent has written, and the highest of their numbers."""

@@ -21,7 +21,8 @@ import msgspec
 
 from nomospace.host.changes import TuplePut
 from nomospace.protocols.spaces import Row
-from nomospace.space.tables import FIRST_ORDER, marks_of
+from nomospace.space.records import LEAST_ORDER
+from nomospace.space.tables import marks_of
 from nomospace.store.guarded import guard
 from nomospace.store.interface import KeptForClient
 from nomospace.store.schema import Params, TupleKey
@@ -147,7 +148,7 @@ class Backlog:
             self._gone[key] = None
         for key, put in part.puts.items():
             old = puts.get(key)
-            if old is None or put[0] >= FIRST_ORDER:  # these say themselves which place they have
+            if old is None or put[0] >= LEAST_ORDER:  # these say themselves which place they have
                 puts[key] = put
             else:
                 puts[key] = (old[0], *put[1:])
@@ -181,7 +182,7 @@ class Backlog:
                 [
                     (place, *key, guard(body))
                     for key, (place, _, body) in self._puts.items()
-                    if place < FIRST_ORDER
+                    if place < LEAST_ORDER
                 ],
             ),
             (
@@ -189,7 +190,7 @@ class Backlog:
                 [
                     stored_params(key, *put)
                     for key, put in self._puts.items()
-                    if put[0] >= FIRST_ORDER
+                    if put[0] >= LEAST_ORDER
                 ],
             ),
         ]
@@ -232,7 +233,7 @@ class Backlog:
 
 def order_at(place: int) -> int:
     """The order of a tuple of the store engine at a place; 0 for others."""
-    return place if place >= FIRST_ORDER else 0
+    return place if place >= LEAST_ORDER else 0
 
 
 def stored_params(key: TupleKey, place: int, row: Row, body: bytes) -> Params:

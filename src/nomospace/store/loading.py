@@ -14,7 +14,7 @@ import msgspec
 
 from nomospace.control import Ruling, Snapshot
 from nomospace.host.changes import Book, Durable, StoredMember
-from nomospace.space.tables import FIRST_ORDER
+from nomospace.space.records import LEAST_ORDER
 from nomospace.store.backlog import Backlog, decode_part
 from nomospace.store.batch import Counters, MemberLog
 from nomospace.store.bundles import unbundle
@@ -111,7 +111,7 @@ class StoreReader:
             )
         )
         counters = Counters(
-            self.number(f"SELECT max(n) FROM tuples WHERE n < {FIRST_ORDER}") or 0,
+            self.number(f"SELECT max(n) FROM tuples WHERE n < {LEAST_ORDER}") or 0,
             self.number("SELECT max(n) FROM routing") or 0,
             journal,
             durable.floor,

@@ -153,6 +153,7 @@ def lease_row(record: LeaseRecord) -> JournalRow:
         "lease": record.lease,
         "until": record.until or None,
         "why": record.why or None,
+        AT_AGAIN: record.at,
     }
 
 

@@ -12,7 +12,8 @@ from typing import Final, TypeAlias
 
 from nomospace.host.residents import record_of
 from nomospace.space import Record, TupleId
-from nomospace.space.tables import FIRST_ORDER, RowsFound, Wanted
+from nomospace.space.records import BAND, FIRST_ORDER, LEAST_ORDER, arrival
+from nomospace.space.tables import RowsFound, Wanted
 from nomospace.store.guarded import Altered, guarded_row
 from nomospace.store.loading import QueryRows, StoreReader
 from nomospace.wire.changes import BadRecord
@@ -42,15 +43,27 @@ class SqlTables:
         self._wide: dict[tuple[str, int, int], None] = {}
 
     def last(self) -> int:
-        """The highest order."""
-        return max(FIRST_ORDER, self._reader.number("SELECT max(n) FROM tuples") or 0)
+        """The last arrival: the first row of each band of priority says it, from the top down."""
+        last, below = FIRST_ORDER, 2 * FIRST_ORDER
+        while (top := self._reader.number(f"SELECT max(n) FROM tuples WHERE n < {below}") or 0) > (
+            LEAST_ORDER
+        ):
+            last, below = max(last, arrival(top)), top // BAND * BAND
+        return last
+
+    def top(self, space: str) -> int:
+        """The highest order of a space."""
+        rows = self._count(
+            "SELECT max(n) FROM tuples WHERE space = ? AND n > ?", (space, LEAST_ORDER)
+        )
+        return max([n or 0 for (n,) in rows], default=0)
 
     def writers(self, space: str) -> dict[str, tuple[int, int]]:
         """How many tuples each agent has written, and the highest of their numbers."""
         rows = self._count(
             "SELECT writer, count(*), max(count) FROM tuples WHERE space = ? AND n > ?"
             " GROUP BY writer",
-            (space, FIRST_ORDER),
+            (space, LEAST_ORDER),
         )
         return {writer: (number, highest) for writer, number, highest in rows}
 

@@ -286,12 +286,17 @@ class Space(SpaceCalls):
         self._it = it
 
     def out_many(
-        self, rows: Iterable[Iterable[object]], *, to: str | None = None, ttl: float | None = None
+        self,
+        rows: Iterable[Iterable[object]],
+        *,
+        to: str | None = None,
+        ttl: float | None = None,
+        priority: int = 0,
     ) -> None:
         """Write several tuples in one step."""
         # The rows are drawn here: a generator of the program has no business in our thread.
         drawn = [tuple(row) for row in rows]
-        background.wait(self._it.out_many(drawn, to=to, ttl=ttl))
+        background.wait(self._it.out_many(drawn, to=to, ttl=ttl, priority=priority))
 
     def take(
         self,

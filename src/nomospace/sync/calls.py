@@ -241,9 +241,10 @@ class SpaceCalls:
         to: str | None = None,
         ttl: float | None = None,
         once: str | None = None,
+        priority: int = 0,
     ) -> None:
         """Write a tuple, for the agent `to` when one is named."""
-        background.wait(self._it.out(*fields, to=to, ttl=ttl, once=once))
+        background.wait(self._it.out(*fields, to=to, ttl=ttl, once=once, priority=priority))
 
     def acknowledge(self, taken: client.Tuple) -> None:
         """Say that a tuple taken under a lease is done with: it is gone for good."""

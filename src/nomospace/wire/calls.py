@@ -35,7 +35,7 @@ from nomospace.calls.requests import (
     Request,
     Seek,
 )
-from nomospace.calls.ways import Mode, Strength, Way
+from nomospace.calls.ways import PRIORITY_MAX, Mode, Strength, Way
 from nomospace.errors import CallerError, LimitReached, NomospaceError
 from nomospace.terms import ANY, Source, encode
 from nomospace.terms.templates import Template
@@ -340,13 +340,21 @@ def _read_out(out: Out, laws: Laws) -> Out:
     _set(out, "fields", check_tuple(thaw_all(out.fields)))
     if out.ttl_us:
         _check_period(out.ttl_us)
+    if out.priority:
+        _check_priority(out.priority)
     return out
 
 
 def _read_out_many(out: OutMany, laws: Laws) -> OutMany:
     _set(out, "rows", tuple([check_tuple(thaw_all(fields)) for fields in out.rows]))
     _check_period(out.ttl_us)
+    _check_priority(out.priority)
     return out
+
+
+def _check_priority(priority: int) -> None:
+    if abs(priority) > PRIORITY_MAX:
+        raise Unfit(f"priority {priority:,}; it is from -{PRIORITY_MAX} to {PRIORITY_MAX}")
 
 
 def _check_period(period_us: int) -> None:

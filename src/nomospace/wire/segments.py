@@ -84,6 +84,7 @@ TABLES: Final[dict[str, dict[str, str]]] = {
         "lease": "string",
         "until": "time",
         "why": "string",
+        AT_AGAIN: "time",
     },
 }
 """The tables with their columns in order; `time` is microseconds in UTC, `strings` a list."""

@@ -414,7 +414,9 @@ def pack_reply(number: int, seq: int, value: object) -> bytes:
     >>> frame[:4], read_found(frame) == found
     ([24, 1, 7, ['job', 17]], True)
     """
-    if value.__class__ is Found and not (value.why or value.members or value.history):
+    if value.__class__ is Found and not (
+        value.why or value.members or value.history or value.priority
+    ):
         fields, writer, count, source = value.fields, value.writer, value.count, value.source
         frame = (FOUND, number, seq, fields, writer, count, source, value.deliveries, value.lease)
         try:

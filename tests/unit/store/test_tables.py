@@ -9,7 +9,8 @@ import pytest
 from nomospace.host.changes import TupleGone, TuplePut
 from nomospace.protocols.spaces import Row
 from nomospace.space import Record
-from nomospace.space.tables import FIRST_ORDER, TupleTables, Wanted, wanted_for
+from nomospace.space.records import FIRST_ORDER
+from nomospace.space.tables import TupleTables, Wanted, wanted_for
 from nomospace.store.interface import Step, Store
 from nomospace.store.memory import MemoryStore
 from nomospace.terms import t

@@ -232,12 +232,19 @@ class ModelMember:
         return space
 
     async def write(
-        self, name: str, fields: tuple[Term, ...], *, to: str, ttl: float | None, once: str
+        self,
+        name: str,
+        fields: tuple[Term, ...],
+        *,
+        to: str,
+        ttl: float | None,
+        once: str,
+        priority: int = 0,
     ) -> None:
         """Write a tuple."""
         async with self._timed(f"write to {name}"):
             space = await self.space(name)
-            await space.out(*fields, to=to or None, ttl=ttl, once=once or None)
+            await space.out(*fields, to=to or None, ttl=ttl, once=once or None, priority=priority)
 
     async def read(
         self,

@@ -15,6 +15,7 @@ from msgspec import Meta
 from nomospace.api.mcp import words
 from nomospace.api.mcp.member import WAIT_S_MAX, ModelMember, event_line, letter_line
 from nomospace.api.mcp.words import ToolAnswer
+from nomospace.calls.ways import PRIORITY_MAX
 from nomospace.client import DisclosedRuling
 from nomospace.client.agent import NAME_MAX
 from nomospace.client.tuples import Correlation, correlation
@@ -70,6 +71,9 @@ class Write(Arguments):
     once: Annotated[
         str, Meta(max_length=NAME_MAX, description="A key: written at most once under it.")
     ] = ""
+    priority: Annotated[
+        int, Meta(ge=-PRIORITY_MAX, le=PRIORITY_MAX, description="Higher ones are found first.")
+    ] = 0
 
 
 class TemplateArguments(Arguments):
@@ -183,7 +187,14 @@ class Tool(msgspec.Struct, frozen=True):
 
 async def _write(member: ModelMember, asked: Write) -> ToolAnswer:
     fields = read_fields(_texts(asked.fields))
-    await member.write(asked.space, fields, to=asked.to, ttl=asked.ttl_s, once=asked.once)
+    await member.write(
+        asked.space,
+        fields,
+        to=asked.to,
+        ttl=asked.ttl_s,
+        once=asked.once,
+        priority=asked.priority,
+    )
     return ToolAnswer(
         f"Written to {asked.space}: {words.line(fields)}",
         {"space": asked.space, "fields": words.texts(fields)},
