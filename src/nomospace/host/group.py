@@ -221,9 +221,11 @@ class Group(HostPart):
 
     def reach(self, site: str, frame: object) -> None:
         """Send a frame to any host: along the links of the group, or straight. It may get lost."""
-        orders = self._engagement.relay(site, frame)
-        if orders:
-            self._carry(orders)
+        way = self._engagement.way(site, frame)
+        if way is not None:
+            self._step.order(Transmit(way.to, way.frame))
+        elif site == self._step.name:
+            self._carry(self._engagement.relay(site, frame))
         else:
             self._step.order(Transmit(site, frame))
 

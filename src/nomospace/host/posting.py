@@ -383,7 +383,7 @@ class Posting(HostPart):
     def next_deadline(self) -> int | None:
         """When the post office next wants to hear the time."""
         due = self.courier.next_deadline()
-        for at in (self.daemon.next_deadline(), *self._owed.values()):
+        for at in (self.daemon.waits.deadline, *self._owed.values()):
             if at is not None and (due is None or at < due):
                 due = at
         return due

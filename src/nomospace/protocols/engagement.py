@@ -116,6 +116,8 @@ class Engagement:
         self.phase = STABLE
         self.promised: ViewId = self.view.id
         self._links = Links(host, life=life, policy=policy, pace=pace, view=self.view.id, now=now)
+        self.way = self._links.way
+        """How a body for another host is sent; `None` where there is no way to it."""
         self._life = life
         self._origin: Origin = (*self.view.id, life)
         self._entry: object = _UNTOLD
@@ -180,7 +182,8 @@ class Engagement:
         """
         if dst == self.host:
             return [DeliverRelayed(self.host, body)]
-        return self._links.send(dst, body)
+        way = self.way(dst, body)
+        return [] if way is None else [way]
 
     def next_deadline(self) -> int:
         """When `handle` next wants to hear the time. It may turn out to be early."""
@@ -245,7 +248,9 @@ class Engagement:
             self._thaw(Cause.ABORTED, now, effects)
 
     def _say(self, dst: str, body: EngagementBody, effects: list[Effect]) -> None:
-        effects += self._links.send(dst, body)
+        way = self.way(dst, body)
+        if way is not None:
+            effects.append(way)
 
     # -- a member --------------------------------------------------------------------------
 

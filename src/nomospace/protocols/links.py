@@ -480,13 +480,13 @@ class Links:
 
     # -- relaying --------------------------------------------------------------------------
 
-    def send(self, dst: str, body: object) -> list[Effect]:
-        """Send a body towards a host. Without a way it is dropped: who needs it sends again."""
+    def way(self, dst: str, body: object) -> Transmit | None:
+        """How a body is sent towards a host; without a way it is dropped, and sent again later."""
         hop = self._ways.get(dst)
         if hop is None:
-            return []
+            return None
         ttl = len(self.component) + HOPS_SPARE
-        return [Transmit(hop, Relay(self.host, dst, ttl, body))]
+        return Transmit(hop, Relay(self.host, dst, ttl, body))
 
     def pass_on(self, relay: Relay) -> list[Effect]:
         """Bring a body that is not for this host one hop further."""

@@ -360,13 +360,13 @@ def test_the_way_is_shortest_and_least_by_name() -> None:
         says("fay", "cat"),
         says("gus", "eve"),
     )
-    ways = {name: links.send(name, "body") for name in ("bob", "cat", "eve", "fay", "gus")}
+    ways = {name: links.way(name, "body") for name in ("bob", "cat", "eve", "fay", "gus")}
     hops = {"bob": "bob", "cat": "cat", "eve": "bob", "fay": "cat", "gus": "bob"}
     ttl = 6 + HOPS_SPARE
     assert ways == {
-        name: [Transmit(hop, Relay("ann", name, ttl, "body"))] for name, hop in hops.items()
+        name: Transmit(hop, Relay("ann", name, ttl, "body")) for name, hop in hops.items()
     }
-    assert links.send("nobody", "body") == []
+    assert links.way("nobody", "body") is None
 
 
 def test_a_body_for_another_goes_one_hop_further_until_it_has_gone_too_far() -> None:

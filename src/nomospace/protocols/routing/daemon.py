@@ -120,7 +120,7 @@ class Daemon(DaemonMemory):
         resident = self._residents.get(sender)
         if resident is None or not resident.runs:
             return [PostFailed(Post(sender, to, 0, body, self.site), NOT_HERE)]
-        if self._waits.count >= self._limits.held_max:
+        if self.waits.count >= self._limits.held_max:
             return [PostFailed(Post(sender, to, 0, body, self.site), BUSY)]
         guess = self._guesses.get(to)
         if guess is None and to not in self._residents and self._places.home(to) is None:
@@ -130,7 +130,7 @@ class Daemon(DaemonMemory):
             sent = resident.sent = {}
         n = sent[to] = sent.get(to, 0) + 1 if to in sent else floor_of(resident.epoch) + 1
         out: list[Effect] = [PersistChange(written.Sent(sender, to, n))]
-        if self._waits.count and self._waits.queues(to):  # it would only overtake those before it
+        if self.waits.count and self.waits.queues(to):  # it would only overtake those before it
             self._hold(Post(sender, to, n, body, self.site), now, out)
         elif guess is not None and to not in self._residents:
             self._guesses.move_to_end(to)
@@ -239,7 +239,7 @@ class Daemon(DaemonMemory):
     def tick(self, *, now: int) -> list[Effect]:
         """Try those posts again whose pause is over."""
         out: list[Effect] = []
-        for target, posts in self._waits.due(now):
+        for target, posts in self.waits.due(now):
             out.append(PersistChange(written.PostsReleased(target)))
             for post in posts:
                 self._retry(post, now, out)
@@ -247,7 +247,7 @@ class Daemon(DaemonMemory):
 
     def next_deadline(self) -> int | None:
         """When the next pause is over."""
-        return self._waits.deadline
+        return self.waits.deadline
 
     # -- what the courier brings ---------------------------------------------------------------
 
@@ -459,7 +459,7 @@ class Daemon(DaemonMemory):
             self._route(post, now, out)
 
     def _hold(self, post: Post, now: int, out: list[Effect]) -> None:
-        self._waits.add(post, now)
+        self.waits.add(post, now)
         out.append(PersistChange(written.PostHeld(post)))
 
     def _fail(self, post: Post, why: str, now: int, out: list[Effect]) -> None:

@@ -40,7 +40,7 @@ class DaemonMemory:
         self._residents: dict[str, RoutedAgent] = {}
         self._guesses: OrderedDict[str, tuple[str, int]] = OrderedDict()
         self._asked: OrderedDict[PostId, str] = OrderedDict()
-        self._waits = Waits(limits)
+        self.waits = Waits(limits)
 
     def _guess(self, agent: str, site: str, epoch: int) -> None:
         known = self._guesses.get(agent)
@@ -110,9 +110,9 @@ class DaemonMemory:
         elif isinstance(change, written.PostKept):
             self._residents[change.post.to].put_early(change.post)
         elif isinstance(change, written.PostHeld):
-            self._waits.add(change.post, now)
+            self.waits.add(change.post, now)
         elif isinstance(change, written.PostsReleased):
-            self._waits.drop(change.target)
+            self.waits.drop(change.target)
         elif isinstance(change, written.PrimaryLearnt):
             self._primaries.learn(change.domain, change.site, change.term)
         else:
@@ -129,7 +129,7 @@ class DaemonMemory:
             made.append(written.SeatPut(agent, phase, seat, resident.to, resident.ticket))
             if resident.ending:
                 made.append(phase_put(agent, resident))
-        made += [written.PostHeld(post) for post in self._waits.posts()]
+        made += [written.PostHeld(post) for post in self.waits.posts()]
         return made
 
     def state(self) -> tuple[object, ...]:
@@ -138,7 +138,7 @@ class DaemonMemory:
             tuple(sorted((agent, each.state()) for agent, each in self._residents.items())),
             cache_state(self._guesses, self._limits.guesses_max),
             cache_state(self._asked, self._limits.passed_max),
-            self._waits.state(),
+            self.waits.state(),
             self._primaries.learnt(),
         )
 
@@ -151,7 +151,7 @@ class DaemonMemory:
         twin._residents = {agent: each.copy() for agent, each in self._residents.items()}
         twin._guesses = self._guesses.copy()
         twin._asked = self._asked.copy()
-        twin._waits = self._waits.copy()
+        twin.waits = self.waits.copy()
         return twin
 
 
