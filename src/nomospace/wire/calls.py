@@ -17,6 +17,7 @@ and compiled for one call serves the next.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, get_args
 
 import msgspec
@@ -52,7 +53,7 @@ from nomospace.wire.forms import (
     WireSeek,
 )
 from nomospace.wire.kinds import Tagged, convert
-from nomospace.wire.packing import DEEP, Unfit, count_deep, count_parts, heads_in, unpack
+from nomospace.wire.packing import DEEP, Unfit, count_parts, heads_in, unpack, walk
 from nomospace.wire.values import thaw, thaw_all
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ def check_parts(data: bytes, most: int = CALL_PARTS_MAX) -> None:
     """
     if len(data) <= DEEP_MAX:
         return
-    if heads_in(data) > DEEP_MAX and count_deep(data, DEEP_MAX) > DEEP_MAX:
+    if heads_in(data) > DEEP_MAX and walk(data, most=DEEP_MAX) > DEEP_MAX:
         raise CallTooWide(
             what=f"the number of lists in one call that stand inside more than {DEEP} others",
             limit=DEEP_MAX,
@@ -244,15 +245,34 @@ class LawShelf:
 def encode_request(request: Request, *, texts: bool = False) -> WireRequest:
     """What native code can write of a request. Laws go as hashes; with `texts`, as texts.
 
-    Raises `StaysAtHome` for a strong reaction.
+    Raises `StaysAtHome` for a strong reaction, and `BadCall` for a part of another type than it
+    must be: the host could only say the same.
 
     >>> from nomospace.calls.requests import Cancel
     >>> encode_request(Cancel(7))
     Cancel(op=7)
+    >>> encode_request(Cancel("7"))
+    Traceback (most recent call last):
+    nomospace.wire.calls.BadCall: cancel cannot be asked for so: its op is of type str, and ...
     """
+    for name, kind in _simple_parts(request.__class__):
+        part = getattr(request, name)
+        if not isinstance(part, kind):
+            why = f"its {name} is of type {type(part).__name__}, and {kind.__name__} is wanted"
+            raise BadCall(what=type(request).__name__.lower(), why=why)
     lower = _LOWER.get(request.__class__)
     lowered: WireRequest = request if lower is None else lower(request, texts)
     return lowered
+
+
+@cache
+def _simple_parts(request: type[msgspec.Struct]) -> tuple[tuple[str, type], ...]:
+    """The parts of a request that are texts, numbers and the like, with their types."""
+    fields = msgspec.structs.fields(request)
+    return tuple([(field.name, field.type) for field in fields if field.type in _SIMPLE])
+
+
+_SIMPLE: Final = (str, int, bool, bytes)
 
 
 def _lower_seek(seek: Seek, texts: bool) -> WireSeek:

@@ -106,54 +106,12 @@ def _look_over(data: bytes | memoryview) -> None:
     """
     data = bytes(data)
     if any(head in data for head in _WIDE_MAPS):
-        try:
-            _check_keys(data)
-        except IndexError:
-            raise Unfit("the bytes break off") from None
+        walk(data, keys=True)
     if heads_in(data) <= CONTAINERS_MAX:
         return
     parts, containers, _ = count_parts(data, PARTS_MAX)
     if containers > CONTAINERS_MAX or parts > PARTS_MAX:
         raise Unfit(f"a value of more than {CONTAINERS_MAX:,} lists and maps")
-
-
-def _check_keys(data: bytes) -> None:
-    """Refuse keys of wide maps that are not strings; parts are passed over without being made."""
-    view = memoryview(data)
-    at, parts = 0, 1  # how many are to come before the innermost wide map goes on
-    maps: list[tuple[int, int]] = []  # the wide maps around: entries to come, parts after them
-    for _ in range(2 * PARTS_MAX):  # a map takes a turn for its end, too
-        if not parts:
-            if not maps:
-                return
-            entries, after = maps.pop()
-            if not entries:
-                parts = after
-                continue
-            maps.append((entries - 1, after))
-            head = data[at]
-            if not 0xA0 <= head < 0xC0 and head not in _STRINGS:
-                raise Unfit("a map whose keys are not all strings")
-            parts = 2
-        parts -= 1
-        head = data[at]
-        at += 1
-        if head < 0x80 or head >= 0xE0 or head in _CONSTANTS:
-            continue
-        if head in _FIXED:
-            at += _FIXED[head].size
-            continue
-        kind, size, at = _head(head, view, at)
-        if kind == "array":
-            parts += size
-        elif kind != "map":
-            at += size + (kind == "ext")
-        elif head in _WIDE_MAPS:
-            maps.append((size, parts))
-            parts = 0
-        else:
-            parts += 2 * size
-    raise Unfit(f"a value of more than {PARTS_MAX:,} parts, with a wide map among them, it seems")
 
 
 DEEP: Final = 40
@@ -216,23 +174,38 @@ def heads_in(data: bytes) -> int:
     return len(data) - len(data.translate(None, _CONTAINER_HEADS))
 
 
-def count_deep(data: bytes, most: int) -> int:
+def walk(data: bytes, *, most: int = PARTS_MAX, keys: bool = False) -> int:
     """How many lists and maps stand inside more than `DEEP` others; it ends past `most`.
 
-    >>> count_deep(pack([[1, 2], [3]]), 100), count_deep(bytes([0x91] * 50 + [1]), 3)
+    Parts are passed over without being made. With `keys`, those of wide maps must be strings, and
+    no more than `PARTS_MAX` parts are passed over.
+
+    >>> walk(pack([[1, 2], [3]])), walk(bytes([0x91] * 50 + [1]), most=3)
     (0, 4)
+    >>> walk(pack({number: number for number in range(20)}), keys=True)
+    Traceback (most recent call last):
+    nomospace.wire.packing.Unfit: a map whose keys are not all strings
     """
     view = memoryview(data)
     at = deep = 0
+    left = 2 * PARTS_MAX if keys else len(data)
     around = [1]  # how many parts are to come in each list or map that stands open
+    wide = [False]  # and whether it is a map whose keys are looked at
     try:
         while deep <= most:
             while around and not around[-1]:
                 around.pop()
+                wide.pop()
             if not around:
                 break
-            around[-1] -= 1
+            left -= 1
+            if left < 0:
+                few = f"{PARTS_MAX:,} parts, with a wide map among them, it seems"
+                raise Unfit(f"a value of more than {few}")
             head = data[at]
+            if wide[-1] and not around[-1] & 1 and not 0xA0 <= head < 0xC0 and head not in _STRINGS:
+                raise Unfit("a map whose keys are not all strings")
+            around[-1] -= 1
             at += 1
             if head < 0x80 or head >= 0xE0 or head in _CONSTANTS:
                 continue
@@ -241,7 +214,10 @@ def count_deep(data: bytes, most: int) -> int:
                 continue
             kind, size, at = _head(head, view, at)
             if kind in _CONTAINERS:
+                if keys and len(around) > DEPTH_MAX:
+                    raise Unfit(f"a value nested deeper than {DEPTH_MAX:,} levels")
                 around.append(2 * size if kind == "map" else size)
+                wide.append(keys and head in _WIDE_MAPS)
                 deep += len(around) > DEEP
             else:
                 at += size + (kind == "ext")

@@ -42,6 +42,7 @@ from nomospace.wire.call_slots import SHAPES
 from nomospace.wire.calls import (
     CALL_PARTS_MAX,
     PERIOD_US_MAX,
+    BadCall,
     Laws,
     check_parts,
     decode_request,
@@ -316,21 +317,16 @@ def unseen(body: bytes) -> bytes:
 def read_call(frame: Frame, laws: Laws) -> tuple[int, int, Request]:
     """A call that came: its number, what its client has seen, and what it asks for.
 
-    `laws` gives the law that a request names. Raises `BadFrame`, which costs the connection; what
-    is wrong with the request alone (a template that is none, say) is raised as a `CallerError` or
-    a `LawError`, and is the answer to the call.
+    `laws` gives the law that a request names. Raises `BadFrame` for a frame that is no call or has
+    no number, which costs the connection; what is wrong with the request alone (a template that is
+    none, say) is raised as a `CallerError` or a `LawError`, and is the answer to the call.
     """
-    try:
-        kind, seq, seen = frame[0], frame[1], frame[2]
-        if seq.__class__ is not int or seen.__class__ is not int or seq < 1:
-            raise BadFrame(why="a call without its numbers")
-    except IndexError:
-        raise BadFrame(why="a call without its numbers") from None
+    kind, seq, seen = _numbers(frame)
     try:
         if kind == SEEK_PLAIN:
             space = frame[3]
             if space.__class__ is not str:
-                raise BadFrame(why="a call whose parts are of the wrong kind")
+                raise Unfit(_WRONG_KIND)
             return seq, seen, Seek(space, WAYS[frame[4]], Template.at_places(frame[5], frame, 6))
         if kind == SEEK:
             return seq, seen, _read_seek(frame)
@@ -338,11 +334,27 @@ def read_call(frame: Frame, laws: Laws) -> tuple[int, int, Request]:
             _, _, _, space, fields, to, ttl_us = frame
             _check(space, to, ttl_us)
             return seq, seen, Out(space, check_tuple(thaw_all(fields)), to, ttl_us)
-        if kind == ASK:
-            return seq, seen, decode_request(frame[3], laws)
-    except (IndexError, TypeError, ValueError, msgspec.MsgspecError) as error:
-        raise BadFrame(why=str(error)) from None
-    raise BadFrame(why=f"{kind} is no kind of frame that a client sends")
+        return seq, seen, decode_request(frame[3], laws)
+    except _BAD as error:
+        raise BadCall(what="something", why=str(error)) from None
+
+
+_PARTS: Final = {SEEK: 9, OUT: 7, ASK: 4}
+"""How many parts a call has; a plain one has two for each field that it names."""
+_BAD: Final = (IndexError, TypeError, ValueError, msgspec.MsgspecError)
+_WRONG_KIND: Final = "a part of it is of another kind than it must be"
+
+
+def _numbers(frame: Frame) -> tuple[int, int, int]:
+    """The kind of a call, its number, and what its client has seen; raises `BadFrame`."""
+    if len(frame) > 2:
+        kind, seq, seen = frame[:3]
+        if seq.__class__ is int and seen.__class__ is int and seq >= 1:
+            parts = _PARTS.get(kind, 0)
+            if len(frame) == parts or (kind == SEEK_PLAIN and len(frame) >= 6):
+                return kind, seq, seen
+            raise BadFrame(why=f"a frame of kind {kind} with {len(frame)} parts")
+    raise BadFrame(why="a call without its numbers")
 
 
 _ASK: Final = bytes([ASK])
@@ -373,6 +385,7 @@ def call_number(data: bytes) -> int:
 
 def read_batch(frame: Frame, laws: Laws) -> Iterator[tuple[int, int, Request] | None]:
     """As `read_call`, for a call that writes several tuples, with a pause after each slice."""
+    _numbers(frame)
     try:
         rows, frame[3][2] = frame[3][2], []
         made: list[tuple[Term, ...]] = []
@@ -383,8 +396,8 @@ def read_batch(frame: Frame, laws: Laws) -> Iterator[tuple[int, int, Request] | 
         if not isinstance(request, OutMany):
             raise BadFrame(why="a batch that is none")
         yield seq, seen, msgspec.structs.replace(request, rows=tuple(made))
-    except (IndexError, TypeError, ValueError) as error:
-        raise BadFrame(why=str(error)) from None
+    except _BAD as error:
+        raise BadCall(what="a batch", why=str(error)) from None
 
 
 def _read_seek(frame: Frame) -> Seek:
@@ -398,9 +411,9 @@ def _read_seek(frame: Frame) -> Seek:
 
 def _check(text: object, place: object, number: object) -> None:
     if text.__class__ is not str or place.__class__ is not str or number.__class__ is not int:
-        raise BadFrame(why="a call whose parts are of the wrong kind")
+        raise Unfit(_WRONG_KIND)
     if not 0 <= number <= PERIOD_US_MAX:
-        raise BadFrame(why=f"a time of {number:,} µs; it is 0 to {PERIOD_US_MAX:,}")
+        raise Unfit(f"a time of {number:,} µs; it is 0 to {PERIOD_US_MAX:,}")
 
 
 # -- pushes --------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -13,6 +13,7 @@ import nomospace as ns
 from nomospace import ANY
 from nomospace.calls.door import NotAnOperator, NotLetIn, NotYourAgent
 from nomospace.calls.problems import InDoubt, NotOpen
+from nomospace.calls.requests import Settle, Share
 from nomospace.client import Agent, Closed, NotYetKnown, Report, Space, TimedOut, session_driver
 from nomospace.client.dialling import BadUrl, NoTrust, Unreachable
 from nomospace.client.remote import RemoteAgent, RemoteHost, connect
@@ -21,8 +22,9 @@ from nomospace.law import load
 from nomospace.node.principals import OpenDoor, Principal
 from nomospace.sessions.client_session import SessionLost
 from nomospace.store.memory import MemoryStore
+from nomospace.wire import calls
 from nomospace.wire.admin import Where, WhereLine
-from nomospace.wire.calls import StaysAtHome
+from nomospace.wire.calls import BadCall, StaysAtHome
 from tests.ports import free_port
 from tests.serving import Proxy, ServedHost, serve
 
@@ -692,6 +694,28 @@ def test_nobody_comes_in_without_proof_nor_as_somebody_else() -> None:
             assert await far.ask(Where("nurse@ward")) == WhereLine("nurse@ward", "ward", True)
 
     in_scene(program, door=Porter())
+
+
+def test_a_call_with_a_part_of_a_wrong_type_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the client before it travels, and by the host on a connection that goes on."""
+
+    async def program(scene: Scene) -> None:
+        jobs = await scene.jobs()
+        connection = jobs._connection
+        wrong = Settle(cast("str", 7), "l1", done=True)
+        with pytest.raises(BadCall, match="its space is of type int, and str is wanted"):
+            await connection.ask(wrong)
+        monkeypatch.setattr(calls, "_simple_parts", lambda kind: ())
+        for mistaken in (wrong, Share(("jobs",), shared=cast("bool", "yes"))):
+            with pytest.raises(BadCall, match="Expected"):
+                await connection.ask(mistaken)
+        with pytest.raises(BadCall, match="another kind"):
+            await connection.out(cast("str", 7), ("job", 1), "", 0)
+        await jobs.out("job", 1)
+        assert await jobs.take("job", int) == ("job", 1)
+        assert not scene.host.notes
+
+    in_scene(program)
 
 
 def test_garbage_costs_its_own_connection_only() -> None:

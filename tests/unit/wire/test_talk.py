@@ -18,7 +18,7 @@ from nomospace.errors import CallerError, LawError
 from nomospace.terms import t
 from nomospace.terms.templates import ANY, Template, between
 from nomospace.wire import talk
-from nomospace.wire.calls import LawShelf
+from nomospace.wire.calls import BadCall, LawShelf
 from nomospace.wire.framing import BadFrame, FrameTooLarge
 from nomospace.wire.packing import pack
 
@@ -128,23 +128,40 @@ def test_what_is_too_large_is_refused_where_it_is_made() -> None:
         (),
         (talk.SEEK_PLAIN,),
         (talk.SEEK_PLAIN, 1),
+        (talk.SEEK_PLAIN, 2, 3),
         (talk.SEEK_PLAIN, "1", 0, "s", 0, 1),
         (talk.SEEK_PLAIN, 0, 0, "s", 0, 1),
-        (talk.SEEK_PLAIN, 1, 0, 7, 0, 1),
-        (talk.SEEK_PLAIN, 1, 0, "s", 99, 1),
-        (talk.SEEK_PLAIN, 1, 0, "s", 0, 1_000_000_000),
-        (talk.SEEK_PLAIN, 1, 0, "s", 0, 2, 5, "x"),
-        (talk.SEEK_PLAIN, 1, 0, "s", 0, 2, 0),
-        (talk.SEEK, 1, 0, "s", 0, [], "", "", -1),
-        (talk.OUT, 1, 0, "s", 7, "", 0),
-        (talk.OUT, 1, 0, "s", [], "", 10**18),
-        (talk.ASK, 1, 0, ["nothing"]),
+        (talk.OUT, 1, 0, "s", [], ""),
         (talk.ASK, 1, 0),
         (talk.WELCOME, 1, 0, "s"),
     ],
 )
 def test_frames_that_are_none_cost_the_connection(frame: tuple[Any, ...]) -> None:
     with pytest.raises(BadFrame):
+        talk.read_call(talk.unpack_frame(pack(frame)), LAWS)
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        (talk.SEEK_PLAIN, 1, 0, 7, 0, 1),
+        (talk.SEEK_PLAIN, 1, 0, "s", 99, 1),
+        (talk.SEEK_PLAIN, 1, 0, "s", "take", 1),
+        (talk.SEEK_PLAIN, 1, 0, "s", 0, 1_000_000_000),
+        (talk.SEEK_PLAIN, 1, 0, "s", 0, 2, 5, "x"),
+        (talk.SEEK_PLAIN, 1, 0, "s", 0, 2, 0),
+        (talk.SEEK, 1, 0, "s", 0, [], "", "", -1),
+        (talk.SEEK, 1, 0, "s", 0, [], 7, "", 0),
+        (talk.OUT, 1, 0, "s", 7, "", 0),
+        (talk.OUT, 1, 0, "s", [], "", 10**18),
+        (talk.OUT, 1, 0, "s", [], None, 0),
+        (talk.ASK, 1, 0, ["nothing"]),
+        (talk.ASK, 1, 0, ["cancel", "seven"]),
+        (talk.ASK, 1, 0, ["out-many", 7, [], "", 0]),
+    ],
+)
+def test_a_call_with_a_wrong_part_is_answered(frame: tuple[Any, ...]) -> None:
+    with pytest.raises(BadCall):
         talk.read_call(talk.unpack_frame(pack(frame)), LAWS)
 
 

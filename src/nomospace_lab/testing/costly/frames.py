@@ -22,7 +22,7 @@ from nomospace.node.peering import decode_word
 from nomospace.node.turns import LOT_FRAMES
 from nomospace.wire.calls import CALL_PARTS_MAX, DEEP_MAX
 from nomospace.wire.framing import STRANGER_BYTES_MAX, BadFrame, Framer, join
-from nomospace.wire.packing import PARTS_MAX, Unfit, count_deep, count_parts, pack
+from nomospace.wire.packing import PARTS_MAX, Unfit, count_parts, pack, walk
 from nomospace.wire.talk import (
     ASK,
     CALL_BYTES_MAX,
@@ -228,7 +228,7 @@ def _ready(draft: Bytes) -> FrameCase:
         parts = count_parts(data[data[:1] == b"\x00" :], PARTS_MAX)[0]
         if draft.head in ("seek-sets", "react"):  # a template goes as bytes
             parts += count_parts(draft.body(), PARTS_MAX)[0]
-        parts += DEEP_UNITS * count_deep(data, PARTS_MAX)
+        parts += DEEP_UNITS * walk(data)
     if draft.head == "many":
         parts = FRAME_UNITS * draft.count
     return FrameCase(data, _READERS.get(draft.head, _read_client), parts + len(data) // UNIT_BYTES)
