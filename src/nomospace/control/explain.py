@@ -197,8 +197,13 @@ def verdict_on(ruling: Ruling, level: str = "all") -> str:
     if ruling.event.kind != "sent":
         return f"ruled by {ruling.rule}"
     if goes_out(ruling.operations):
-        names = [getattr(operation, "name", "") for operation in ruling.operations]
-        only = "release" in names and "forward" not in names and "multicast" not in names
+        only = False
+        for operation in ruling.operations:
+            name = getattr(operation, "name", "")
+            if name in ("forward", "multicast"):
+                only = False
+                break
+            only = only or name == "release"
         return f"{'released' if only else 'forwarded'} by {ruling.rule}"
     if ruling.delta:
         return f"held back by {ruling.rule}: nothing is sent yet"

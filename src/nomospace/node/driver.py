@@ -448,9 +448,9 @@ class Driver(ABC):
     def _hear(self, neighbour: str, frame: object) -> None:
         if self._core is not None:
             parcel = frame.body if frame.__class__ is Relay else frame
-            what = parcel.what if parcel.__class__ is Parcel else None
-            if self.work is not None and isinstance(what, MayCome | Coming):
-                unread = [text for text in what.laws if not self._has_read(text)]
+            # Most frames bring nobody: they are not asked for laws.
+            if self.work is not None and isinstance(getattr(parcel, "what", None), _COMING):
+                unread = [text for text in brought(parcel) if not self._has_read(text)]
                 if unread:
                     self._hear_later(neighbour, frame, unread)
                     return
@@ -534,6 +534,16 @@ class GoingOn:
         self._waits = False
         self._do()
         return False
+
+
+def brought(frame: object) -> tuple[LawText, ...]:
+    """The laws that a frame from another host brings along, with an agent that comes."""
+    parcel = frame.body if frame.__class__ is Relay else frame
+    what = parcel.what if parcel.__class__ is Parcel else None
+    return what.laws if isinstance(what, _COMING) else ()
+
+
+_COMING: Final = (MayCome, Coming)
 
 
 def _named(request: Asked) -> str:

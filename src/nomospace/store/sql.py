@@ -265,7 +265,9 @@ class SqlStore(ABC):
         first = self._first_needed() if self._firsts else 0
         needed = first or batch.first or last + 1
         wanted = max(self._prune, last - self._keep if self._keep else 0)
-        forgotten = self._forget(batch, wanted, needed)
+        forgotten = self._forgotten
+        if wanted > forgotten:
+            forgotten = self._forget(batch, wanted, needed)
         folds: dict[tuple[str, str], int] = {}
         if self._full or 0 < first <= max(wanted, last - REACH):
             folds = self._choose(batch, max(wanted, last - REACH))
