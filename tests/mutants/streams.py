@@ -23,7 +23,7 @@ STREAMS: Final = (
     Mutant(
         "a row is written without its key",
         "pipeline/stream/writing.py",
-        "            await space.out(*row.fields, once=row.key)",
+        "            await space.out(*row.fields, once=row.key, once_lasts=True)",
         "            await space.out(*row.fields)",
         WRITING,
     ),

@@ -84,8 +84,9 @@ class Share(msgspec.Struct, frozen=True, array_like=True, tag="share"):
 class Out(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="out"):
     """Write one tuple, for an agent when `to` names one; gone after `ttl_us` when that is set.
 
-    With `once`, what this agent has written to this space under the same key is not written again.
-    Tuples of a higher `priority` are found first.
+    With `once`, what this agent has written to this space under the same key is not written again,
+    for as long as the host remembers keys (`Shares.once_s`); with `once_lasts`, for good. Tuples of
+    a higher `priority` are found first.
     """
 
     space: str
@@ -94,6 +95,7 @@ class Out(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="out"):
     ttl_us: int = 0
     once: str = ""
     priority: int = 0
+    once_lasts: bool = False
 
 
 class OutMany(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="out-many"):
@@ -105,6 +107,7 @@ class OutMany(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="out-m
     ttl_us: int = 0
     once: str = ""
     priority: int = 0
+    once_lasts: bool = False
 
 
 class Sets(msgspec.Struct, frozen=True, gc=False, array_like=True):

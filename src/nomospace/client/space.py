@@ -98,13 +98,16 @@ class Space:
         ttl: float | None = None,
         once: str | None = None,
         priority: int = 0,
+        once_lasts: bool = False,
     ) -> None:
         """Write a tuple, for the agent `to` when one is named; gone after `ttl` seconds if given.
 
         With `once` it is written at most once: what this agent has written to the space under the
-        same key is not written again, however often it tries, also after crashes. Of the tuples of
-        one host that match, reads and takes find those of the highest `priority` (-100 to 100)
-        first, and the oldest among equals.
+        same key is not written again, however often it tries, also after crashes. The host
+        remembers keys for 30 days (`once_s` in its configuration), and with `once_lasts` for good.
+
+        Of the tuples of one host that match, reads and takes find those of the highest `priority`
+        (-100 to 100) first, and the oldest among equals.
 
         The tuple is this agent's until the agent `to` is connected and shares the space; then it
         moves there, at once or in the very step in which their hosts engage. Raises `Refused` when
@@ -129,6 +132,7 @@ class Space:
                     micros("ttl", ttl),
                     key,
                     check_priority(priority),
+                    once_lasts,
                 )
             )
             return

@@ -95,7 +95,7 @@ class Governed(HostPart):
             fields = rows[place]
             place += 1
             key = f"{request.once}/{place}" if request.once and len(rows) > 1 else request.once
-            how = (request.to, request.ttl_us, key, request.priority)
+            how = (request.to, request.ttl_us, key, request.priority, request.once_lasts)
             one = Out(request.space, fields, *how)
             if place == len(rows):
                 self._write(op, resident, interface, one)
@@ -274,8 +274,7 @@ class Governed(HostPart):
         try:
             interface = resident.interface(space)
             if isinstance(request, Out):
-                once = request.once
-                if not once or host.writing.is_new(resident, interface, once):
+                if not request.once or host.writing.is_new(resident, interface, request):
                     host.writing.write(resident, interface, request)
                 calls.remove(one)
                 self._step.answer(op)

@@ -61,6 +61,8 @@ class Shares(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Bytes of one message, taken as often as it has receivers."""
     session_s: int = 600
     """Seconds that a session waits for its client to come back. Then its agent has departed."""
+    once_s: int = 30 * 86_400
+    """Seconds that a key of `out(…, once=key)` is remembered, unless it was written to last."""
 
 
 USUAL_SHARES: Final = Shares()

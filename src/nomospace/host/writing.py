@@ -40,7 +40,7 @@ class TupleWriting(HostPart):
             raise NotAnAgent(given=request.to)
         if interface.law:
             self._host.governed.out(op, resident, interface, request)
-        elif request.once and not self.is_new(resident, interface, request.once):
+        elif request.once and not self.is_new(resident, interface, request):
             self._step.answer(op)
         elif isinstance(request, Out):
             self.write(resident, interface, request)
@@ -49,12 +49,13 @@ class TupleWriting(HostPart):
             self.write_many(resident, interface, request)
             self._step.answer(op)
 
-    def is_new(self, resident: Resident, interface: Interface, key: str) -> bool:
+    def is_new(self, resident: Resident, interface: Interface, request: Out | OutMany) -> bool:
         """Whether an agent writes to a space under a key for the first time; noted, if it does.
 
         The keys are tuples of a private space beside it: they are kept, carried along when the
-        agent moves, and bounded as tuples are.
+        agent moves, expire, and are bounded as tuples are.
         """
+        key, now = request.once, self._step.now
         if self.has_written(resident, interface, key):
             return False
         name = interface.name + WRITTEN_ONCE
@@ -63,20 +64,25 @@ class TupleWriting(HostPart):
             keys = self._host.holding.make_interface(
                 resident, name, ("", ""), durable=interface.durable
             )
-        if len(keys.private) >= ONCE_MAX:
-            oldest = keys.private.find(_ANY_KEY)
-            assert oldest is not None, "keys are strings"
-            keys.private.remove(oldest)
-            self._step.forget(name, oldest)
+        gone = keys.private.find(Template.of((key,)))  # its time is over: that was not noticed yet
+        if gone is None and len(keys.private) >= ONCE_MAX:
+            gone = keys.private.find(_ANY_KEY)
+            assert gone is not None, "keys are strings"
+        if gone is not None:
+            keys.private.remove(gone)
+            self._step.forget(name, gone)
         resident.count += 1
         agent = resident.id
-        self._host.placing.put(resident, keys, Record((key,), agent, resident.count, agent, agent))
+        expires = 0 if request.once_lasts else now + self._step.shares.once_s * 1_000_000
+        record = Record((key,), agent, resident.count, agent, agent, expires)
+        self._host.placing.put(resident, keys, record)
         return True
 
     def has_written(self, resident: Resident, interface: Interface, key: str) -> bool:
-        """Whether an agent has written to a space under a key."""
+        """Whether an agent has written to a space under a key that is still remembered."""
         keys = resident.spaces.get(interface.name + WRITTEN_ONCE)
-        return keys is not None and keys.private.find(Template.of((key,))) is not None
+        found = None if keys is None else keys.private.find(Template.of((key,)))
+        return found is not None and not 0 < found.expires <= self._step.now
 
     def put_back(self, op: int, resident: Resident, request: PutBack) -> None:
         """Write a tuple again that was taken for an agent which never got it.

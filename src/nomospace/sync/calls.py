@@ -242,9 +242,14 @@ class SpaceCalls:
         ttl: float | None = None,
         once: str | None = None,
         priority: int = 0,
+        once_lasts: bool = False,
     ) -> None:
         """Write a tuple, for the agent `to` when one is named."""
-        background.wait(self._it.out(*fields, to=to, ttl=ttl, once=once, priority=priority))
+        background.wait(
+            self._it.out(
+                *fields, to=to, ttl=ttl, once=once, priority=priority, once_lasts=once_lasts
+            )
+        )
 
     def acknowledge(self, taken: client.Tuple) -> None:
         """Say that a tuple taken under a lease is done with: it is gone for good."""

@@ -148,7 +148,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
                     continue
                 refused += 1
                 letter = ("refused", stream, batch, row.key, why[:WHY_CHARS_MAX], row.fields)
-                await letters.out(*letter, once=row.key)
+                await letters.out(*letter, once=row.key, once_lasts=True)
                 if refused > REFUSED_MAX:
                     raise TooManyRefused(space=self.space, limit=REFUSED_MAX, why=why)
         return WrittenBack(len(rows) - refused, refused)
@@ -167,7 +167,7 @@ async def _write_one(space: Space, row: Keyed) -> str | None:
     """Write a row; why that cannot be, if it cannot."""
     try:
         async with asyncio.timeout(ROW_S):
-            await space.out(*row.fields, once=row.key)
+            await space.out(*row.fields, once=row.key, once_lasts=True)
     except TimeoutError:
         raise RowHeld(space=space.name, fields=show(row.fields, limit=200)) from None
     except CallerError as error:
