@@ -11,8 +11,8 @@ fields.
 ...     words = "lease on {tuple_id!r} ran out {late_ms} ms ago; read it again"
 ...     tuple_id: str
 ...     late_ms: int
->>> str(LeaseOver(tuple_id="ann@ward/3", late_ms=12))
-"lease on 'ann@ward/3' ran out 12 ms ago; read it again"
+>>> str(LeaseOver(tuple_id="ann@ward#3", late_ms=12))
+"lease on 'ann@ward#3' ran out 12 ms ago; read it again"
 """
 
 from __future__ import annotations

@@ -10,6 +10,8 @@ import sys
 from collections.abc import Iterator
 from importlib import import_module
 from itertools import pairwise
+from pathlib import Path
+from shutil import which
 from typing import Any
 
 import httpx
@@ -17,26 +19,30 @@ import pytest
 from playwright._impl._driver import compute_driver_executable
 
 from nomospace.api import guard, live, logins, models, service, talking
+from nomospace.cli import main
 from nomospace.errors import NomospaceError
 from nomospace.node.services import web, web_port
 from tests.docs.pages import Block, blocks
 from tests.repo.rooms import ROOT
-from tests.unit.api.running import Running, host
+from tests.unit.api.running import Running, host, host_run
 
 PAGE = ROOT / "docs" / "api" / "guide.md"
 TEXT = PAGE.read_text("utf-8")
 ROOMS = "acting benching forms guard http live looking matching models service talking".split()
 S = 60.0
 CURL = """
-import argparse, httpx
+import argparse, httpx, ssl
 parser = argparse.ArgumentParser()
 parser.add_argument("-sS", dest="quiet", action="store_true", required=True)
 parser.add_argument("-H", dest="headers", action="append")
 parser.add_argument("-d", dest="data")
+parser.add_argument("--cacert")
 parser.add_argument("url")
 asked = parser.parse_args()
 headers = dict(header.split(": ", 1) for header in asked.headers)
-print(httpx.post(asked.url, headers=headers, content=asked.data).text)
+way = "POST" if asked.data else "GET"
+trusted = ssl.create_default_context(cafile=asked.cacert) if asked.cacert else True
+print(httpx.request(way, asked.url, headers=headers, content=asked.data, verify=trusted).text)
 """
 """As much of curl as the page uses."""
 
@@ -65,12 +71,40 @@ def _pairs(first: str, second: str) -> list[tuple[Block, Block]]:
 
 
 def test_what_curl_asks_is_answered_as_the_page_says(running: Running) -> None:
-    pairs = _pairs("sh", "json")
+    pairs = [pair for pair in _pairs("sh", "json") if "--cacert" not in pair[0].text]
     assert len(pairs) == 3
-    curl = shlex.join([sys.executable, "-c", CURL])  # a bare machine has none
     for asked, answered in pairs:
-        told = json.loads(_run(["sh", "-euc", f'curl() {{ {curl} "$@"; }}\n{asked.text}'], running))
-        assert told == json.loads(answered.text), asked.line
+        assert _asked(asked, running) == json.loads(answered.text), asked.line
+
+
+def test_curl_speaks_tls_by_the_authority(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As the page has it: an authority, a token, a host of its own, and `--cacert`."""
+    monkeypatch.chdir(tmp_path)
+    assert main(["trust", "init", "--host", "ward"]) == 0
+    words = "trust issue token nurse@ward --scope agent --scope operator"
+    capsys.readouterr()
+    assert main(words.split()) == 0
+    token = capsys.readouterr().out.strip()
+    options = "--trust trust --store ward.db --no-journal --listen 127.0.0.1:0 --api 127.0.0.1:0"
+    with host_run("ward", *options.split()) as line:
+        running = Running(line["api"], token)
+        pairs = [pair for pair in _pairs("sh", "json") if "--cacert" in pair[0].text]
+        assert len(pairs) == 2
+        for asked, answered in pairs:
+            assert _asked(asked, running) == json.loads(answered.text), asked.line
+        first = pairs[0][0]
+        bare = first._replace(text=first.text.replace("--cacert trust/authority.pem ", ""))
+        with pytest.raises(AssertionError, match=r"(?i)certificate"):
+            _asked(bare, running)
+
+
+def _asked(asked: Block, running: Running) -> Any:
+    """What a command of the page is answered; by the real curl, where the machine has one."""
+    curl = "" if which("curl") else shlex.join([sys.executable, "-c", CURL])
+    script = f'curl() {{ {curl} "$@"; }}\n{asked.text}' if curl else asked.text
+    return json.loads(_run(["sh", "-euc", script], running))
 
 
 def test_the_example_in_javascript_prints_what_the_page_says(running: Running) -> None:

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
-from typing import Annotated, cast
+from dataclasses import replace
+from typing import Annotated, TypeVar, cast
 
 import msgspec
 from fastapi import APIRouter, Depends, Path, Query
@@ -14,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from nomospace.api import models as m
+from nomospace.api.forms import json_of
 from nomospace.api.live import Happened, Live, kinds_of
 from nomospace.api.routing import PROBLEMS, After, Caller, LawPath, Limit, SpacePath, TheService
 from nomospace.api.typed import typed_template
@@ -148,7 +150,8 @@ async def inside(
     views: TheViews, space: SpacePath, agent: Annotated[str, Query(max_length=401)] = ""
 ) -> v.SpaceInside:
     """Who waits in a space, what is lent, what reacts; of an agent, its private one."""
-    return views.inside(space, agent=agent)
+    found = views.inside(space, agent=agent)
+    return replace(found, leases=_in_json(found.leases))
 
 
 @router.get("/spaces/{space}/tuples")
@@ -163,7 +166,8 @@ async def tuples(
 
     With a template (`job, _:int`, as `nomospace tuple read` takes it), those that match.
     """
-    return views.tuples(space, agent=agent, template=typed_template(template), limit=limit)
+    found = views.tuples(space, agent=agent, template=typed_template(template), limit=limit)
+    return replace(found, tuples=_in_json(found.tuples), sets=_in_json(found.sets))
 
 
 @router.post("/spaces/{space}/tell")
@@ -197,7 +201,19 @@ async def tuple_story(
     views: TheViews, id: Annotated[str, Query(min_length=3, max_length=450)]
 ) -> v.TupleStory:
     """What became of a tuple at this host, by its id (`ann@ward#3`): written, moved, taken."""
-    return await views.story(id)
+    found = await views.story(id)
+    lies = _in_json((found.lies,))[0] if found.lies is not None else None
+    return replace(found, steps=_in_json(found.steps), lies=lies)
+
+
+F = TypeVar("F", v.TupleView, v.LeaseView, v.SetView, v.TupleStep)
+
+
+def _in_json(several: tuple[F, ...]) -> tuple[F, ...]:
+    """What has fields, with these as the other routes have them."""
+    return tuple(
+        [replace(one, fields=tuple([json_of(field) for field in one.fields])) for one in several]
+    )
 
 
 @router.get("/rulings")

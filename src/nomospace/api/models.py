@@ -234,10 +234,9 @@ class TupleFound(BaseModel):
     @classmethod
     def of(cls, found: Tuple) -> TupleFound:
         """A tuple as JSON has it."""
-        writer, count = found.id
         made = cls(
             fields=[json_of(field) for field in found],
-            id=f"{writer}#{count}",
+            id=str(found.id),
             source=found.source,
             deliveries=found.deliveries,
             lease=found.lease,

@@ -38,3 +38,4 @@ from nomospace.node.viewed import (
     WhyView as WhyView,
 )
 from nomospace.node.views import NotSeen as NotSeen, Views as Views
+from nomospace.node.within import fields_text as fields_text

@@ -106,5 +106,9 @@ class Taking(Coroutine[object, None, Tuple]):
                 await self._space.give_back(self._taken)
         except NomospaceError as late:
             # The program's own error must not be hidden; the lease has lapsed or will.
-            facts = {"agent": self._space.owner, "space": self._space.name, "tuple": self._taken.id}
+            facts = {
+                "agent": self._space.owner,
+                "space": self._space.name,
+                "tuple": str(self._taken.id),
+            }
             self._space._connection.report(Report("a lease could not be given back", facts, late))

@@ -34,6 +34,20 @@ class LeaseEnd(NamedTuple):
     why: str
 
 
+class TupleId(tuple[str, int]):
+    """The agent that wrote a tuple, and that agent's count of tuples; a text like `ann@ward#17`.
+
+    >>> id = TupleId(("ann@ward", 17))
+    >>> f"{id}", id == ("ann@ward", 17)
+    ('ann@ward#17', True)
+    """
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return f"{self[0]}#{self[1]}"
+
+
 class Tuple(tuple[Any, ...]):  # noqa: SLOT001 - a tuple subclass can have no slots of its own
     """A tuple that was read or taken: unpacks and compares as the plain tuple of its fields.
 
@@ -42,16 +56,16 @@ class Tuple(tuple[Any, ...]):  # noqa: SLOT001 - a tuple subclass can have no sl
     ...     jobs = host.agent("nurse").space("jobs", shared=True)
     ...     jobs.out("job", 17)
     ...     job = jobs.take("job", int)
-    >>> job == ("job", 17), job.id, job.source, job.deliveries
-    (True, ('nurse@ward-3', 1), 'nurse@ward-3', 0)
+    >>> job == ("job", 17), str(job.id), job.source, job.deliveries
+    (True, 'nurse@ward-3#1', 'nurse@ward-3', 0)
     """
 
     _found: Found
 
     @property
-    def id(self) -> tuple[str, int]:
+    def id(self) -> TupleId:
         """The agent that wrote it, and that agent's count of tuples: no other has this id."""
-        return self._found.writer, self._found.count
+        return TupleId((self._found.writer, self._found.count))
 
     @property
     def source(self) -> str:
@@ -115,7 +129,7 @@ class Tuple(tuple[Any, ...]):  # noqa: SLOT001 - a tuple subclass can have no sl
         >>> found
         (term("object('Tax',x,[])"), term("object('Loan',y,[])"))
         >>> found.why, [one[-1] for one in found.tuples]
-        ('nurse@ward-3/1 and nurse@ward-3/2 share Car c1', [term("object('Tax',x,[])"), 17])
+        ('nurse@ward-3#1 and nurse@ward-3#2 share Car c1', [term("object('Tax',x,[])"), 17])
         """
         parts = self._found.members
         if not parts:

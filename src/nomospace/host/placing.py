@@ -185,7 +185,7 @@ class Placing(HostPart):
         """A tuple's time is over."""
         self._step.forget(name, record)
         self._step.trace(EXPIRED, name, record, record.cur)
-        self._step.note("expired", space=name, tuple=record.id)
+        self._step.note("expired", space=name, tuple=_written(record))
 
     def died(self, name: str, record: Record) -> None:
         """A tuple came back from a lease once too often: to the dead letters of its holder."""
@@ -200,7 +200,8 @@ class Placing(HostPart):
             )
             if interface.shared and host.holding.fits(name + DEAD, interface.tie):
                 host.holding.share(holder, (name + DEAD,), shared=True)
-        self._step.note("dead-letter", space=name, tuple=record.id, deliveries=record.deliveries)
+        facts = {"tuple": _written(record), "deliveries": record.deliveries}
+        self._step.note("dead-letter", space=name, **facts)
         record.deliveries = 0
         self.place(name + DEAD, law, record)
 
@@ -218,3 +219,8 @@ class Placing(HostPart):
             self.put(holder, interface, record)
         elif interface.durable:
             self._step.keep(name, record)
+
+
+def _written(record: Record) -> str:
+    """A tuple's id as it is written everywhere, `ann@ward#17`."""
+    return f"{record.writer}#{record.count}"

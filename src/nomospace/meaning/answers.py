@@ -69,7 +69,7 @@ class MeaningAnswer(msgspec.Struct, gc=False, eq=False):
         because = list(dict.fromkeys(_reasons(self, assignment)))
         return {
             "kind": self.kind,
-            "tuples": list(self.tuples),
+            "tuples": [written_id(id) for id in self.tuples],
             "fields": [json_of(_written(choice)) for choice in assignment],
             "why": _why(self, because),
             "because": because,
@@ -106,9 +106,9 @@ def _why(answer: MeaningAnswer, because: list[str]) -> str:
     if because:
         return "; ".join(because)
     if answer.kind == EXACT:
-        return f"{answer.tuples[0]} has just these fields"
+        return f"{written_id(answer.tuples[0])} has just these fields"
     if answer.kind == SEMANTIC:
-        return f"{answer.tuples[0]} has these fields and further ones"
+        return f"{written_id(answer.tuples[0])} has these fields and further ones"
     return ""
 
 
@@ -160,13 +160,24 @@ def _made_reasons(assigner: QuestionAssigner, made: Made) -> Iterator[str]:
         yield f"{step.property} = {step.text}"
 
 
+def written_id(id: str) -> str:
+    """A tuple's id as people are shown it everywhere; tables have a slash in its middle.
+
+    >>> written_id("ann@ward/17"), written_id("t1")
+    ('ann@ward#17', 't1')
+    """
+    writer, _, count = id.rpartition("/")
+    return f"{writer}#{count}" if "@" in writer and count.isdecimal() else id
+
+
 def _listed(ids: Sequence[str]) -> str:
     """Ids as a sentence has them.
 
     >>> _listed(["t1", "t2", "t3"])
     't1, t2 and t3'
     """
-    return " and ".join([", ".join(ids[:-1]), ids[-1]]) if len(ids) > 1 else ids[0]
+    names = [written_id(id) for id in ids]
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
 
 
 def _row_id(row: FactRow) -> str:

@@ -161,7 +161,7 @@ class LeaseView:
     """A tuple that is lent out: the lease, and until when it runs."""
 
     tuple_id: str
-    fields: tuple[str, ...]
+    fields: tuple[object, ...]
     lease: str
     until: int
 
@@ -196,15 +196,15 @@ class SpaceInside:
 
 @dataclass(frozen=True, slots=True)
 class TupleView:
-    """A tuple: its fields as text, who holds it, whom it is for, how often it was lent.
+    """A tuple: its fields, who holds it, whom it is for, how often it was lent.
 
-    Times are 0 where there is none: `written_at` is not known of what was written too long ago,
-    `expires` is when it goes by itself, and `lent_until` when its lease runs out. `why` says how it
-    answers a template that names classes.
+    A field that is large is its text, cut. Times are 0 where there is none: `written_at` is not
+    known of what was written too long ago, `expires` is when it goes by itself, and `lent_until`
+    when its lease runs out. `why` says how it answers a template that names classes.
     """
 
     id: str
-    fields: tuple[str, ...]
+    fields: tuple[object, ...]
     holder: str
     dest: str
     deliveries: int
@@ -219,7 +219,7 @@ class SetView:
     """Tuples that answer a template together: their ids, what they answer with, and why."""
 
     ids: tuple[str, ...]
-    fields: tuple[str, ...]
+    fields: tuple[object, ...]
     why: str
 
 
@@ -249,7 +249,7 @@ class TupleStep:
     op: str
     space: str
     agent: str
-    fields: str
+    fields: tuple[object, ...]
     until: int = 0
     why: str = ""
 

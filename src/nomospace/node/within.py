@@ -30,6 +30,7 @@ from nomospace.space.search import CorrelationTooDear
 from nomospace.store.journal import LeaseRecord, TupleRecord, decode_record
 from nomospace.terms import show
 from nomospace.terms.templates import Template
+from nomospace.terms.values import weight
 from nomospace.terms.written import show_pattern
 from nomospace.wire.admin import ANSWER_BYTES_MAX
 
@@ -127,7 +128,7 @@ class Within:
         for record in records[:limit]:
             why = "" if asked is None else space.why(asked, record.fields)
             lines.append(self._tuple(record, why=why))
-            size += sum(map(len, lines[-1].fields))
+            size += min(weight(record.fields), TEXT_MAX * len(record.fields))
             if size > ANSWER_BYTES_MAX:
                 whole = False
                 break
@@ -202,7 +203,7 @@ class Within:
         id = f"{record.writer}#{record.count}"
         return TupleView(
             id,
-            tuple([shown(field) for field in record.fields]),
+            bounded(record.fields),
             record.cur,
             record.dest,
             record.deliveries,
@@ -216,8 +217,8 @@ class Within:
 def _story_step(seq: int, record: TupleRecord | LeaseRecord) -> TupleStep:
     who = (seq, record.at, record.op, record.space, record.agent)
     if isinstance(record, LeaseRecord):
-        return TupleStep(*who, "", record.until, record.why)
-    return TupleStep(*who, shown(record.fields))
+        return TupleStep(*who, (), record.until, record.why)
+    return TupleStep(*who, bounded(record.fields))
 
 
 def _sets(space: Space, asked: Template, now: int) -> tuple[SetView, ...]:
@@ -232,7 +233,7 @@ def _sets(space: Space, asked: Template, now: int) -> tuple[SetView, ...]:
         [
             SetView(
                 tuple([f"{writer}#{count}" for writer, count in one.ids]),
-                tuple([shown(field) for field in one.fields]),
+                bounded(one.fields),
                 one.why,
             )
             for one in found[:SETS_MAX]
@@ -247,6 +248,24 @@ def shown(value: Term) -> str:
     (2000, '…')
     """
     return show(value, limit=TEXT_MAX)
+
+
+def bounded(fields: tuple[Term, ...]) -> tuple[object, ...]:
+    """Fields of a tuple for a view: one that is large as its text, cut.
+
+    >>> bounded(("job", 17, "a" * 3_000)) == ("job", 17, shown("a" * 3_000))
+    True
+    """
+    return tuple([one if weight(one) <= TEXT_MAX else shown(one) for one in fields])
+
+
+def fields_text(fields: tuple[object, ...]) -> str:
+    """The fields of a tuple in a line.
+
+    >>> fields_text(("job", 17))
+    'job, 17'
+    """
+    return ", ".join([show(field) for field in fields])
 
 
 def space_view(space: Space, law: str, shared: bool, agents: tuple[str, ...]) -> SpaceView:
@@ -285,5 +304,5 @@ def _reaction(reaction: Reaction) -> ReactionView:
 
 def _lease(lease: Lease) -> LeaseView:
     record = lease.record
-    fields = tuple([shown(field) for field in record.fields])
-    return LeaseView(f"{record.writer}#{record.count}", fields, lease.taker, lease.until)
+    id = f"{record.writer}#{record.count}"
+    return LeaseView(id, bounded(record.fields), lease.taker, lease.until)

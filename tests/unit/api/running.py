@@ -25,16 +25,22 @@ class Running:
 @contextmanager
 def host(*more: str) -> Iterator[Running]:
     """A host called `ward`, without certificates and without a disk, until the end of the block."""
-    options = "--insecure --store memory --listen 127.0.0.1:0 --api 127.0.0.1:0 --json".split()
+    options = "--insecure --store memory --listen 127.0.0.1:0 --api 127.0.0.1:0".split()
+    with host_run("ward", *options, *more) as line:
+        yield Running(line["api"], line["api_token"])
+
+
+@contextmanager
+def host_run(*words: str) -> Iterator[dict[str, str]]:
+    """What a host of these words says of itself, until the end of the block."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "nomospace.cli", "host", "run", "ward", *options, *more],
+        [sys.executable, "-m", "nomospace.cli", "host", "run", *words, "--json"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
     assert process.stdout is not None
     try:
-        line = json.loads(process.stdout.readline())
-        yield Running(line["api"], line["api_token"])
+        yield json.loads(process.stdout.readline())
     finally:
         process.terminate()
         process.communicate(timeout=END_S)

@@ -433,12 +433,15 @@ def test_tuples_are_listed_by_a_typed_template_and_their_story_is_told() -> None
         for number in (1, 2):
             await web("POST", f"{AGENT}/spaces/jobs/out", {"fields": ["job", number]})
         found = await web("GET", "/v1/spaces/jobs/tuples?template=job, 2", token="ops")
-        assert [one["fields"] for one in found.json()["tuples"]] == [["job", "2"]]
+        assert [one["fields"] for one in found.json()["tuples"]] == [["job", 2]]
         slip = await web("GET", "/v1/spaces/jobs/tuples?template=job, _:itn", token="ops")
         assert slip.status_code == 422
         assert "did you mean int?" in slip.json()["detail"]
         told = await web("GET", "/v1/tuples/story?id=ann@ward%232", token="ops")
-        assert [one["op"] for one in told.json()["steps"]] == ["written"]
+        assert [(one["op"], one["fields"]) for one in told.json()["steps"]] == [
+            ("written", ["job", 2])
+        ]
+        assert told.json()["lies"]["fields"] == ["job", 2]
         assert (await web("GET", "/v1/tuples/story?id=ann@ward%232")).status_code == 403
 
     on_the_web(work)
@@ -576,7 +579,7 @@ def test_several_tuples_may_answer_together() -> None:
         assert found["fields"] == taken["fields"]
         assert [one["id"] for one in taken["fields"]] == ["i1", "f1"]
         assert [one["id"] for one in taken["tuples"]] == ["ann@ward#1", "ann@ward#2"]
-        assert taken["why"] == "ann@ward/1 and ann@ward/2 share Car c1"
+        assert taken["why"] == "ann@ward#1 and ann@ward#2 share Car c1"
         assert (await web("POST", f"{space}/take-all", asked)).json()["tuples"] == []
         answer = await web("POST", f"{space}/take", asked | {"max_set": 99})
         assert (answer.status_code, answer.json()["code"]) == (400, "question.bad")

@@ -89,7 +89,7 @@ def test_the_tuples_of_a_store(folder: Path, capsys: Say) -> None:
     asked = ["--store", str(folder / "ward.db"), "--template", TEMPLATES[0]]
     for engine in ("memory", "sqlite", "duckdb"):
         (found,) = match(capsys, folder, *asked, "--space", "cars", "--engine", engine)
-        assert found["tuples"] == ["ann@ward/1", "bob@ward/7"]
+        assert found["tuples"] == ["ann@ward#1", "bob@ward#7"]
     (told,) = match(capsys, folder, *asked, "--space", "planes", code=2)
     assert "--space planes" in told
     assert "boats, cars" in told
@@ -134,7 +134,7 @@ def test_tables_that_cannot_be_kept(folder: Path, capsys: Say) -> None:
     words += ["--space", "cars", "--template", TEMPLATES[0], "--engine", "sqlite"]
     assert main(words) == 0
     told = capsys.readouterr()
-    assert '"tuples": ["ann@ward/1", "bob@ward/7"]' in told.out
+    assert '"tuples": ["ann@ward#1", "bob@ward#7"]' in told.out
     why = "cannot be used (File exists); this question is answered from temporary tables"
     assert told.err == f"nomospace match: the kept tables {place} {why}\n"
     place.unlink()
@@ -146,7 +146,7 @@ def test_tables_that_cannot_be_kept(folder: Path, capsys: Say) -> None:
     capsys.readouterr()
     assert main(words) == 0  # found when it is asked, not when it is opened
     told = capsys.readouterr()
-    assert '"tuples": ["ann@ward/1", "bob@ward/7"]' in told.out
+    assert '"tuples": ["ann@ward#1", "bob@ward#7"]' in told.out
     assert told.err.endswith("they are made anew\n")
     assert told.err.count("\n") == 1
     next(place.glob("*.db")).write_text("a file of that name")

@@ -187,7 +187,7 @@ def test_several_tuples_are_taken_together_or_not_at_all(net: Hosts) -> None:
     assert net.seek(ANN, "take_nowait", *BOTH) is None  # unless it is asked for
     found: Found = net.ask(ANN, asked("take_nowait", *BOTH))
     assert [parts_of(one)[1] for one in found.fields] == ["s1", "i-s1", "f-s1"]
-    assert found.why == "SportsCar is a Car; ann@a/1 and ann@a/2 share SportsCar s1"
+    assert found.why == "SportsCar is a Car; ann@a#1 and ann@a#2 share SportsCar s1"
     assert [(one.writer, one.count) for one in found.members] == [(ANN, 1), (ANN, 2)]
     assert found.rows[1][0] == "loan"
     assert net.seek(ANN, "read_all", ANY, ANY) == []

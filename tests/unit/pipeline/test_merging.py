@@ -262,7 +262,7 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(asked) == 0
     answers = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [one["tuples"] for one in answers] == [
-        ["ann@ward/2", "ann@ward/3"],
-        ["ann@ward/4", "ann@ward/5"],
+        ["ann@ward#2", "ann@ward#3"],
+        ["ann@ward#4", "ann@ward#5"],
     ]
     assert main([*words, "--whole"]) == 0

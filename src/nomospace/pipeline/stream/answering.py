@@ -20,7 +20,7 @@ from uuid import uuid4
 
 import msgspec
 
-from nomospace.meaning.answers import Answers, MeaningAnswer
+from nomospace.meaning.answers import Answers, MeaningAnswer, written_id
 from nomospace.meaning.ontology import Ontology
 from nomospace.meaning.question import Question
 from nomospace.pipeline.archive import ArchivePart
@@ -106,5 +106,5 @@ def as_row(answer: MeaningAnswer, name: str, stream: str) -> Keyed:
     The key says which tuples answer, so that an answer is written once in a stream.
     """
     fields, why = answer.told()
-    ids = answer.tuples
-    return Keyed(key_of(stream, "answer", *ids), ("answer", name, ids, why, *fields))
+    ids = tuple([written_id(id) for id in answer.tuples])
+    return Keyed(key_of(stream, "answer", *answer.tuples), ("answer", name, ids, why, *fields))

@@ -371,7 +371,7 @@ def test_several_tuples_may_answer_together() -> None:
         assert (await call("read", space="sales", template=template)).data["tuples"] == []
         read = await call("read", space="sales", template=template, together=True)
         (found,) = read.data["tuples"]
-        assert found["why"] == "model@exchange/1 and model@exchange/2 share Car c1"
+        assert found["why"] == "model@exchange#1 and model@exchange#2 share Car c1"
         taken = await call("take", space="sales", template=template, key="Car", wait_s=60)
         assert taken.data["tuple"]["fields"] == found["fields"]
         assert (await call("read", space="sales", template=["_", "_"])).data["tuples"] == []

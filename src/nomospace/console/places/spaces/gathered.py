@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from nomospace.api.published import NotSeen
+from nomospace.api.published import NotSeen, fields_text
 from nomospace.console.places.listing import ROWS_MAX, Row
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def _holding(services: Mapping[str, Service], which: SpaceName) -> list[tuple[st
 
 
 def _row(host: str, one: TupleView, several: bool) -> Row:
-    fields = ", ".join(one.fields)
+    fields = fields_text(one.fields)
     return {
         "id": f"{host}/{one.id}",
         "tuple": fields if len(fields) <= FIELD_CHARS_MAX else f"{fields[:FIELD_CHARS_MAX]}…",

@@ -14,6 +14,7 @@ from urllib.parse import quote
 from nicegui import ui
 from nicegui.events import ValueChangeEventArguments
 
+from nomospace.api.published import fields_text
 from nomospace.api.typed import typed_template
 from nomospace.console import look
 from nomospace.console.keeping import kept
@@ -219,7 +220,7 @@ class SpacesPlace:
                 ui.label("No tuples answer it together.").classes("quiet")
             for one in self._found.sets:
                 with ui.element("div").classes("spaces-set"):
-                    look.mono(", ".join(one.fields))
+                    look.mono(fields_text(one.fields))
                     ui.label(one.why).classes("quiet")
 
     def _open(self, id: str) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from nicegui import ui
 
+from nomospace.api.published import fields_text
 from nomospace.console import look
 from nomospace.console.stories import story
 
@@ -62,7 +63,7 @@ def _tell(frame: Frame, told: dict[str, TupleStory]) -> None:
         return
     known = [step.fields for step, _ in steps if step.fields]
     if known:
-        look.mono(known[0]).classes("pre")
+        look.mono(fields_text(known[0])).classes("pre")
     for host, one in lying:
         _lies(frame, host, one)
     look.heading("From writer to taker")
