@@ -132,7 +132,9 @@ def test_segments_of_before_open_and_are_compared(
 
 def test_the_moment_has_a_name_that_needs_no_quotes(tmp_path: Path) -> None:
     folder = written(tmp_path / "j", FIRST)
-    for table in TABLES:
+    tables = [table for table in TABLES if (folder / table).exists()]
+    assert {"events", "tuples", "laws", "checkpoints"} <= set(tables)
+    for table in tables:
         files = str(folder / table / "*.parquet")
         asked = f"SELECT count(*) FROM '{files}' AS t WHERE happened_at = t.\"at\""
         rows = duckdb.execute(asked).fetchall()
