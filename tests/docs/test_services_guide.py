@@ -8,8 +8,9 @@ import pytest
 
 from nomospace.client.http import TIMEOUT_S
 from nomospace.errors import NomospaceError
-from nomospace.node.services import web_port
+from nomospace.node.services import fronts, web_port
 from nomospace.node.services.controllers import AGAIN_S
+from nomospace.node.services.fronts import lists, tables
 from nomospace.node.services.secretaries import COMMUNITIES_MAX
 from nomospace.node.services.web import BODY_S
 from nomospace.services.controllers import HOSTS_MAX, LEASE_US
@@ -38,6 +39,11 @@ LIMITS = {
     "subscriptions of one client": OF_CLIENT_MAX,
     "attributes in a subscription": CRITERIA_MAX,
     "attributes of a publication": ATTRIBUTES_MAX,
+    "operations that wait at a front": fronts.WAITING_MAX,
+    "tuples in one answer of a front": fronts.FOUND_MAX,
+    "rows of a table that a front looks at for one operation": tables.SCAN_MAX,
+    "elements of a list that a front looks at for one operation": lists.SCAN_MAX,
+    "seconds that the engine behind a front has for a step": int(fronts.ENGINE_S),
     "connections to the services at a time": web_port.LIMITS.connections_max,
     "connections that show no token": web_port.LIMITS.strangers_max,
     "seconds for a request's body": int(BODY_S),
@@ -46,6 +52,10 @@ RAISING = (
     "client.http",
     "client.laws",
     "client.controllers",
+    "client.fronts",
+    "node.services.fronts",
+    "node.services.fronts.lists",
+    "node.services.fronts.tables",
     "node.services.keeping",
     "node.services.mediators",
     "node.services.secretaries",

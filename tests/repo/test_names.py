@@ -18,6 +18,7 @@ _CLIENT = "a name of the client's interface, and what is behind it on the host"
 
 SHARED = {
     "Agent": _BLOCKING,
+    "FrontSpace": _BLOCKING,
     "Host": f"{_BLOCKING}; and the core that `nomospace.Host` runs",
     "Membership": f"{_BLOCKING}; its controller's core, and its schema over HTTP",
     "Network": _BLOCKING,

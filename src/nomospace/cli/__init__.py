@@ -34,6 +34,7 @@ COMMANDS = {
     "agent": Command("nomospace.cli.agent", "app", "Show the agents of a host, and move them."),
     "mcp": Command("nomospace.cli.mcp", "app", "Let a language model be an agent, over MCP."),
     "mediator": Command("nomospace.cli.mediator", "app", "Pass on what is published, under a law."),
+    "front": Command("nomospace.cli.front", "app", "Serve a table or a Redis list, under a law."),
     "journal": Command("nomospace.cli.journal", "app", "Read the record of what happened."),
     "backup": Command("nomospace.cli.backup", "backup_app", "Write a store into one file."),
     "restore": Command("nomospace.cli.backup", "restore_app", "Make a store of a backup."),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from nomospace.client import Agent, Membership
     from nomospace.client.laws import Law
     from nomospace.client.remote import RemoteHost
-    from nomospace.node.services.mediators import SpaceMediator
 
 AGENT: Final = "mediator"
 """Whom it is on a host without certificates, where `--as` names nobody."""
@@ -75,16 +75,16 @@ def mediator(
 
     async def work(host: RemoteHost) -> None:
         agent = await host.agent(speaks_for or (AGENT if remote.agent("") else None))
-        member = await _member(agent, named, certificate or [])
+        member = await take_part(agent, named, certificate or [])
         place = await agent.space(space, shared=True)
         plain = SpaceMediator(member, place)
         made = NatsMediator(member, place, nats, key=key.encode()) if nats else plain
-        await _mediate(remote, agent, made)
+        await serve_until_told(remote, agent, made, "mediates")
 
     replace(remote, alongside=False).run(work)
 
 
-async def _member(agent: Agent, law: Law, certificates: list[Path]) -> Membership:
+async def take_part(agent: Agent, law: Law, certificates: list[Path]) -> Membership:
     """The membership that the agent has, or a new one, with its certificates presented."""
     held = agent.membership(law)
     if held is not None:  # one that was killed is a member still, with the roles it had
@@ -97,8 +97,10 @@ async def _member(agent: Agent, law: Law, certificates: list[Path]) -> Membershi
     return member
 
 
-async def _mediate(remote: Remote, agent: Agent, mediator: SpaceMediator) -> None:
-    """Mediate until a signal comes; raises why its host let it go."""
+async def serve_until_told(
+    remote: Remote, agent: Agent, service: AbstractAsyncContextManager[object], does: str
+) -> None:
+    """Let a service run until a signal comes; raises why its host let it go."""
     from nomospace.client import Closed
     from nomospace.client.remote import RemoteAgent
 
@@ -107,11 +109,11 @@ async def _mediate(remote: Remote, agent: Agent, mediator: SpaceMediator) -> Non
     told = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, told.set)
-    async with mediator:
+    async with service:
         if remote.as_json:
             print_json({"agent": agent.id})
         else:
-            print(f"{agent.id} mediates; Ctrl-C ends it", file=sys.stderr, flush=True)
+            print(f"{agent.id} {does}; Ctrl-C ends it", file=sys.stderr, flush=True)
         over = [loop.create_task(told.wait()), loop.create_task(agent.wait_ended())]
         await asyncio.wait(over, return_when=asyncio.FIRST_COMPLETED)
         for task in over:

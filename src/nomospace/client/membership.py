@@ -6,7 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -17,6 +17,9 @@ from nomospace.errors import CallerError
 from nomospace.terms import Term, freeze, term
 from nomospace.terms.tuples import LIGHT, LIGHT_LEVELS, light_weight
 from nomospace.terms.values import thaw
+
+if TYPE_CHECKING:
+    from nomospace.client.fronts import FrontSpace
 
 CERTIFICATE_BYTES_MAX: Final = 16_384
 """The largest certificate that is presented."""
@@ -166,12 +169,13 @@ class Membership(LetterQueue):
     Its inbox has the messages that the law delivers to the agent.
     """
 
-    __slots__ = ("law", "ruling")
+    __slots__ = ("_fronts", "law", "ruling")
 
     def __init__(self, connection: Connection, law: Law) -> None:
         self.law = law
         self.ruling: DisclosedRuling | None = None
         """The ruling on the adoption."""
+        self._fronts: dict[str, FrontSpace] = {}
         super().__init__(connection, law.name)
 
     def __repr__(self) -> str:
@@ -192,6 +196,21 @@ class Membership(LetterQueue):
         tell = Tell(self.law.hash, message_of(message), receiver, here)
         told: DisclosedRuling = await self._connection.ask(tell)
         return told
+
+    def front(self, agent: str) -> FrontSpace:
+        """The tuple space that an agent answers for, which has a space's role under this law.
+
+        What it answers goes to the operations that wait for it, and not to the inbox.
+        """
+        from nomospace.client.fronts import FrontSpace  # few clients have one
+
+        return self._fronts.setdefault(agent, FrontSpace(self, agent))
+
+    def on_mail(self, sender: str, message: Term) -> None:
+        """The connection brings a message: an answer of a front, or one for the inbox."""
+        front = self._fronts.get(sender)
+        if front is None or not front.answered(message):
+            super().on_mail(sender, message)
 
     async def present(self, certificate: bytes | str | Path) -> DisclosedRuling:
         """Present a certificate, PEM or DER, or its file: the ruling on it.

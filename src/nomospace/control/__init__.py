@@ -3,6 +3,7 @@
 from nomospace.calls.answers import DisclosedRuling as DisclosedRuling, Standing as Standing
 from nomospace.control.adopting import (
     ReservedRole as ReservedRole,
+    SpaceRoll as SpaceRoll,
     adopt as adopt,
     adoption as adoption,
     first_state as first_state,

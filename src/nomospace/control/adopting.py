@@ -9,6 +9,12 @@ from nomospace.law import CompiledLaw
 from nomospace.terms import Term
 
 
+class SpaceRoll(tuple[Term, ...]):
+    """The terms that a roll has for an agent which answers for a tuple space (a front)."""
+
+    __slots__ = ()
+
+
 class ReservedRole(CallerError):
     """An adoption names a term that only a host may give."""
 
@@ -34,8 +40,8 @@ def adoption(
 ) -> tuple[Membership, Event]:
     """A membership with its own control state, and the event that it has to be told first.
 
-    `manager` is for the manager of a governed space: it holds `tupleSpace` from the start. `roll`
-    are the terms that a secretary has for the member.
+    `manager` is for who answers for a space, its manager or a front: it holds `tupleSpace` from
+    the start. `roll` are the terms that a secretary has for the member.
     """
     if "tupleSpace" in (*args, *roll):
         raise ReservedRole(role="tupleSpace")

@@ -25,6 +25,7 @@ from nomospace.control import (
     Release,
     Ruling,
     Snapshot,
+    SpaceRoll,
     Undecided,
     adoption,
     arrived,
@@ -139,7 +140,8 @@ class Governing(HostPart):
         roll: tuple[Term, ...] = (),
     ) -> tuple[Membership, Event]:
         """A new membership, and the event that its law has to rule on first of all."""
-        member, event = adoption(law, home, args, manager=manager, roll=roll)
+        role = manager or isinstance(roll, SpaceRoll)
+        member, event = adoption(law, home, args, manager=role, roll=roll)
         before = self._members.get((home, law.hash))
         if before is not None:  # it has quit, and its rulings are numbered on
             member.seq = before.seq

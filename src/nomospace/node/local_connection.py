@@ -349,12 +349,12 @@ class LocalConnection:
             raise TypeError(f"{type(asked).__name__} is asked of a host that serves clients")
         return read_answer(question, pack_answer(answer))
 
-    async def _order(self, fact: Callable[[int], Event]) -> Any:
+    async def _order(self, fact: Callable[[int], Event]) -> object:
         """Tell the core a fact of its operator's that has an answer, and wait for that."""
         self._check_open()
         clients = self._clients
         clients.number = number = clients.number + 1
-        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[object] = asyncio.get_running_loop().create_future()
         call = clients.calls[number] = LocalCall(number, future, late=True, agent=self._agent)
         self._pending[call] = None
         try:

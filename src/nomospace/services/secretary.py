@@ -7,8 +7,9 @@ nobody adopt the law whom it does not admit. It promises
 - single membership: one agent has one membership, at one host, at a time. Who has quit does not
   come back with a clean slate, unless `returns` is set: a law may count on what it remembers;
 - roles at the start: the terms that the roll has for a member stand in its control state after
-  `initialCS`, before the law rules on the adoption. `tupleSpace` is no such term: it is what only
-  the manager of a space may hold, and a roll that has it is refused;
+  `initialCS`, before the law rules on the adoption. `tupleSpace` is no such term, and a roll that
+  has it is refused: it is what the manager of a space holds, and an agent that is on the roll as a
+  `space` (a front, `000_…` 4);
 - assigned controllers: who is on the roll with a host's name is admitted at that host only;
 - look-ups: where a member's controller is.
 
@@ -130,6 +131,8 @@ class Enrolled(msgspec.Struct, frozen=True, tag=True):
     agent: str
     initial: tuple[str, ...] = ()
     controller: str = ""
+    space: bool = False
+    """Whether it answers for a tuple space, and so holds `tupleSpace`."""
 
 
 class Struck(msgspec.Struct, frozen=True, tag=True):
@@ -183,7 +186,14 @@ class Secretary:
 
     # -- the roll ----------------------------------------------------------------------------
 
-    def enrol(self, agent: str, initial: Iterable[str] = (), controller: str = "") -> Enrolled:
+    def enrol(
+        self,
+        agent: str,
+        initial: Iterable[str] = (),
+        controller: str = "",
+        *,
+        space: bool = False,
+    ) -> Enrolled:
         """What would change if an agent were put on the roll with these terms (texts).
 
         It counts from its next adoption. Raises `BadRoll`, `RollFull`.
@@ -198,7 +208,8 @@ class Secretary:
         if len(texts) > INITIAL_MAX or sum(map(len, texts)) > INITIAL_BYTES_MAX:
             raise BadRoll(agent=agent, why=f"more than {INITIAL_MAX} terms, or too long ones")
         self._room_for(agent)
-        return Enrolled(agent, tuple([show(_read(agent, text)) for text in texts]), controller)
+        terms = tuple([show(_read(agent, text)) for text in texts])
+        return Enrolled(agent, terms, controller, space)
 
     def strike(self, agent: str) -> Struck:
         """What would change if an agent were taken off the roll; a membership it has goes on."""
@@ -232,6 +243,10 @@ class Secretary:
         self._room_for(agent)
         initial = () if entry is None else tuple([term(text) for text in entry.initial])
         return (None if member else Joined(agent, controller, now)), initial
+
+    def is_space(self, agent: str) -> bool:
+        """Whether an agent is on the roll as one that answers for a space."""
+        return agent in self._roll and self._roll[agent].space
 
     def move(self, agent: str, controller: str, *, now: int) -> Joined | None:
         """What changes when a member has moved to another host; raises `NoSuchMember`."""
@@ -300,6 +315,6 @@ def _read(agent: str, text: str) -> Term:
         raise BadRoll(agent=agent, why=f"{text[:60]!r} is no term: {error}") from None
     if read == RESERVED:
         raise BadRoll(
-            agent=agent, why=f"{RESERVED} is for the managers of spaces, which hosts make"
+            agent=agent, why=f'{RESERVED} is for spaces; say that it is one with "space": true'
         )
     return read

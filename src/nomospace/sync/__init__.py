@@ -40,6 +40,7 @@ from nomospace.client.tuples import Correlation
 from nomospace.sync.background import HeldInBackground, WouldBlock, background
 from nomospace.sync.calls import (
     AgentCalls,
+    FrontCalls,
     HostCalls,
     MembershipCalls,
     ReactionCalls,
@@ -51,7 +52,7 @@ if TYPE_CHECKING:  # who only connects loads no host
     from pathlib import Path
 
     from nomospace import node
-    from nomospace.client import remote
+    from nomospace.client import fronts, remote
     from nomospace.client.laws import Law
     from nomospace.client.ontologies import Ontology
     from nomospace.protocols.pace import Pace
@@ -275,6 +276,19 @@ class Membership(MembershipCalls):
     def inbox(self) -> Iterator[Letter]:
         """Messages that the law delivers to this agent, oldest first; ends with the agent."""
         return _letters(self._it)
+
+    def front(self, agent: str) -> FrontSpace:
+        """The tuple space that an agent answers for, which has a space's role under this law."""
+        return FrontSpace(background.call(self._it.front, agent))
+
+
+class FrontSpace(FrontCalls):
+    """A tuple space behind a front; see `nomospace.client.fronts.FrontSpace`."""
+
+    __slots__ = ()
+
+    def __init__(self, it: fronts.FrontSpace) -> None:
+        self._it = it
 
 
 class Space(SpaceCalls):

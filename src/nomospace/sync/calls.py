@@ -20,7 +20,7 @@ from nomospace.terms.templates import Template
 
 if TYPE_CHECKING:  # who only connects loads no host
     from nomospace import node
-    from nomospace.client import remote
+    from nomospace.client import fronts, remote
     from nomospace.client.laws import Law
     from nomospace.protocols.messages import View
     from nomospace.wire.admin import A, ContactLine, OperatorQuestion
@@ -318,6 +318,50 @@ class SpaceCalls:
     def unshare(self) -> None:
         """Part: what this agent holds stays with it, and nobody else sees it."""
         background.wait(self._it.unshare())
+
+
+class FrontCalls:
+    """What waits for a `fronts.FrontSpace`."""
+
+    __slots__ = ("_it",)
+
+    _it: fronts.FrontSpace
+
+    def __repr__(self) -> str:
+        return repr(self._it)
+
+    @property
+    def name(self) -> str:
+        """The front's id."""
+        return self._it.name
+
+    def out(self, *fields: object, timeout: float = 60.0) -> None:
+        """Write a tuple; returns when it is there. Raises `Refused`, `FrontFailed`, `TimedOut`."""
+        background.wait(self._it.out(*fields, timeout=timeout))
+
+    def take(self, *template: object, timeout: float = 60.0) -> client.Tuple:
+        """Wait for a tuple that matches, and take it; raises as `out` does."""
+        return background.wait(self._it.take(*template, timeout=timeout))
+
+    def read(self, *template: object, timeout: float = 60.0) -> client.Tuple:
+        """Wait for a tuple that matches, and leave it there; raises as `out` does."""
+        return background.wait(self._it.read(*template, timeout=timeout))
+
+    def take_nowait(self, *template: object, timeout: float = 60.0) -> client.Tuple | None:
+        """Take a tuple that matches; `None` if there is none."""
+        return background.wait(self._it.take_nowait(*template, timeout=timeout))
+
+    def read_nowait(self, *template: object, timeout: float = 60.0) -> client.Tuple | None:
+        """Read a tuple that matches; `None` if there is none."""
+        return background.wait(self._it.read_nowait(*template, timeout=timeout))
+
+    def take_all(self, *template: object, timeout: float = 60.0) -> list[client.Tuple]:
+        """Take all tuples that match, as many as one answer has."""
+        return background.wait(self._it.take_all(*template, timeout=timeout))
+
+    def read_all(self, *template: object, timeout: float = 60.0) -> list[client.Tuple]:
+        """Read all tuples that match, as many as one answer has."""
+        return background.wait(self._it.read_all(*template, timeout=timeout))
 
 
 class ReactionCalls:

@@ -197,7 +197,18 @@ def test_the_blocking_face_has_every_method_with_the_same_arguments(
     face: type, counterpart: type
 ) -> None:
     for_drivers = {
-        node.Host: {"attend", "equip", "law", "line", "record", "revoked", "vacate", "wait_closed"},
+        node.Host: {
+            "attend",
+            "equip",
+            "law",
+            "line",
+            "operate",
+            "record",
+            "revoked",
+            "vacate",
+            "wait_closed",
+            "watch",
+        },
         client.Agent: {"stop", "leave", "resume", "save"},
         client.Space: {"handles"},
         client.Membership: {"close", "drain", "on_mail", "put_back"},

