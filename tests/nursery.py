@@ -36,8 +36,15 @@ READ_FIRST: Final = """
     nomospace.cli.host nomospace.node.serve nomospace.node.loops nomospace.node.logs uvloop
     nomospace.node.identity nomospace.node.door nomospace.node.vouching nomospace.node.tcp
     nomospace.node.nats nomospace.node.services.mediators nomospace.store.sqlite
-    nomospace.store.postgres typer.main rich.console
+    nomospace.store.postgres nomospace.space.alike nomospace.space.correlating nats.aio.client
+    typer._adapters typer.main rich.console
 """.split()
+READ_FOR: Final = {
+    "--api": """
+        nomospace.node.services.web_port nomospace.node.services.web nomospace.api.http nicegui
+    """.split(),
+}
+"""What is read besides, before the first host that has such an option."""
 _PR_SET_PDEATHSIG: Final = 1
 
 
@@ -167,9 +174,11 @@ class _Nursery:
                 if not data:
                     return {}
                 out, log, status = fds
+                request = json.loads(data)
+                _read_for(request["arguments"])
                 pid = os.fork()
                 if pid == 0:
-                    return self._be_born(json.loads(data), out, log, status)
+                    return self._be_born(request, out, log, status)
                 os.close(out)
                 os.close(log)
                 self._children[pid] = status
@@ -197,6 +206,14 @@ class _Nursery:
         end_with_parent()
         os.chdir(request["folder"])
         return request
+
+
+def _read_for(arguments: list[str]) -> None:
+    for option, names in READ_FOR.items():
+        if option in arguments and names[0] not in sys.modules:
+            for name in names:
+                import_module(name)
+            gc.freeze()
 
 
 def main() -> int:

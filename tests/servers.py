@@ -146,6 +146,7 @@ class PostgresServer(Server):
         """Small buffers, no Unix socket, everything else as it comes."""
         settings = ["unix_socket_directories=", "listen_addresses=127.0.0.1"]
         settings += ["shared_buffers=32MB", "max_connections=60", f"port={self.port}"]
+        settings += ["fsync=off", "full_page_writes=off"]  # processes are killed; no power is cut
         if sys.platform == "linux":  # after a crash: one call to the kernel, not one for each file
             settings.append("recovery_init_sync_method=syncfs")
         return [str(self.bin / "postgres"), "-D", str(self.data)] + [
