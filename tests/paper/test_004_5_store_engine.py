@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 import nomospace as ns
@@ -41,9 +42,10 @@ def host(folder: Path) -> Iterator[RealHost]:
 
 
 def run(folder: Path) -> RealHost:
-    made = RealHost(
-        "ward", folder, "--store", str(folder / "ward.db"), "--insecure", "--api", "127.0.0.1:0"
-    )
+    config = folder / "ward.toml"
+    config.write_text('[spaces]\nstored = ["ledger"]\n', "utf-8")
+    flags = ("--config", str(config), "--insecure", "--api", "127.0.0.1:0")
+    made = RealHost("ward", folder, "--store", str(folder / "ward.db"), *flags)
     start(made)
     return made
 
@@ -228,3 +230,48 @@ def test_it_is_opened_on_the_command_line(
     assert "wrote to shelf" in capsys.readouterr().out
     assert main(["tuple", "out", "shelf", "book", "8", "--engine", "memory", *there]) == 2
     assert "here it has the engine 'store'" in capsys.readouterr().err
+
+
+def test_a_space_that_the_configuration_names_lies_there_whoever_opens_it(host: RealHost) -> None:
+    async def story() -> None:
+        async with caller(host, None) as remote:
+            bob = await remote.agent("bob")
+            ledger = await bob.space("ledger")
+            assert ledger.shared
+            await ledger.out("entry", 1)
+            with pytest.raises(OtherEngine, match="here it has the engine 'store'"):
+                await bob.space("ledger", engine="memory")
+            with pytest.raises(StaysInStore):
+                await ledger.unshare()
+
+    play(story())
+
+
+def test_it_is_opened_over_http(host: RealHost) -> None:
+    """Such a space is shared, and says so to who would have it private."""
+    spaces = f"{host.said['api']}/v1/agents/web@ward/spaces"
+    token = {"Authorization": f"Bearer {host.said['token']}"}
+
+    async def story() -> None:
+        async with caller(host, None) as remote:
+            await remote.agent("web")
+
+        def post(path: str, **body: Any) -> tuple[int, Any]:
+            answer = httpx.post(f"{spaces}/{path}", json=body, headers=token, timeout=60)
+            return answer.status_code, answer.json()
+
+        for name, body in (
+            ("files", {"engine": "store", "shared": False}),
+            ("ledger", {}),
+        ):
+            code, opened = await asyncio.to_thread(post, name, **body)
+            assert (code, opened) == (200, {"name": name, "shared": True})
+        assert (await asyncio.to_thread(post, "files/out", fields=["page", 1]))[0] == 200
+        code, error = await asyncio.to_thread(post, "files", engine="memory")
+        assert (code, error["code"]) == (400, "space.other-engine")
+        code, error = await asyncio.to_thread(post, "files", engine="tape")
+        assert code == 422
+        taken = await asyncio.to_thread(post, "files/take", template=["page", {"pattern": "_"}])
+        assert taken[0] == 200
+
+    play(story())

@@ -56,7 +56,7 @@ DRIVERS: dict[str, Play] = {
     "tcp-sqlite": _tcp_sqlite,
     "nats-postgres": _nats_postgres,
 }
-STORED = ("sim", "tcp-sqlite")
+STORED = ("sim", "tcp-sqlite", "nats-postgres")
 """Drivers of which stories about spaces are played with the store engine, too."""
 
 

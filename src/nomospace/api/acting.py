@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from fastapi import APIRouter
 from starlette.requests import Request
 
@@ -21,6 +23,7 @@ from nomospace.api.routing import (
     while_wanted,
 )
 from nomospace.api.service import AgentSeat, Membership
+from nomospace.calls.problems import StaysInStore
 from nomospace.client.membership import read_certificate
 
 router = APIRouter(prefix="/v1/agents/{agent}", responses=PROBLEMS)
@@ -78,7 +81,8 @@ async def open_space(
         engine=asked.engine,
     )
     if opened.shared and not asked.shared:
-        await opened.unshare()
+        with suppress(StaysInStore):  # it is shared as long as it is open, and the answer says so
+            await opened.unshare()
     return m.SpaceOpened(name=opened.name, shared=opened.shared)
 
 

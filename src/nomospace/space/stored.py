@@ -460,7 +460,8 @@ class StoredShelf:
             near = self._near.candidates(template, at, dest, after)
         if self._records.is_near:
             return near
-        return merge(near, self._records.far(wanted_for(template, at, dest), after), key=_order)
+        far = self._records.far(wanted_for(template, at, dest), after)
+        return merge(near, far, key=_order) if near else far
 
     def only(self, equal: tuple[tuple[int, Term], ...]) -> Record | None:
         """The one record with these values, where all are in memory."""

@@ -308,17 +308,17 @@ class SqliteStore(SqlStore):
     def _ask_beside(self, sql: str, params: Params = (), *, long: bool = False) -> list[SqlRow]:
         if self._writer is None:
             raise self._unavailable("it is closed")
-        with self._told():
-            asker = self._asker
+        asker = self._asker
+        try:
             if asker is None:
                 self._asker = asker = self._connected()
                 asker.execute(f"PRAGMA cache_size = -{CACHE_KB}")
-            try:
-                return asker.execute(sql, params).fetchall()
-            except sqlite3.Error:
-                self._asker = None  # it would remember pages that were wrong
+            return asker.execute(sql, params).fetchall()
+        except sqlite3.Error as error:
+            self._asker = None  # it would remember pages that were wrong
+            if asker is not None:
                 asker.close()
-                raise
+            raise self._translated(error) from error
 
     @contextmanager
     def _told(self) -> Iterator[None]:

@@ -2,8 +2,8 @@
 
 Each question is one short query over an index that has the tuples in their order, so nothing is
 sorted, and a page costs what its rows cost. Where a template has several marks the walk goes along
-one of them, and the others are compared. Which one is worked out once: a mark that many tuples
-have is remembered, and not walked along where there is another.
+one of them, and the others are compared. Which one is learnt: a mark along which much is looked at
+in vain is remembered, and not walked along where there is another.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _Terms: TypeAlias = dict[str, str | int | None]
 """Comparisons, and the value of each; `None` for those that have none."""
 
 WIDE_FROM: Final = 32
-"""A mark that so many tuples have is not walked along where there is another."""
+"""After so many rows in vain another mark is walked along, where there is one."""
 WIDE_MAX: Final = 10_000
 """Marks of which that is remembered."""
 
@@ -72,7 +72,7 @@ class SqlTables:
 
         One index leads to these; what else is wanted is looked for among them.
         """
-        index, along, rest = self._way(space, wanted, after)
+        index, along, rest = self._way(space, wanted)
         hint = f" INDEXED BY {index}" if self._hints else ""
         body = "body"
         if rest:
@@ -84,9 +84,10 @@ class SqlTables:
         params = (*rest.values(), *along.values(), after, upto, limit)
         found = list(self._ask(sql, tuple([one for one in params if one is not None])))
         records = [self._record(n, blob) for n, blob in found if blob is not None]
+        self._note_wide(space, wanted, index, len(records), len(found))
         return RowsFound(records, found[-1][0] if len(found) == limit else upto, len(found))
 
-    def _way(self, space: str, wanted: Wanted, after: int) -> tuple[str, _Terms, _Terms]:
+    def _way(self, space: str, wanted: Wanted) -> tuple[str, _Terms, _Terms]:
         """An index, what is compared along it, and what is compared besides, with the values."""
         rest: _Terms = {}
         if wanted.width and not wanted.marks:  # marks are of a width, too
@@ -97,7 +98,7 @@ class SqlTables:
             rest["dest = ?"] = wanted.dest
         along: _Terms = {"space = ?": space}
         if wanted.marks:
-            column = self._narrowest(space, wanted.marks, after)
+            column = self._narrowest(space, wanted.marks)
             index = f"tuples_f{column}"
             for other, mark in wanted.marks:
                 (along if other == column else rest)[f"f{other} = ?"] = mark
@@ -119,26 +120,20 @@ class SqlTables:
             along["width IS NOT NULL"] = None
         return index, along, rest
 
-    def _narrowest(self, space: str, marks: tuple[tuple[int, int], ...], after: int) -> int:
+    def _narrowest(self, space: str, marks: tuple[tuple[int, int], ...]) -> int:
         """The column to walk along: the last whose mark few tuples have, as far as is known."""
-        wide = self._wide
         for column, mark in reversed(marks):
-            if len(marks) == 1 or column == marks[0][0]:
-                break
-            if (space, column, mark) in wide:
-                continue
-            hint = f" INDEXED BY tuples_f{column}" if self._hints else ""
-            found = self._ask(
-                f"SELECT n FROM tuples{hint} WHERE space = ? AND f{column} = ? AND n > ?"
-                " ORDER BY n LIMIT ?",
-                (space, mark, after, WIDE_FROM),
-            )
-            if len(list(found)) < WIDE_FROM:
-                break
-            if len(wide) >= WIDE_MAX:
-                wide.clear()
-            wide[space, column, mark] = None
-        return column
+            if (space, column, mark) not in self._wide:
+                return column
+        return marks[0][0]
+
+    def _note_wide(self, space: str, wanted: Wanted, index: str, found: int, looked: int) -> None:
+        """Remember a mark along which there is little that is wanted, if there are others."""
+        if len(wanted.marks) > 1 and looked >= WIDE_FROM > 8 * found:
+            if len(self._wide) >= WIDE_MAX:
+                self._wide.clear()
+            column = int(index[-1])
+            self._wide[space, column, dict(wanted.marks)[column]] = None
 
     def get(self, space: str, id: TupleId) -> Record | None:
         """The tuple of an id."""

@@ -13,6 +13,7 @@ from nomospace_lab.bench.peers.install import PeerPackage, cache_folder
 
 ROUNDS_MAX = 1_000
 SCALE_MIN = 0.01
+STORED_MIN = 20_000
 
 P = TypeVar("P", bound=PeerPackage)
 
@@ -49,12 +50,23 @@ class BadScale(CallerError):
         return f"a scale of {self.scale:g} cannot be run; give one from {SCALE_MIN:g} to 1"
 
 
+class BadStored(CallerError):
+    """A space was to have fewer tuples than a bench takes from it."""
+
+    code = "bench.stored"
+    stored: int
+
+    def __str__(self) -> str:
+        return f"{self.stored} tuples in the store are too few; give {STORED_MIN:,} or more"
+
+
 @dataclass(slots=True)
 class BenchRun:
     """The options of one run. `quick` shortens every batch: fit for a look, not for a claim.
 
     `full` asks for the whole of what is otherwise measured in part, `plot` for a folder of plots.
-    `scale` shortens experiments that take their time: 0.1 is a tenth of it.
+    `scale` shortens experiments that take their time: 0.1 is a tenth of it. `stored` asks
+    for the rows about a space in the store alone, with so many tuples in it.
     """
 
     rounds: int = 7
@@ -63,6 +75,7 @@ class BenchRun:
     full: bool = False
     plot: Path | None = None
     scale: float = 1.0
+    stored: int = 0
     cache: Path = field(default_factory=cache_folder)
     say: Callable[[str], None] = lambda _line: None
     notes: list[str] = field(default_factory=list)
@@ -70,6 +83,8 @@ class BenchRun:
     def __post_init__(self) -> None:
         if not 1 <= self.rounds <= ROUNDS_MAX:
             raise BadRounds(rounds=self.rounds)
+        if self.stored and self.stored < STORED_MIN:
+            raise BadStored(stored=self.stored)
         if not SCALE_MIN <= self.scale <= 1.0:
             raise BadScale(scale=self.scale)
         if self.quick:

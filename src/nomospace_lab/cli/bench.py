@@ -35,6 +35,9 @@ def bench(
     scale: Annotated[
         float, typer.Option(help="How much of their time long experiments take: 0.1 is a tenth.")
     ] = 1.0,
+    stored: Annotated[
+        int, typer.Option(help="bench space: only a space in the store, with so many tuples.")
+    ] = 0,
     strict: Annotated[bool, typer.Option("--strict", help="Exit 1 when a goal is missed.")] = False,
 ) -> None:
     """Measure in one run, in turns, ours, the floor and the peers; say which goals are met.
@@ -59,6 +62,7 @@ def bench(
         full=full,
         plot=plot,
         scale=scale,
+        stored=stored,
         say=_say,
     )
     report = chosen.report(run)

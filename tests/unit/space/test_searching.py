@@ -113,6 +113,25 @@ def test_a_search_without_end_is_stopped_and_said_so(monkeypatch: pytest.MonkeyP
         space.find(Template.of((where("> 2000"),)))
 
 
+def test_rows_that_are_walked_past_are_paid_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No tuple is looked at, and yet the search is cut, and has an end."""
+    disk = Disk(Random(1))
+    space = Space("s", engine=disk.engine)
+    for count in range(1, 400):
+        space.put(Record((count,), "ann", count, "ann", "ann"), now=0)
+        disk.write(space)
+    monkeypatch.setattr("nomospace.space.pages.STEP_ROWS", 1)
+    search = Search(Template.of((ANY, ANY)), None, None)
+    for _ in range(3):
+        disk.engine.end_step()
+        with pytest.raises(Unfinished):
+            space.go_on(search, now=0, slice=Slice())
+    monkeypatch.setattr("nomospace.space.search.SEARCH_UNITS_MAX", search.spent)
+    disk.engine.end_step()
+    with pytest.raises(SearchTooLong, match="give a field"):
+        space.go_on(search, now=0, slice=Slice())
+
+
 def test_a_cheap_search_with_few_candidates_needs_no_slice() -> None:
     space = Space("s")
     for count in range(20):

@@ -25,6 +25,7 @@ from nomospace_lab.bench.peers.spaces.loop import Contest, Row as Fields
 from nomospace_lab.bench.peers.spaces.sqlite import Sqlite
 from nomospace_lab.bench.report import ahead_of_peers, at_most, times_floor
 from nomospace_lab.bench.suites.space_hosts import engaging, through_the_api
+from nomospace_lab.bench.suites.space_stored import stored
 
 if TYPE_CHECKING:
     from nomospace.space import Record
@@ -37,7 +38,10 @@ AGENTS = tuple(f"agent{number}@ward" for number in range(100))
 
 @bench("space", "a pair of out and take among a million, pauses, waiters, memory")
 def space(run: BenchRun) -> Iterator[BenchRow]:
-    """Rows through the core, then those through the public API."""
+    """Rows through the core, through the public API, and of a space that lies in the store."""
+    if run.stored:
+        yield from stored(run)
+        return
     many = MANY_QUICK if run.quick else MANY
     yield from _pairs(run, many)
     run.say("templates that are selective only together")
@@ -50,6 +54,7 @@ def space(run: BenchRun) -> Iterator[BenchRow]:
     yield through_the_api(run, many)
     run.say("two hosts that engage")
     yield from engaging(run, many)
+    yield from stored(run)
 
 
 # -- the engines -----------------------------------------------------------------------------
