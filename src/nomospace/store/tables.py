@@ -53,9 +53,8 @@ class SqlTables:
 
     def top(self, space: str) -> int:
         """The highest order of a space."""
-        rows = self._count(
-            "SELECT max(n) FROM tuples WHERE space = ? AND n > ?", (space, LEAST_ORDER)
-        )
+        sql = "SELECT max(n) FROM tuples WHERE space = ? AND width IS NOT NULL"  # by tuples_space
+        rows = self._ask(sql, (space,))
         return max([n or 0 for (n,) in rows], default=0)
 
     def writers(self, space: str) -> dict[str, tuple[int, int]]:

@@ -72,7 +72,7 @@ def fill(file: Path, many: int) -> None:
     from nomospace.host.changes import AgentCame, Opened
     from nomospace.host.residents import STORE
     from nomospace.protocols.spaces import Row
-    from nomospace.space.tables import FIRST_ORDER
+    from nomospace.space.records import FIRST_ORDER
     from nomospace.store.backlog import stored_params
     from nomospace.store.interface import Step
     from nomospace.store.schema import COLUMNS, STATEMENTS
