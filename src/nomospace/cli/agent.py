@@ -90,14 +90,20 @@ async def _all(remote: Remote, host: RemoteHost) -> list[AgentLine]:
             return lines
 
 
+def _id(agent: str, what: str = "ID") -> str:
+    """The id of an agent that an argument names."""
+    from nomospace.client.tuples import agent_id  # quick commands do without a client
+
+    return agent_id(what, agent)
+
+
 @app.command()
 @on_host
 def where(remote: Remote, agent: IdArgument) -> None:
     """Say at which host an agent is, as far as this host knows; exit code 1 when it does not."""
-    from nomospace.client.tuples import agent_id
     from nomospace.wire.admin import Where
 
-    found = remote.ask(Where(agent_id("ID", agent)))
+    found = remote.ask(Where(_id(agent)))
     if remote.as_json:
         print_json(msgspec.to_builtins(found))
     elif found.connected:
@@ -121,14 +127,9 @@ def move(
 
     Its clients follow it. An agent that runs a program moves when the program says so.
     """
-    from nomospace.client.tuples import agent_id
-
-    agent_id("ID", agent)
+    _id(agent)
     remote.run(lambda host: _move(remote, host, agent, to))
-    if remote.as_json:
-        print_json({"agent": agent, "host": to})
-    else:
-        print(f"{agent} is at {to}")
+    remote.say({"agent": agent, "host": to}, f"{agent} is at {to}")
 
 
 @app.command()
@@ -158,10 +159,7 @@ def launch(
     code = None if bundle is None else read(bundle, BUNDLE_BYTES_MAX)
     patient = replace(remote, timeout_s=max(remote.timeout_s, LAUNCH_S))
     line = patient.ask(LaunchProgram(name, program, read_state(state), code))
-    if remote.as_json:
-        print_json(msgspec.to_builtins(line))
-    else:
-        print(f"{line.agent} runs {line.program}")
+    remote.say(msgspec.to_builtins(line), f"{line.agent} runs {line.program}")
 
 
 @app.command()
@@ -206,18 +204,14 @@ def suspend(
     Its clients are cut off and what it waits for is called off. Leases run on; its mail and its
     obligations are kept, and served when it is resumed.
     """
-    from nomospace.client.tuples import agent_id
-
-    suspend_on(remote, agent_id("ID", agent), why)
+    suspend_on(remote, _id(agent), why)
 
 
 @app.command()
 @on_host
 def resume(remote: Remote, agent: IdArgument) -> None:
     """End the suspension of an agent: what was kept for it meanwhile is served, once."""
-    from nomospace.client.tuples import agent_id
-
-    resume_on(remote, agent_id("ID", agent))
+    resume_on(remote, _id(agent))
 
 
 @app.command()
@@ -227,14 +221,9 @@ def end(remote: Remote, agent: IdArgument) -> None:
 
     Programs that speak for it are told. Its name is free for a new agent.
     """
-    from nomospace.client.tuples import agent_id
-
-    agent_id("ID", agent)
+    _id(agent)
     remote.run(lambda host: _end(remote, host, agent))
-    if remote.as_json:
-        print_json({"agent": agent, "ended": True})
-    else:
-        print(f"{agent} has ended")
+    remote.say({"agent": agent, "ended": True}, f"{agent} has ended")
 
 
 @app.command()
@@ -246,16 +235,12 @@ def send(
     message: Annotated[str, typer.Argument(metavar="MESSAGE", help="The text of a term.")],
 ) -> None:
     """Send a plain message from an agent of this host to another, wherever that is."""
-    from nomospace.client.tuples import agent_id
 
     async def work(host: RemoteHost) -> None:
-        await (await host.agent(agent_id("ID", agent))).send(message, to=agent_id("TO", to))
+        await (await host.agent(_id(agent))).send(message, to=_id(to, "TO"))
 
     remote.run(work)
-    if remote.as_json:
-        print_json({"agent": agent, "to": to})
-    else:
-        print(f"on its way to {to}")
+    remote.say({"agent": agent, "to": to}, f"on its way to {to}")
 
 
 @app.command()
@@ -266,16 +251,12 @@ def inbox(
     wait: Annotated[float, typer.Option(metavar="SECONDS", help="For the first one.")] = 0.0,
 ) -> None:
     """Take the plain messages that wait for an agent, and print them; exit code 1 if none came."""
-    from nomospace.client.tuples import agent_id
     from nomospace.terms import freeze, show
 
-    letters = remote.run(lambda host: _inbox(host, agent_id("ID", agent), wait))
+    letters = remote.run(lambda host: _inbox(host, _id(agent), wait))
     for letter in letters:
         text = show(freeze(letter.message))
-        if remote.as_json:
-            print_json({"sender": letter.sender, "message": text})
-        else:
-            print(f"{letter.sender or '-'}: {text}")
+        remote.say({"sender": letter.sender, "message": text}, f"{letter.sender or '-'}: {text}")
     if not letters:
         raise typer.Exit(SAID_NO)
 
@@ -307,10 +288,7 @@ def resume_on(remote: Remote, name: str) -> None:
 
 
 def _say(remote: Remote, line: SuspensionLine, said: str) -> None:
-    if remote.as_json:
-        print_json(msgspec.to_builtins(line))
-    else:
-        print(f"{line.name} {said}")
+    remote.say(msgspec.to_builtins(line), f"{line.name} {said}")
 
 
 async def _end(remote: Remote, host: RemoteHost, agent: str) -> None:

@@ -170,10 +170,7 @@ async def _tail(remote: Remote, host: RemoteHost, lines: int, *, follow: bool) -
             print(f"{gone} are in segments by now: `nomospace journal ls`", file=sys.stderr)
         for record in records:
             last = record.seq
-            if remote.as_json:
-                print_json({"table": record.table, "seq": record.seq, **record.columns})
-            else:
-                print(told(record), flush=True)
+            remote.say({"table": record.table, "seq": record.seq, **record.columns}, told(record))
         if not follow:
             return
         if len(records) < limit or not last:

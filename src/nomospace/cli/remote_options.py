@@ -136,6 +136,13 @@ class Remote:
         ) as host:
             return await work(host)
 
+    def say(self, facts: object, words: str) -> None:
+        """Print what was done: facts as JSON where that is wanted, else in words. At once."""
+        if self.as_json:
+            print_json(facts)
+        else:
+            print(words, flush=True)
+
     def ask(self, question: OperatorQuestion[A]) -> A:
         """The answer to an operator's question."""
         return self.run(lambda host: self.asked(host, question))

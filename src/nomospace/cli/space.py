@@ -81,10 +81,9 @@ def tell(
     from nomospace.wire.admin import SpaceTell, read_ruling
 
     ruling = read_ruling(remote.ask(SpaceTell(name, agent, message, law)))
-    if remote.as_json:
-        print_json({"rule": ruling.rule, "refused": ruling.refused, "why": ruling.explain()})
-    else:
-        print(ruling.explain())
+    remote.say(
+        {"rule": ruling.rule, "refused": ruling.refused, "why": ruling.explain()}, ruling.explain()
+    )
     if ruling.refused:
         raise typer.Exit(SAID_NO)
 

@@ -156,10 +156,10 @@ def out(
         return agent.id
 
     agent = remote.run(work)
-    if remote.as_json:
-        print_json({"space": space, "agent": agent, "fields": plain(values)})
-    else:
-        print(f"wrote to {space} as {agent}: {words(values)}")
+    remote.say(
+        {"space": space, "agent": agent, "fields": plain(values)},
+        f"wrote to {space} as {agent}: {words(values)}",
+    )
 
 
 @app.command(cls=_Command)
