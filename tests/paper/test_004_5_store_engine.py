@@ -106,7 +106,7 @@ def test_a_take_gets_the_highest_first_and_the_oldest_among_equals(
             await mine.out("job", 4, priority=5)
             await mine.out("job", 5, priority=5, once="five")
             await mine.out_many([("job", 6), ("job", 7)], priority=100)
-            lent = await theirs.take("job", ANY, timeout=10, lease=60)
+            lent = await theirs.take("job", ANY, timeout=60, lease=60)
             assert (lent, lent.priority) == (("job", 6), 100)
             await theirs.give_back(lent)
             wrong: list[Any] = ["high", 2.5, True, 101]
@@ -118,7 +118,7 @@ def test_a_take_gets_the_highest_first_and_the_oldest_among_equals(
         async with caller(host, None) as remote:
             bob = await remote.agent("bob")
             theirs = await bob.space(f"{engine}-jobs", engine=engine, shared=True)
-            return [(await theirs.take("job", ANY, timeout=10))[1] for _ in range(9)]
+            return [(await theirs.take("job", ANY, timeout=60))[1] for _ in range(9)]
 
     play(write())
     out = ("out", f"{engine}-jobs", "job", "9", "--priority", "5", "--host", host.said["url"])

@@ -114,6 +114,8 @@ class LocalSearches(HostPart):
         self, one: Op, space: Space, records: list[Record], sets: list[Gathering]
     ) -> None:
         one.look = None
+        if one.seek.how in BULK or not sets:
+            self._note_cut(one.seek, space)
         there = [record for record in records if space.get(record.id) is record]
         self._ended(one, space, there, sets)
 
