@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import secrets
 import signal
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -28,6 +29,7 @@ from tests import nursery
 from tests.paper.operations import READING, TAKING, WRITING
 from tests.ports import free_port
 from tests.real.hosts import RealHost, caller, play, seen, start
+from tests.real.trust import Trust
 from tests.servers import PostgresServer, RedisServer, postgres_server, redis_server
 
 MP, SB = (ns.Law.load(path(name)) for name in ("mp", "sb"))
@@ -109,9 +111,14 @@ class Tables:
                 base.execute(table.encode())
         self.engine = ("--postgres", self.server.url, *[w for row in ROWS for w in ("--row", row)])
 
-    def asked(self) -> str:
-        """All that the engine was asked by fronts."""
-        return self.server.log.read_text(errors="replace")
+    def restart(self) -> None:
+        """Start it again after it was killed."""
+        self.server.start()
+
+    def asked(self) -> int:
+        """How often fronts have looked into its tables, or written there."""
+        log = self.server.log.read_text(errors="replace")
+        return sum(log.count(f'"{table}"') for table in ("letters", "requests", "bids"))
 
     def all(self) -> list[Any]:
         """What lies in it."""
@@ -147,9 +154,17 @@ class Lists:
         self.stack = ExitStack()
         self.server: RedisServer = self.stack.enter_context(redis_server())
         self.engine = ("--redis", self.server.url, "--list", "mail")
+        self._begin()
+
+    def _begin(self) -> None:
         self._watch = self.stack.enter_context(closing(self._connection()))
         self._watch.sendall(b"MONITOR\r\n")
         self._heard = b""
+
+    def restart(self) -> None:
+        """Start it again after it was killed."""
+        self.server.start()
+        self._begin()
 
     def _connection(self) -> socket.socket:
         return socket.create_connection(("127.0.0.1", self.server.port), timeout=SEEN_S)
@@ -160,13 +175,16 @@ class Lists:
             line.sendall(f"*{len(words)}\r\n{''.join(parts)}".encode())
             return line.recv(1 << 16)
 
-    def asked(self) -> str:
-        """All that the engine was asked."""
-        self._tell("ECHO", "so far")
-        while b"so far" not in self._heard:
-            self._heard += self._watch.recv(1 << 16)
-        found, self._heard = self._heard, b""
-        return found.decode(errors="replace")
+    def asked(self) -> int:
+        """How often fronts have looked into its list, or written there."""
+        mark = secrets.token_hex(8)
+        self._tell("ECHO", mark)
+        while mark.encode() not in self._heard:
+            more = self._watch.recv(1 << 16)
+            assert more, "the server has gone"
+            self._heard += more
+        words = (b'"RPUSH" "mail"', b'"LRANGE" "mail" "0" "499"', b'"EVAL"')
+        return sum(self._heard.count(word) for word in words)
 
     def all(self) -> list[Any]:
         """What lies in it."""
@@ -225,7 +243,7 @@ def test_2_letters_through_an_engine_that_sees_permitted_operations_only(
             desk.member(MP, "eve") as eve,
         ):
             await ann.front(front).out(*letter("hello", "ann@desk", "bob@desk"))
-            await asyncio.to_thread(behind.asked)
+            asked = await asyncio.to_thread(behind.asked)
             before = await asyncio.to_thread(behind.all)
             for form in TAKING + READING:
                 for whose in (
@@ -244,7 +262,7 @@ def test_2_letters_through_an_engine_that_sees_permitted_operations_only(
             assert await asyncio.to_thread(behind.all) == before
             mine = letter(ANY, ANY, "bob@desk")
             assert (await bob.front(front).read(*mine))[0] == t.msg("hello")
-            assert "eve" not in await asyncio.to_thread(behind.asked)
+            assert await asyncio.to_thread(behind.asked) == asked + 1  # what bob read
             assert len(await bob.front(front).read_all(*mine)) == 1
             assert (await bob.front(front).take(*mine))[0] == t.msg("hello")
             assert await bob.front(front).take_nowait(*mine) is None
@@ -283,7 +301,7 @@ def test_4_1_secure_bidding_before_an_engine(desk: Desk, behind: Tables | Lists)
         ):
             request = (t.requester("ann@desk"), t.service("painting"))
             await ann.front(front).out(*request)
-            await asyncio.to_thread(behind.asked)
+            asked = await asyncio.to_thread(behind.asked)
             requests = "[requester(formal(any)), service(formal(any))]"
             bids = "[offerFor('ann@desk',formal(any)),fee(formal(any)),provider(formal(any))"
             bids += ",contact(formal(any))]"
@@ -295,9 +313,9 @@ def test_4_1_secure_bidding_before_an_engine(desk: Desk, behind: Tables | Lists)
             for form in WRITING:
                 forged = form.format("[requester('ann@desk'), service(eve)]")
                 assert (await eve.send(forged, to=front)).refused
-            assert "eve" not in await asyncio.to_thread(behind.asked)
             seen_by_pat = await pat.front(front).read(t.requester(ANY), t.service(ANY))
             assert tuple(seen_by_pat) == request
+            assert await asyncio.to_thread(behind.asked) == asked + 1  # what pat read
             bid = (
                 t.offerFor("ann@desk", "painting"),
                 t.fee(40),
@@ -338,7 +356,7 @@ def test_7_an_engine_that_goes_away_in_the_middle_of_a_take_loses_nothing(
                     await taking
                 assert failed.value.reason == "front.engine-away"
                 assert "nothing is lost" in str(failed.value)
-                await asyncio.to_thread(behind.server.start)
+                behind.restart()  # here: a server ends with the thread that started it
                 assert (await ann.front(front).take(*mine))[0] == t.msg("kept")
                 await emptied(behind)
             # A front that was killed before it knew that the answer was sent sends it again.
@@ -354,7 +372,41 @@ def test_7_an_engine_that_goes_away_in_the_middle_of_a_take_loses_nothing(
     play(story(), seconds_max=SEEN_S * 3)
 
 
+def test_7_a_law_may_give_the_role_by_a_certificate(
+    desk: Desk, behind: Tables | Lists, tmp_path: Path
+) -> None:
+    """As `001_…` 3.1 gives roles: without a secretary, until the certificate ends."""
+    trust = Trust(tmp_path)
+    text = path("mp").read_text()
+    head = f'law(mpc).\nauthority(admin, "{trust.key}").'
+    held = "[issuer(admin), subject(Self), attributes([role(front)])]"
+    rules = f"""
+R5. sent(_, _, _) :- front@CS, do(forward).
+R6. certified({held}) :- do(+front).
+R7. revoked({held}) :- do(-front).
+"""
+    file = tmp_path / "mpc.law"
+    file.write_text(text.replace("law(mp).", head) + rules)
+    law, name = ns.Law.load(file), name_of(behind, "certified")
+    shown = tmp_path / "front.pem"
+    shown.write_bytes(trust.role(f"{name}@desk", t.role("front")))
+
+    async def story() -> None:
+        engine = (*behind.engine, "--certificate", str(shown), "--law", str(file))
+        async with (
+            desk.front("mp", name, *engine) as front,
+            desk.member(law, "ann") as ann,
+        ):
+            note = letter("to myself", "ann@desk", "ann@desk")
+            await ann.front(front).out(*note)
+            assert tuple(await ann.front(front).take(*note)) == note
+            await emptied(behind)
+
+    play(story(), seconds_max=SEEN_S * 2)
+
+
 def test_7_what_a_front_cannot_be(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    asyncio.run(desk.enrol(MP, "somebody@desk"))
     for engine, code, words in (
         ((), 2, "give either --postgres and --row, or --redis"),
         (("--postgres", "postgresql://127.0.0.1:1/x"), 2, "needs one table at least"),
@@ -365,6 +417,5 @@ def test_7_what_a_front_cannot_be(desk: Desk, capsys: pytest.CaptureFixture[str]
     ):
         assert main(desk.words("mp", "nobody", *engine)) == code, engine
         assert words in capsys.readouterr().err
-    asyncio.run(desk.enrol(MP, "somebody@desk"))
     assert main(desk.words("mp", "somebody", "--redis", "redis://127.0.0.1:1")) == 1
     assert "does not answer" in capsys.readouterr().err

@@ -1,11 +1,12 @@
 """Fronts: tuple spaces that exist already, served under a law by an agent with a space's role.
 
 The papers put their laws before IBM's TSpaces and a Prolog's Linda (`000_…` 4, 7). A front does the
-same: it is an agent whose control state holds `tupleSpace`, by the roll of its law's secretary. Its
-clients send it the operations that laws MP and SB know (`out`, `in`, `rd`, `inp`, `rdp`, `ing`,
-`rdg`, `cancel`), and their own controllers rule on them. What was refused never leaves them, so the
-engine behind the front sees permitted operations only. The front answers `done(Op)`,
-`found(Op, T)`, `none(Op)` or `failed(Op, Code, Words)`.
+same: it is an agent whose control state holds `tupleSpace`, by the roll of its law's secretary (or
+another role that its law lets answer, by a certificate). Its clients send it the operations that
+laws MP and SB know (`out`, `in`, `rd`, `inp`, `rdp`, `ing`, `rdg`, `cancel`), and their own
+controllers rule on them. What was refused never leaves them, so the engine behind the front sees
+permitted operations only. The front answers `done(Op)`, `found(Op, T)`, `none(Op)` or
+`failed(Op, Code, Words)`.
 
 A tuple that is taken is *reserved* in the engine together with its answer, in one step; then the
 answer is sent, which the front's host keeps; then the reservation is settled. A front that crashes
@@ -84,7 +85,8 @@ class NotASpace(CallerError):
     code = "front.not-a-space"
     words = (
         "{agent} has not the role of a space under law {law}; put it on the roll of the law's "
-        'secretary with {{"space": true}}, before it adopts the law'
+        'secretary with {{"space": true}} before it adopts the law, or present a certificate that '
+        "the law goes by"
     )
     agent: str
     law: str
