@@ -18,7 +18,7 @@ from tests.browser.machines import Machine
 from tests.browser.site import Site
 from tests.parts import chromium as chromium_here, install, missing
 
-WAIT_MS: Final = 15_000
+WAIT_MS: Final = 60_000
 """How long anything may take to be seen."""
 expect.set_options(timeout=WAIT_MS)
 CONNECTED: Final = "window.did_handshake"

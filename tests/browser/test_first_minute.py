@@ -19,9 +19,9 @@ from nomospace.console.pages import PLACES
 from tests.browser.conftest import Open
 from tests.browser.site import END_S, Site
 
-BEGIN_MS = 30_000
+BEGIN_MS = 60_000
 """How long people may take to come in, on a machine that does other things too."""
-REFUSED_S = re.compile(r"refused [1-9][\d,]{2,} times a second")
+REFUSED_S = re.compile(r"refused [1-9][\d,]* times a second")
 
 
 class Up(Site):

@@ -123,13 +123,13 @@ def test_redrover_shows_a_ghost(table: Site, open_page: Open, pictures: Path) ->
     bob.get_by_role("option", name="bob").click()
     for page in (ann, bob):  # both to one place
         page.locator(".rover-field").click(position={"x": 200, "y": 200})
-    expect(ann.locator("[data-name=bob][data-ghost=false]")).to_be_attached(timeout=30_000)
+    expect(ann.locator("[data-name=bob][data-ghost=false]")).to_be_attached(timeout=60_000)
     bob.get_by_role("switch", name="Put the device away").click()
     expect(ann.locator("[data-name=bob][data-ghost=true]")).to_be_attached()
     expect(ann.get_by_role("status")).to_contain_text(re.compile("bob|wins"))  # whoever was first
     ann.screenshot(path=pictures / "redrover.png")
     bob.get_by_role("switch", name="Put the device away").click()
-    expect(ann.locator("[data-name=bob][data-ghost=false]")).to_be_attached(timeout=30_000)
+    expect(ann.locator("[data-name=bob][data-ghost=false]")).to_be_attached(timeout=60_000)
 
 
 def test_a_letter_follows_an_assistant_to_the_experts(table: Site, open_page: Open) -> None:

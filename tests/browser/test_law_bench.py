@@ -16,7 +16,7 @@ BENCH = "main[aria-label='Law bench']"
 EDITOR = ".bench-law .cm-content"
 LAX = "law(quota).\nR1. sent(X, M, Y) :- do(forward).\nR4. arrived(X, M, Y) :- do(deliver)."
 PYTHON = 'law = Law("open")\n\n@law.sent(M, to=Y)\ndef all_pass(cs):\n    do(forward)\n'
-TRIAL_MS = 30_000
+TRIAL_MS = 60_000
 """How long a child process may take on a busy machine."""
 HASH = load(FIRST_LAW).hash
 

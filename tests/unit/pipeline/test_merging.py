@@ -214,7 +214,7 @@ def killed_at(folder: Path, before: Path, kills: list[int]) -> dict[int, int]:
         [sys.executable, "-c", _PROGRAM, str(folder), str(before), json.dumps(kills)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
         cwd=Path(__file__).parents[3],
     )
