@@ -18,6 +18,7 @@ PAGES = (
     *sorted((ROOT / "docs" / "hosts").glob("*.md")),
     *sorted((ROOT / "docs" / "meaning").glob("*.md")),
     *sorted((ROOT / "docs" / "pipeline").glob("*.md")),
+    ROOT / "docs" / "tutorials" / "budget.md",
     *sorted((ROOT / "docs" / "design").glob("*.md")),
 )
 """The pages whose examples `test_examples` runs; pages with a form of their own have tests of

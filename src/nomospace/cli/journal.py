@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -44,6 +44,7 @@ LINES_MAX: Final = 10_000
 """The most records that `tail` begins with: what one answer of a host holds."""
 LOOK_S: Final = 0.5
 """How often a host is asked for news."""
+HASH_SHOWN: Final = 12
 _CHUNK: Final = 10_000
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICRO: Final = timedelta(microseconds=1)
@@ -163,6 +164,7 @@ async def _tail(remote: Remote, host: RemoteHost, lines: int, *, follow: bool) -
     from nomospace.wire.admin import Tail
 
     last, limit = 0, lines
+    laws: dict[str, set[str]] = {}  # hashes by name
     while True:
         records = await remote.asked(host, Tail(last, limit))
         if last and records and records[0].seq > last + 1:
@@ -170,7 +172,10 @@ async def _tail(remote: Remote, host: RemoteHost, lines: int, *, follow: bool) -
             print(f"{gone} are in segments by now: `nomospace journal ls`", file=sys.stderr)
         for record in records:
             last = record.seq
-            remote.say({"table": record.table, "seq": record.seq, **record.columns}, told(record))
+            if record.columns.get("law"):
+                laws.setdefault(record.columns["community"], set()).add(record.columns["law"])
+            facts = {"table": record.table, "seq": record.seq, **record.columns}
+            remote.say(facts, told(record, laws))
         if not follow:
             return
         if len(records) < limit or not last:
@@ -178,8 +183,8 @@ async def _tail(remote: Remote, host: RemoteHost, lines: int, *, follow: bool) -
         limit = LINES_MAX
 
 
-def told(record: JournalRecord) -> str:
-    """A record in one line, for people.
+def told(record: JournalRecord, laws: Mapping[str, Collection[str]] | None = None) -> str:
+    """A record in one line, for people; of `laws` that share a name each with a part of its hash.
 
     >>> from nomospace.wire.admin import JournalRecord
     >>> facts = {"at": 0, "space": "jobs", "tuple_id": "ann@x#1", "op": "taken", "agent": "bob@x"}
@@ -193,7 +198,10 @@ def told(record: JournalRecord) -> str:
             return f"{head}  {of['agent']}: {of['event']}"
         did = ", ".join(of["ruling"]) or "nothing"
         why = f" ({of['rule']})" if of["rule"] else ""
-        return f"{head}  {of['agent']} under {of['community']}: {of['event']} -> {did}{why}"
+        law = of["community"]
+        if len((laws or {}).get(law, ())) > 1:
+            law += f" ({of['law'][:HASH_SHOWN]})"
+        return f"{head}  {of['agent']} under {law}: {of['event']} -> {did}{why}"
     if record.table == JournalTable.TUPLES:
         which = f"{of['op']} {of['tuple_id']} of {of['space']}"
         return f"{head}  {of['agent']}: {which}: {of['fields']}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from nomospace.client import check_name
 from nomospace.errors import CallerError
 from nomospace.host.monitoring import LoadMonitor
+from nomospace.law import CompiledLaw
 from nomospace.protocols.policy import NotAPosition, is_position
 from nomospace.space import Space
 from nomospace.terms import show
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from nomospace.node.serve import Server
 
 
+HASH_SHOWN: Final = 12
+"""How much of a law's hash tells it from another of the same name."""
 WHY_MAX: Final = 500
 """How much of an operator's reason is kept."""
 PART_S: Final = 20.0
@@ -100,7 +104,10 @@ class Operating:
         core = self._server.host.core
         limit = max(0, min(question.limit, admin.TAIL_MAX))
         programs = {kept.agent: kept.program for kept in core.programs}
-        chosen = islice(sorted(a for a in core.agents if a > question.after), limit)
+        chosen = list(islice(sorted(a for a in core.agents if a > question.after), limit))
+        laws = {agent: core.laws_of(agent) for agent in chosen}
+        known = {law.hash: law.name for several in laws.values() for law in several}
+        shared = {name for name, count in Counter(known.values()).items() if count > 1}
         clients = self._server.host.served.clients_of
         beside = self._server.host.stage.processes
         ended = {} if beside is None else beside.ended
@@ -108,7 +115,7 @@ class Operating:
             admin.AgentLine(
                 agent,
                 programs.get(agent, ""),
-                tuple([law.name for law in core.laws_of(agent)]),
+                tuple([_called(law, law.name in shared) for law in laws[agent]]),
                 clients(agent),
                 core.suspending.refusal(agent) is not None,
                 ended.get(agent, ""),
@@ -289,3 +296,8 @@ def _lines(space: Space, limit: int) -> Iterator[admin.TupleLine]:
         yield admin.TupleLine(
             fields, record.writer, record.count, record.cur, record.dest, record.deliveries
         )
+
+
+def _called(law: CompiledLaw, shared: bool) -> str:
+    """A law by its name, and where another has that name by a part of its hash, too."""
+    return f"{law.name} ({law.hash[:HASH_SHOWN]})" if shared else law.name

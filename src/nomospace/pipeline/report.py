@@ -9,7 +9,7 @@ import msgspec
 import pyarrow as pa
 
 from nomospace.pipeline.inspecting import unsealed
-from nomospace.pipeline.segments import JournalFault
+from nomospace.pipeline.segments import JournalFault, counted
 
 FIRST_SHOWN: Final = 10
 """How many first divergences, gaps and lost laws a report names; the rest is counted."""
@@ -95,6 +95,8 @@ class ReplayReport(msgspec.Struct, frozen=True):
     faults: tuple[JournalFault, ...] = ()
     lost_laws: tuple[str, ...] = ()
     unhashed: int = 0
+    others: int = 0
+    """Events that are under no law, or of another community; not counted in large journals."""
 
     @property
     def exact(self) -> bool:
@@ -112,6 +114,7 @@ def add_up(
     faults: tuple[JournalFault, ...] = (),
     lost_laws: tuple[str, ...] = (),
     unhashed: int = 0,
+    others: int = 0,
 ) -> ReplayReport:
     """The report on a table of `replay.HISTORIES`; divergences by time, rules by name."""
     rows = histories.to_pylist()
@@ -143,6 +146,7 @@ def add_up(
         faults=faults,
         lost_laws=lost_laws,
         unhashed=unhashed,
+        others=others,
         **counts,
     )
 
@@ -179,6 +183,10 @@ def render(report: ReplayReport) -> str:
         ("refused", report.refused_before, report.refused),
     ):
         lines.append(f"  {name:<10} {now:>12,}  was {before:,}")
+    if report.others:
+        words = "is" if report.others == 1 else "are"
+        what = counted(report.others, "further event")
+        lines.append(f"  {what} of the journal {words} under no law, or of another community")
     if report.rules:
         width = max(len(_named(total.rule)) for total in report.rules)
         lines += ["", f"  {'rule':<{width}} {'before':>12} {'now':>12} {'changed':>12}"]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 
 import pytest
 
+from nomospace import connect
 from nomospace.cli.remote_options import Remote
+from nomospace.law import load
 from nomospace.wire.admin import Stats, Where
 from tests.unit.cli.running import Cli, Say, running, wait_until
 
@@ -76,3 +79,19 @@ def test_an_agent_is_suspended_and_resumed(ward: Cli) -> None:
     assert ward.run("agent", "resume", "rob@ward") == "rob@ward is not suspended\n"
     assert ward.run("tuple", "take", "mine", "job", "1", "--as", "rob") == "job 1\n"
     assert "'nosuch' is no law of this host" in ward.run("law", "suspend", "nosuch", code=2)
+
+
+def test_laws_that_share_a_name_are_told_apart(icu: Cli) -> None:
+    laws = [load(f"law(post). R1. sent(X, {word}, Y) :- do(forward).") for word in ("a", "b")]
+
+    async def adopt() -> None:
+        async with connect(icu.url) as host:
+            for name, law in zip(("ann", "bob"), laws, strict=True):
+                await (await host.agent(name)).adopt(law)
+
+    asyncio.run(adopt())
+    listed, tail = icu.run("agent", "ls"), icu.run("journal", "tail")
+    for name, law in zip(("ann", "bob"), laws, strict=True):
+        assert f"post ({law.hash[:12]})" in listed
+        assert f"{name}@icu under post ({law.hash[:12]}): adopted" in tail or name == "ann"
+        icu.run("agent", "end", f"{name}@icu")

@@ -19,6 +19,7 @@ from nomospace.pipeline.audit.words import render
 from nomospace.pipeline.jobs.audit import AuditEngine, run_audit
 from nomospace.pipeline.jobs.replay import Engine, run_replay
 from nomospace.pipeline.laws import OtherCommunity
+from nomospace.pipeline.report import render as render_replay
 from nomospace.pipeline.segments import BadSegments, list_journal, read_batches
 from nomospace.wire.segments import AT_AGAIN, TABLES
 from nomospace_lab.cli.journal_writing import JournalWriter
@@ -153,15 +154,18 @@ def test_spaces_without_law_are_told(tmp_path: Path) -> None:
 def test_a_law_is_chosen_by_its_hash_where_two_have_one_name(tmp_path: Path) -> None:
     folder = written(tmp_path / "j", FIRST, SECOND)
     said: list[str] = []
+    told: list[str] = []
 
     def replayed(law: CompiledLaw | None, community: str = "") -> tuple[int, int]:
         said.clear()
         report = run_replay(
             folder, law, community=community, engine=Engine.PROCESS, say=said.append
         )
+        told.append(render_replay(report))
         return report.events, report.changed
 
     assert replayed(SECOND) == (2, 0)
+    assert "2 further events of the journal are under no law, or of another" in told[-1]
     assert f"laws share a name: post ({FIRST.hash[:12]}), post ({SECOND.hash[:12]})" in said
     assert any(f"taken: {SECOND.hash[:12]};" in line for line in said)
     assert replayed(FIRST) == (2, 0)

@@ -13,6 +13,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from nomospace.law import CompiledLaw
 from nomospace.pipeline.inspecting import inspected, is_large, unhashed
@@ -139,7 +140,15 @@ def run_replay(
         faults=listing.faults,
         lost_laws=lost,
         unhashed=unhashed(listing),
+        others=0 if there else _others(listing, trial),
     )
+
+
+def _others(listing: JournalFiles, trial: Trial) -> int:
+    """How many events are in no history that is tried."""
+    tried = pa.array(list(trial.recorded), pa.string())
+    laws = [batch.column("law") for batch in read_batches(listing, "events", ("law",))]
+    return sum(pc.invert(pc.is_in(law, value_set=tried)).true_count for law in laws)
 
 
 def make_trial(

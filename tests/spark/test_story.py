@@ -1,0 +1,24 @@
+"""The tutorial on a journal's numbers: a host of its own, and four engines that count the same."""
+
+from __future__ import annotations
+
+import runpy
+from typing import Any
+
+import pytest
+
+from tests.docs.pages import blocks
+from tests.repo.rooms import ROOT
+
+FOLDER = ROOT / "docs" / "tutorials"
+
+
+def test_four_engines_count_the_same(spark: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """The script asks for a session, and gets the one that there is."""
+    assert spark is not None
+    output, script = blocks(FOLDER / "journal.md")
+    assert script.text == (FOLDER / "journal.py").read_text("utf-8")
+    runpy.run_path(str(FOLDER / "journal.py"), run_name="__main__")
+    told = capsys.readouterr().out.splitlines()
+    assert told == output.text.splitlines()[1:]
+    assert len({line.split(maxsplit=1)[1] for line in told}) == 1
