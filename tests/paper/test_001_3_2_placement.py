@@ -15,6 +15,7 @@ import pytest
 
 import nomospace as ns
 from nomospace.control import Ruling
+from nomospace.host.effects import Journey
 from nomospace.host.step import HostStep
 from nomospace.node.services.mediators import SpaceMediator
 from nomospace.terms import show
@@ -42,14 +43,14 @@ def _rulings(program: Program, names: tuple[str, ...], place: Callable[[str], st
     ruled: Rulings = {name: [] for name in names}
     plain = HostStep.ruled
 
-    def told(step: HostStep, ruling: Ruling, hops: int, took_ns: int) -> None:
+    def told(step: HostStep, ruling: Ruling, came: Journey, took_ns: int) -> None:
         words = (
             _without_hosts(show(ruling.event.term)),
             ruling.rule,
             tuple([_without_hosts(show(operation)) for operation in ruling.operations]),
         )
         ruled.setdefault(_without_hosts(ruling.home), []).append(words)
-        plain(step, ruling, hops, took_ns)
+        plain(step, ruling, came, took_ns)
 
     async def body() -> None:
         network = ns.Network()

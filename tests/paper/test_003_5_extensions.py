@@ -68,13 +68,14 @@ def ask(host: RealHost, path: str, body: object = None) -> Any:
             return json.load(error)
 
 
-async def hops(host: RealHost, message: str) -> int:
-    """How many network messages an arrival took, as the journal of its host has it."""
+async def route(host: RealHost, message: str) -> list[str]:
+    """The hosts that an arrival came by, as its frames recorded and the journal of its host has."""
     async with asyncio.timeout(SEEN_S):
         while True:
             for one in (await asyncio.to_thread(ask, host, "rulings"))["rulings"]:
                 if one["event"].startswith("arrived(") and message in one["event"]:
-                    return int(one["hops"])
+                    assert len(one["path"]) == one["hops"]
+                    return [*one["path"], host.name]
             await asyncio.sleep(0.02)
 
 
@@ -88,7 +89,7 @@ def test_5_who_wrote_to_an_agent_is_told_of_its_move(hosts: Hosts) -> None:
         ):
             await one_group(ward, 3)
             ann = await (await ward.agent("ann")).adopt(law)
-            found = 0
+            found: list[str] = []
             for wait in range(20):  # the news takes some time, which nobody sees from outside
                 agent: Agent = await icu.agent(f"bob{wait}")
                 bob = await agent.adopt(law)
@@ -98,10 +99,11 @@ def test_5_who_wrote_to_an_agent_is_told_of_its_move(hosts: Hosts) -> None:
                 await asyncio.sleep(0.05 * wait)
                 await ann.send(f"second{wait}", to=agent.id)
                 assert await heard(bob) == f"second{wait}"
-                found = await hops(hosts["lab"], f"second{wait}")
-                if found == 1:
+                found = await route(hosts["lab"], f"second{wait}")
+                if found == ["ward", "lab"]:
                     break
-            assert found == 1, "straight to where it is, and not by way of where it was"
+                assert found[1] == "icu", "by way of where it was"
+            assert found == ["ward", "lab"], "straight to where it is"
 
     play(story())
 

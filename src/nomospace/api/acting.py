@@ -240,7 +240,7 @@ async def inbox(
 @router.post("/send", tags=["agents"])
 async def send_plain(seat: TheSeat, asked: m.MailAsked) -> m.MailSent:
     """Send a plain message to another agent, outside of all communities."""
-    await seat.send_plain(message_of(asked.message), asked.to)
+    await seat.send_plain(message_of(asked.message), asked.to, here=asked.here)
     return m.MailSent(to=asked.to)
 
 

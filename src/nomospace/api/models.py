@@ -322,6 +322,7 @@ class MailAsked(Asked):
 
     message: object
     to: Annotated[str, Field(min_length=3, max_length=401)]
+    here: Annotated[bool, Field(description="Only if its receiver is at this host.")] = False
 
 
 class MailSent(BaseModel):

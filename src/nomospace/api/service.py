@@ -277,9 +277,9 @@ class AgentSeat:
         self._inboxes.pop(law, None)
         return told
 
-    async def send_plain(self, message: Term, to: str) -> None:
-        """Send a plain message to another agent."""
-        await self._line.ask(SendPlain(freeze(message), to))
+    async def send_plain(self, message: Term, to: str, *, here: bool = False) -> None:
+        """Send a plain message to another agent; with `here` only if it is at this host."""
+        await self._line.ask(SendPlain(freeze(message), to, here))
 
     async def present(self, law: str, certificate: bytes) -> DisclosedRuling:
         """Present a certificate (DER); what the agent may know of the ruling."""

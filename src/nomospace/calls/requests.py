@@ -243,10 +243,11 @@ class End(msgspec.Struct, frozen=True, array_like=True, tag="end"):
 
 
 class SendPlain(msgspec.Struct, frozen=True, array_like=True, tag="send"):
-    """Send a message to another agent, outside of all communities."""
+    """Send a message to another agent, outside of all communities; `here` is as with `Tell`."""
 
     message: Term
     to: str
+    here: bool = False
 
 
 class Tell(msgspec.Struct, frozen=True, array_like=True, tag="tell"):

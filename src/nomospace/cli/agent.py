@@ -233,11 +233,13 @@ def send(
     agent: IdArgument,
     to: Annotated[str, typer.Argument(metavar="TO", help="The agent that it is for.")],
     message: Annotated[str, typer.Argument(metavar="MESSAGE", help="The text of a term.")],
+    here: Annotated[bool, typer.Option("--here", help="Only if TO is at its host now.")] = False,
 ) -> None:
     """Send a plain message from an agent of this host to another, wherever that is."""
 
     async def work(host: RemoteHost) -> None:
-        await (await host.agent(_id(agent))).send(message, to=_id(to, "TO"))
+        sender = await host.agent(_id(agent))
+        await sender.send(message, to=_id(to, "TO"), here=here)
 
     remote.run(work)
     remote.say({"agent": agent, "to": to}, f"on its way to {to}")

@@ -252,13 +252,14 @@ class Agent:
                 return membership
         return None
 
-    async def send(self, message: object, *, to: str) -> None:
+    async def send(self, message: object, *, to: str, here: bool = False) -> None:
         """Send a plain message to another agent, wherever it is: outside of all communities.
 
         A string is read as the text of a term. Done means that it is on disk and on its way. To a
         member whose law has rules for `submitted` it is that event; others find it in their
         `inbox`. If it will never arrive, `undelivered(Message, To, Why)` comes back, from nobody
-        (`sender` is empty).
+        (`sender` is empty). With `here` it goes only if that agent is at this one's host now; else
+        `NotHere` is raised, and nothing was sent.
 
         >>> from nomospace import sync
         >>> with sync.Host("ward-3") as host:
@@ -267,7 +268,7 @@ class Agent:
         ...     porter.receive_nowait()
         Letter(sender='nurse@ward-3', message=term('fetch(bed(3))'))
         """
-        await self._connection.ask(SendPlain(message_of(message), to))
+        await self._connection.ask(SendPlain(message_of(message), to, here))
 
     def inbox(self) -> Inbox:
         """Plain messages to this agent, oldest first: for `async for`; ends with the agent."""

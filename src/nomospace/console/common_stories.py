@@ -31,6 +31,7 @@ from nomospace.console.look import (
     verdict_of,
     when,
 )
+from nomospace.console.programs import HostPrograms
 from nomospace.console.stories import story
 from nomospace.errors import NomospaceError
 
@@ -80,7 +81,10 @@ def tell_ruling(frame: Frame, host: str, id: str) -> None:
     _under(frame, host, ruling)
     if ruling.hops:
         with fact("came by"):
-            ui.label(f"{ruling.hops} network message{'s' * (ruling.hops != 1)}").classes("num")
+            mono(" → ".join([*ruling.path, host]) if ruling.path else f"… → {host}")
+            ui.label(f"{ruling.hops} network message{'s' * (ruling.hops != 1)}").classes(
+                "quiet num"
+            )
     try:
         _why(frame, host, service.views.why(number))
     except NomospaceError as error:
@@ -315,6 +319,8 @@ def tell_host(frame: Frame, host: str, id: str) -> None:
             doorway(agent, partial(frame.open, "agent", seat, agent)).classes("chip")
         if found.agents_count > AGENTS_MAX:
             ui.label(f"and {found.agents_count - AGENTS_MAX:,} more").classes("quiet")
+    if service is not None:
+        HostPrograms(frame, id, service)
 
 
 @story("law", "Law")

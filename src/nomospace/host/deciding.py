@@ -201,7 +201,7 @@ class Deciding(HostPart):
         governing, member = self._host.governing, case.member
         pending = case.events[0]
         if case.decision is None:
-            found = governing.attempt(member, pending.event, pending.hops)
+            found = governing.attempt(member, pending.event, pending.came)
             if isinstance(found, Undecided):
                 self._decide(case, found)
                 return
@@ -217,7 +217,7 @@ class Deciding(HostPart):
                 return
             case.decision = None
             case.restarts = 0
-            ruling = governing.decided(member, effects, pending.event, pending.hops, case.took_ns)
+            ruling = governing.decided(member, effects, pending.event, pending.came, case.took_ns)
             case.took_ns = 0
         self._next(case)
         if not case.events:

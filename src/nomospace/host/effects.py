@@ -6,7 +6,7 @@ by anyone before it is on disk.
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -139,16 +139,32 @@ class LeaseTraced(msgspec.Struct, frozen=True, gc=False):
     why: str
 
 
+class Journey(NamedTuple):
+    """How a message came: in so many network messages, by way of these hosts, its sender's first.
+
+    Both are what its frame says, so they are as true as the hosts that passed it on.
+    """
+
+    hops: int = 0
+    path: tuple[str, ...] = ()
+
+
+HERE: Final = Journey()
+"""That of what was never on its way."""
+
+
 class Ruled(msgspec.Struct, frozen=True, gc=False):
     """A controller of this host ruled: for whoever watches, and for the journal.
 
-    `hops` are the network messages that what was ruled on took to come, and `took_ns` is how long
-    the ruling took (`HostStep.stopwatch`); of rulings made at once the first has all of it.
+    `hops` are the network messages that what was ruled on took to come, `path` the hosts that it
+    came by (`Journey`), and `took_ns` is how long the ruling took (`HostStep.stopwatch`); of
+    rulings made at once the first has all of it.
     """
 
     ruling: Ruling
     hops: int = 0
     took_ns: int = 0
+    path: tuple[str, ...] = ()
 
 
 class AskTables(msgspec.Struct, frozen=True, gc=False):

@@ -34,7 +34,7 @@ from nomospace.control import (
 from nomospace.host.alarms import FIRED_IN_STEP, Alarms
 from nomospace.host.changes import Durable, MemberJoined
 from nomospace.host.deciding import RULING_UNITS, no_ruling
-from nomospace.host.effects import Mail
+from nomospace.host.effects import HERE, Journey, Mail
 from nomospace.host.index import Index
 from nomospace.host.known_laws import KnownLaws, text_of
 from nomospace.host.outstanding import Pending
@@ -246,7 +246,7 @@ class Governing(HostPart):
         self,
         member: Membership,
         event: Event,
-        hops: int = 0,
+        came: Journey = HERE,
         then: Callable[[Ruling], None] | None = None,
     ) -> None:
         """Let a controller rule, here and now or when it can; what follows is on the agenda.
@@ -258,11 +258,11 @@ class Governing(HostPart):
         if suspending.concerned and suspending.holds(home):
             suspending.hold(member, event)
         elif home in self._host.deciding.cases and self._host.deciding.slice:
-            self._wait(member, event, hops, then)
+            self._wait(member, event, came, then)
         else:
-            found = self.attempt(member, event, hops)
+            found = self.attempt(member, event, came)
             if found.__class__ is Undecided:
-                self._wait(member, event, hops, then, found)
+                self._wait(member, event, came, then, found)
             elif then is not None:
                 then(found)
 
@@ -283,11 +283,11 @@ class Governing(HostPart):
         home = (member.home, member.law.hash)
         deciding = self._host.deciding
         if (deciding.left < 0 and deciding.late) or (home in deciding.cases and deciding.slice):
-            deciding.wait(member, Pending(event, 0, op, then, durable=durable))
+            deciding.wait(member, Pending(event, HERE, op, then, durable=durable))
             return False
-        found = self.attempt(member, event, 0)
+        found = self.attempt(member, event, HERE)
         if found.__class__ is Undecided:
-            deciding.begin(member, found, Pending(event, 0, op, then, durable=durable))
+            deciding.begin(member, found, Pending(event, HERE, op, then, durable=durable))
             return False
         then(found)
         return True
@@ -302,12 +302,12 @@ class Governing(HostPart):
         else:
             self.ask(member, event, op, then)
 
-    def attempt(self, member: Membership, event: Event, hops: int) -> Any:
+    def attempt(self, member: Membership, event: Event, came: Journey) -> Any:
         """Let a controller rule if that is done in a slice: its ruling, or `Undecided`."""
         host = self._host
         slice = host.deciding.slice
         if not slice:
-            ruling, orders = self._rule_now(member, event, hops)
+            ruling, orders = self._rule_now(member, event, came)
             self._agenda.extend([(member, order) for order in orders])
             return ruling
         began = self._step.stopwatch()
@@ -319,11 +319,11 @@ class Governing(HostPart):
             undecided = effects.pop()
             host.deciding.left -= slice
             if effects:  # obligations that fell due before
-                self.decided(member, effects, None, 0, 0)
+                self.decided(member, effects, None, HERE, 0)
             self._alarms.drop(home)
             return undecided
         ruling, orders = self._write_down(
-            member, effects, event, hops, self._step.stopwatch() - began
+            member, effects, event, came, self._step.stopwatch() - began
         )
         for order in orders:
             self._agenda.append((member, order))
@@ -334,11 +334,11 @@ class Governing(HostPart):
         member: Membership,
         effects: list[ControlEffect],
         event: Event | None,
-        hops: int,
+        came: Journey,
         took_ns: int,
     ) -> Ruling:
         """Write rulings down and put their orders on the agenda; the one on `event`."""
-        ruling, orders = self._write_down(member, effects, event, hops, took_ns)
+        ruling, orders = self._write_down(member, effects, event, came, took_ns)
         self._agenda.extend([(member, order) for order in orders])
         return ruling
 
@@ -348,11 +348,11 @@ class Governing(HostPart):
         if suspending.concerned and suspending.holds((member.home, member.law.hash)):
             suspending.hold(member, event)
             return no_ruling(member, event, self._step.now), []
-        return self._rule_now(member, event, 0)
+        return self._rule_now(member, event, HERE)
 
     def rule_held(self, member: Membership, event: Event, number: int) -> None:
         """Rule on an event that was held under a number."""
-        found = self.attempt(member, event, 0)
+        found = self.attempt(member, event, HERE)
         if found.__class__ is Undecided:
             self._host.deciding.begin(member, found, Pending(event, number=number, durable=True))
         else:
@@ -360,7 +360,7 @@ class Governing(HostPart):
             self.drain()
 
     def _rule_now(
-        self, member: Membership, event: Event, hops: int
+        self, member: Membership, event: Event, came: Journey
     ) -> tuple[Ruling, list[ControlEffect]]:
         host = self._host
         began = self._step.stopwatch()
@@ -371,7 +371,7 @@ class Governing(HostPart):
             most = min(most, FIRED_BEFORE)
         effects = member.handle(event, now=self._step.now, most=most)
         host.deciding.left -= max(member.spent, RULING_UNITS)
-        return self._write_down(member, effects, event, hops, self._step.stopwatch() - began)
+        return self._write_down(member, effects, event, came, self._step.stopwatch() - began)
 
     def post(self, member: Membership, order: ControlEffect) -> None:
         """Put an order of a ruling on the agenda."""
@@ -395,7 +395,7 @@ class Governing(HostPart):
         member: Membership,
         effects: list[ControlEffect],
         event: Event | None,
-        hops: int,
+        came: Journey,
         took_ns: int,
     ) -> tuple[Ruling, list[ControlEffect]]:
         """Write rulings down; the one on `event` (else the last), and what all of them order."""
@@ -409,8 +409,8 @@ class Governing(HostPart):
                 orders.append(effect)
                 continue
             ruling = effect.ruling
-            self._step.ruled(ruling, hops, took_ns)
-            hops = took_ns = 0
+            self._step.ruled(ruling, came, took_ns)
+            came, took_ns = HERE, 0
             if ruling.due_at is not None:
                 fired += 1
             for change in ruling.delta:
@@ -480,7 +480,7 @@ class Governing(HostPart):
                 host.deciding.left -= host.deciding.slice
                 host.deciding.begin(member, about, None)
                 effects.pop()
-            self.decided(member, effects, None, 0, self._step.stopwatch() - began)
+            self.decided(member, effects, None, HERE, self._step.stopwatch() - began)
         if left <= 0 or len(homes) == FIRED_IN_STEP:
             self._next_step = now + STEP_US
         self.drain()
@@ -523,7 +523,7 @@ class Governing(HostPart):
             if host.deciding.cases and host.deciding.full((forward.to, law)):
                 self._except(origin, forward, "mailboxFull")
                 return
-            self.arrive(there, arrived(forward.sender, forward.message, forward.to), 0)
+            self.arrive(there, arrived(forward.sender, forward.message, forward.to), HERE)
             return
         if "@" in forward.to and origin.home in self._spaces.residents:
             if host.trust.own_objection(origin.law):  # nobody elsewhere would believe it
@@ -538,21 +538,21 @@ class Governing(HostPart):
             return
         self._except(origin, forward, "unknownDestination")
 
-    def arrive(self, there: Membership, event: Event, hops: int) -> None:
+    def arrive(self, there: Membership, event: Event, came: Journey) -> None:
         """An event comes to a controller, or waits if this step has taken far too long."""
         host = self._host
         home = (there.home, there.law.hash)
         late = host.deciding.left < 0 and host.deciding.late
         if late and "@" in there.home and not host.suspending.holds(home):
-            self._wait(there, event, hops, None)
+            self._wait(there, event, came, None)
         else:
-            self.rule(there, event, hops)
+            self.rule(there, event, came)
 
     def _wait(
         self,
         member: Membership,
         event: Event,
-        hops: int,
+        came: Journey,
         then: Callable[[Ruling], None] | None,
         about: Undecided | None = None,
     ) -> None:
@@ -562,7 +562,7 @@ class Governing(HostPart):
             left = len(self._agenda)
             share = (self._may_cause - left) // (left + 1)
             self._may_cause -= max(share, 0)
-        pending = Pending(event, hops, 0, then, durable=True, share=share)
+        pending = Pending(event, came, 0, then, durable=True, share=share)
         if share <= 0:
             self._step.note("law-ran-away", law=member.law.hash, home=member.home)
         elif about is not None:
@@ -576,7 +576,7 @@ class Governing(HostPart):
 
     def complain(self, origin: Membership, operation: Term, why: str) -> None:
         """An operation of a ruling could not be carried out: an exception at its controller."""
-        self.arrive(origin, Event("exception", (operation, why)), 0)
+        self.arrive(origin, Event("exception", (operation, why)), HERE)
 
     def _deliver(self, member: Membership, sender: str, message: Term) -> None:
         """What a controller delivers: an operation to a space, an answer or mail to an agent."""

@@ -13,10 +13,10 @@ what a law has released, to its controller as an exception.
 
 from __future__ import annotations
 
-from nomospace.calls.problems import NotAnAgent
+from nomospace.calls.problems import NotAnAgent, NotHere
 from nomospace.calls.requests import SendPlain
 from nomospace.control import Event, Membership, Release, arrived
-from nomospace.host.effects import Mail
+from nomospace.host.effects import HERE, Journey, Mail
 from nomospace.host.part import HostPart
 from nomospace.host.posting import RELEASED, Letter, Rejected
 from nomospace.host.residents import Resident
@@ -35,6 +35,8 @@ class Mailing(HostPart):
         """A plain message of an agent: answered when it is on its way, and on disk."""
         if not _is_agent(request.to):
             raise NotAnAgent(given=request.to)
+        if request.here and request.to not in self._spaces.residents:
+            raise NotHere(agent=request.to, host=self._step.name)
         check_receivers(self._step.shares, 1, weight(request.message))
         letter = Letter("", resident.id, request.message)
         self._host.posting.send(resident.id, request.to, letter)
@@ -51,7 +53,7 @@ class Mailing(HostPart):
                 letter = Letter(RELEASED + member.law.hash, home, message)
                 self._host.posting.send(home, to, letter)
             elif to in self._spaces.residents:  # spaces have no seats, and speak to those around
-                self._submit(to, home, message, 0)
+                self._submit(to, home, message, HERE)
             elif peer is not None:
                 self._host.group.tell(peer, Mailed("", home, message, to))
             else:
@@ -61,7 +63,7 @@ class Mailing(HostPart):
         release = Compound("release", (message, to))
         self._host.governing.complain(member, release, why)
 
-    def _submit(self, agent: str, sender: str, message: Term, hops: int) -> str:
+    def _submit(self, agent: str, sender: str, message: Term, came: Journey) -> str:
         """A plain message has come for an agent: to its controllers, or its inbox; or why not."""
         governing = self._host.governing
         ruled = [
@@ -72,7 +74,7 @@ class Mailing(HostPart):
         if any(self._full(agent, member.law.hash) for member in ruled):
             return "mailboxFull"
         for member in ruled:
-            governing.arrive(member, Event("submitted", (sender, message, agent)), hops)
+            governing.arrive(member, Event("submitted", (sender, message, agent)), came)
         if ruled:
             governing.drain()
         else:
@@ -81,7 +83,7 @@ class Mailing(HostPart):
 
     # -- what routing brings -----------------------------------------------------------------
 
-    def mail(self, agent: str, origin: str, body: object, hops: int) -> None:
+    def mail(self, agent: str, origin: str, body: object, came: Journey) -> None:
         """Routing brings a message to an agent here, or the news that one was not taken."""
         if isinstance(body, Rejected):
             self.undelivered(agent, Letter(body.law, agent, body.message), body.to, body.why)
@@ -91,13 +93,13 @@ class Mailing(HostPart):
         why = ""
         if not law or law.startswith(RELEASED):
             # Routing knows whose letter it is; what it says of itself may be anything.
-            why = self._submit(agent, origin, body.message, hops)
+            why = self._submit(agent, origin, body.message, came)
         elif (there := host.governing.find(agent, law)) is None:
             why = "lawMismatch" if host.governing.laws_of(agent) else "unknownDestination"
         elif self._full(agent, law):
             why = "mailboxFull"
         else:
-            host.governing.arrive(there, arrived(body.sender, body.message, agent), hops)
+            host.governing.arrive(there, arrived(body.sender, body.message, agent), came)
             host.governing.drain()
         if why:
             host.posting.send(agent, origin, Rejected(law, body.message, agent, why))
@@ -133,7 +135,7 @@ class Mailing(HostPart):
             return
         if not body.law:
             if body.to in self._spaces.residents and not _is_agent(body.sender):
-                self._submit(body.to, body.sender, body.message, 0)
+                self._submit(body.to, body.sender, body.message, HERE)
             return
         there = self._host.governing.find(body.to, body.law)
         if there is not None:

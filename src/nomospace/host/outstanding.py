@@ -21,6 +21,7 @@ import msgspec
 from nomospace.calls.answers import Found
 from nomospace.calls.requests import Out, React, Seek
 from nomospace.control import Event, Ruling
+from nomospace.host.effects import HERE, Journey
 from nomospace.terms import Term
 from nomospace.terms.encoding import encode
 
@@ -37,12 +38,12 @@ _number: Final = attrgetter("number")
 class Pending:
     """An event that waits to be ruled on. `then` is told the ruling; a call's `op` what fails."""
 
-    __slots__ = ("durable", "event", "hops", "number", "op", "share", "then")
+    __slots__ = ("came", "durable", "event", "number", "op", "share", "then")
 
     def __init__(
         self,
         event: Event,
-        hops: int = 0,
+        came: Journey = HERE,
         op: int = 0,
         then: Callable[[Ruling], None] | None = None,
         number: int = 0,
@@ -51,7 +52,7 @@ class Pending:
         share: int | None = None,
     ) -> None:
         self.event = event
-        self.hops = hops
+        self.came = came
         self.op = op
         self.then = then
         self.durable = durable  # whether it must not be lost

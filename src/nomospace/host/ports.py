@@ -24,7 +24,7 @@ from nomospace.control import (
 from nomospace.errors import LimitReached, NomospaceError
 from nomospace.host.calls import Bundle, Call, Waiting
 from nomospace.host.directory import Directory, Tie
-from nomospace.host.effects import Mail
+from nomospace.host.effects import HERE, Journey, Mail
 from nomospace.host.known_laws import KnownLaws
 from nomospace.host.local_spaces import LocalSpaces
 from nomospace.host.operations import Carried, Look, Op, Registered
@@ -314,7 +314,7 @@ class GoverningPort(Protocol):
         self,
         member: Membership,
         event: Event,
-        hops: int = 0,
+        came: Journey = HERE,
         then: Callable[[Ruling], None] | None = None,
     ) -> None: ...
     def ask(
@@ -326,13 +326,13 @@ class GoverningPort(Protocol):
         *,
         durable: bool = False,
     ) -> bool: ...
-    def attempt(self, member: Membership, event: Event, hops: int) -> Any: ...
+    def attempt(self, member: Membership, event: Event, came: Journey) -> Any: ...
     def decided(
         self,
         member: Membership,
         effects: list[ControlEffect],
         event: Event | None,
-        hops: int,
+        came: Journey,
         took_ns: int,
     ) -> Ruling: ...
     def rule_apart(
@@ -350,7 +350,7 @@ class GoverningPort(Protocol):
     def go_on(self, member: Membership) -> None: ...
     def drain(self, *, force: bool = False, share: int | None = None) -> None: ...
     def leave(self, member: Membership, op: int, then: Callable[[Ruling], None]) -> None: ...
-    def arrive(self, there: Membership, event: Event, hops: int) -> None: ...
+    def arrive(self, there: Membership, event: Event, came: Journey) -> None: ...
     def complain(self, origin: Membership, operation: Term, why: str) -> None: ...
 
 
@@ -358,7 +358,7 @@ class MailingPort(Protocol):
     """The mail of one host."""
 
     def release(self, member: Membership, order: Release) -> None: ...
-    def mail(self, agent: str, origin: str, body: object, hops: int) -> None: ...
+    def mail(self, agent: str, origin: str, body: object, came: Journey) -> None: ...
     def undelivered(self, agent: str, body: object, to: str, why: str) -> None: ...
 
 

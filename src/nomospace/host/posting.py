@@ -32,12 +32,14 @@ from nomospace.host.changes import (
     RoutingChanged,
     RoutingFolded,
 )
+from nomospace.host.effects import HERE, Journey
 from nomospace.host.part import HostPart
 from nomospace.protocols.births import FITS
 from nomospace.protocols.courier import Courier, Frame, Parcel, Receipt
 from nomospace.protocols.routing.daemon import Daemon
 from nomospace.protocols.routing.frames import (
     KINDS,
+    PATH_MAX,
     Frame as RoutingFrame,
     NotPrimary,
     Post,
@@ -443,7 +445,7 @@ class Posting(HostPart):
                 self._written[core] = self._written.get(core, 0) + 1
             elif isinstance(effect, DeliverPost):
                 post = effect.post
-                host.mailing.mail(effect.agent, post.sender, post.body, post.hops)
+                host.mailing.mail(effect.agent, post.sender, post.body, _journey(post))
             elif isinstance(effect, PostFailed):
                 post = effect.post
                 host.mailing.undelivered(post.sender, post.body, post.to, effect.why)
@@ -477,3 +479,8 @@ def _from_elsewhere(frame: RoutingFrame) -> RoutingFrame:
     sealed = msgspec.structs.replace(post.body, seal=UNSEALED)
     marked = msgspec.structs.replace(post, body=sealed)
     return marked if post is frame else with_post(frame, marked)
+
+
+def _journey(post: Post) -> Journey:
+    """How a post came; one from here has come from nowhere."""
+    return Journey(post.hops, (post.origin, *post.path[:PATH_MAX])) if post.hops else HERE

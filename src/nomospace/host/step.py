@@ -11,6 +11,7 @@ from nomospace.host.effects import (
     Answer,
     AskTables,
     Effect,
+    Journey,
     LeaseTraced,
     Note,
     Persist,
@@ -94,10 +95,10 @@ class HostStep:
             self.orders.extend([AskTables(question) for question in engine.pages.asked])
             engine.pages.asked.clear()
 
-    def ruled(self, ruling: Ruling, hops: int, took_ns: int) -> None:
+    def ruled(self, ruling: Ruling, came: Journey, took_ns: int) -> None:
         """A controller has ruled: that is kept, and told to the journal."""
         self.changes.append(MemberRuled(ruling))
-        self.orders.append(Ruled(ruling, hops, took_ns))
+        self.orders.append(Ruled(ruling, came.hops, took_ns, came.path))
 
     def answer(self, op: int, value: object = None) -> None:
         """Answer a call. Operations that a law or a listener made have no number to answer."""

@@ -290,7 +290,8 @@ class RulingView:
     """A ruling of the journal. `record` is its number there: `why` takes it.
 
     `kind` is that of its event, `sender` where that came from, and `to` whom it went on to: whom
-    the sender meant, if it went to nobody. `hops` are the network messages that it took to come.
+    the sender meant, if it went to nobody. `hops` are the network messages that it took to come,
+    and `path` the hosts that it came by, its sender's first, as its frames have recorded them.
     """
 
     record: int
@@ -308,6 +309,7 @@ class RulingView:
     sender: str
     to: tuple[str, ...]
     hops: int
+    path: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -139,6 +139,10 @@ class Views:
             ]
         )
 
+    def programs(self) -> tuple[str, ...]:
+        """The names of the programs that agents can run here without bringing their code."""
+        return self._server.host.programs
+
     async def launch(
         self, agent: str, program: str, state: bytes | None, code: bytes | None
     ) -> viewed.ProgramView:
@@ -455,6 +459,7 @@ def _ruling(number: int, record: EventRecord) -> viewed.RulingView:
         args[0] if args and isinstance(args[0], str) else "",
         _receivers(ruling),
         record.hops,
+        record.path,
     )
 
 

@@ -53,13 +53,18 @@ _TUPLE: Final = "tuple"
 
 
 class EventRecord(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="event"):
-    """A ruling, as `wire.changes` writes it; `community` is the name of its law."""
+    """A ruling, as `wire.changes` writes it; `community` is the name of its law.
+
+    What it rules on came by way of the hosts in `path`, in `hops` network messages; sealed segments
+    have their number alone.
+    """
 
     host: str
     community: str
     body: bytes
     hops: int = 0
     took_ns: int = 0
+    path: tuple[str, ...] = ()
 
     @property
     def ruling(self) -> Ruling:
@@ -251,7 +256,7 @@ class Scribe:
         if name is None:
             name = self._name(law, told, now)
         body = encode_ruling(ruling)
-        record = EventRecord(self.host, name, body, effect.hops, effect.took_ns)
+        record = EventRecord(self.host, name, body, effect.hops, effect.took_ns, effect.path)
         place = len(told)
         told.append(_VERSION + _encode(record))
         count = self._since.get((home, law), 0) + 1

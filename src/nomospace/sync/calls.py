@@ -160,9 +160,9 @@ class AgentCalls:
         """End the agent itself: it leaves, and so does all that is its own."""
         background.wait(self._it.end())
 
-    def send(self, message: object, *, to: str) -> None:
+    def send(self, message: object, *, to: str, here: bool = False) -> None:
         """Send a plain message to another agent, wherever it is: outside of all communities."""
-        background.wait(self._it.send(message, to=to))
+        background.wait(self._it.send(message, to=to, here=here))
 
     def receive_nowait(self) -> Letter | None:
         """The oldest plain message that waits, or `None`."""

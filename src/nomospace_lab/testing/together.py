@@ -83,12 +83,16 @@ class NoFolder(CallerError):
 
 @dataclass(frozen=True, slots=True)
 class FoundRuling:
-    """A ruling in the journal of a host; `record` is its number there."""
+    """A ruling in the journal of a host; `record` is its number there.
+
+    What it rules on came by way of the hosts in `path`, in `hops` network messages.
+    """
 
     host: str
     record: int
     ruling: Ruling
     hops: int
+    path: tuple[str, ...]
 
 
 class Together:
@@ -263,7 +267,7 @@ class Together:
             if isinstance(record, EventRecord):
                 ruling = record.ruling
                 if good(ruling):
-                    yield FoundRuling(name, entry.seq, ruling, record.hops)
+                    yield FoundRuling(name, entry.seq, ruling, record.hops, record.path)
 
 
 def _that_is(told: DisclosedRuling) -> Callable[[Ruling], bool]:

@@ -448,7 +448,7 @@ class Daemon(DaemonMemory):
         else:
             self._remember(post.id, guess[0])
             self._guesses.move_to_end(target)
-            out.append(TransmitFrame(guess[0], _moved(post, over_network=True)))
+            out.append(TransmitFrame(guess[0], self._moved(post)))
 
     def _retry(self, post: Post, now: int, out: list[Effect]) -> None:
         """Go on with a post that came back, from where it was when it did."""
@@ -482,25 +482,23 @@ class Daemon(DaemonMemory):
     def _to_seek(self, domain: str, post: Post, out: list[Effect]) -> None:
         site = self._primaries.site(domain)
         out.append(
-            TransmitFrame(site, SeekAgent(domain, _moved(post, over_network=site != self.site)))
+            TransmitFrame(site, SeekAgent(domain, self._moved(post) if site != self.site else post))
+        )
+
+    def _moved(self, post: Post) -> Post:
+        """The post as it is after one more frame over the network."""
+        return Post(
+            post.sender,
+            post.to,
+            post.n,
+            post.body,
+            post.origin,
+            post.way,
+            post.hops + 1,
+            post.passes,
+            post.why,
+            post.path_by(self.site),
         )
 
     def _to_server(self, domain: str, frame: Frame) -> TransmitFrame:
         return TransmitFrame(self._primaries.site(domain), frame)
-
-
-def _moved(post: Post, *, over_network: bool) -> Post:
-    """The post as it is after one more frame."""
-    if not over_network:
-        return post
-    return Post(
-        post.sender,
-        post.to,
-        post.n,
-        post.body,
-        post.origin,
-        post.way,
-        post.hops + 1,
-        post.passes,
-        post.why,
-    )

@@ -26,12 +26,17 @@ PostId: TypeAlias = tuple[str, str, int]
 """Sender, receiver, and the number among the sender's posts to this receiver."""
 
 
+PATH_MAX: Final = 16
+"""How many sites of a post's path are remembered."""
+
+
 class Post(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="post"):
     """An application message on its way; heard by a daemon, it is for an agent that may be there.
 
     `origin` is the site it was sent from and `way` the domains whose servers passed it on since,
     in order: an `Update` goes back along it. `hops` counts the network messages that it took so
-    far. With `why` set it is a post that failed, on its way back to its sender.
+    far, and `path` has the first sites that have sent it on since its origin did. With `why` set it
+    is a post that failed, on its way back to its sender.
     """
 
     sender: str
@@ -43,6 +48,12 @@ class Post(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="post"):
     hops: int = 0
     passes: int = 0
     why: str = ""
+    path: tuple[str, ...] = ()
+
+    def path_by(self, site: str) -> tuple[str, ...]:
+        """The path once a site has sent it on; its origin does so with every post, unsaid."""
+        first = site == self.origin and not self.path
+        return self.path if first or len(self.path) >= PATH_MAX else (*self.path, site)
 
     @property
     def id(self) -> PostId:

@@ -337,6 +337,7 @@ class DomainServer(ServerMemory):
             post.hops + (site != self.site),
             post.passes + 1,
             post.why,
+            post.path if site == self.site else post.path_by(self.site),
         )
 
     def _queue(self, post: Post, out: list[Effect]) -> None:
@@ -359,6 +360,7 @@ class DomainServer(ServerMemory):
             post.hops + (post.origin != self.site),
             post.passes,
             post.why,
+            post.path if post.origin == self.site else post.path_by(self.site),
         )
 
     def _fail(self, post: Post, why: str, out: list[Effect]) -> None:

@@ -50,8 +50,6 @@ WORK_S: Final = 2.0
 ARRIVE_S: Final = 10.0
 LOOK_S: Final = 0.02
 TEXT_MAX: Final = 200
-PLACES_MAX: Final = 8
-"""How many places of an assistant are remembered."""
 TOLD_MAX: Final = 50
 """How much of what happened is kept to be shown."""
 LAW: Final = """\
@@ -183,9 +181,6 @@ class Assistants:
         self._desks: dict[str, Membership] = {}
         self._tasks = Tasks()
         self._notes = 0
-        self._places: dict[str, deque[str]] = {
-            person: deque([home], maxlen=PLACES_MAX) for person, home in PEOPLE.items()
-        }
         self.told: deque[str] = deque(maxlen=TOLD_MAX)
         """What happened, in words, the latest last."""
 
@@ -265,10 +260,7 @@ class Assistants:
             return ruling.home == assistant and event.kind == "arrived" and event.args[1] == message
 
         found = await self._hosts.find(marks, came)
-        # It went by the places where the assistant has been, from the one that its sender knew.
-        known = [place for place in self._places[person] if place != found.host]
-        between = known[-(found.hops - 1) :] if found.hops > 1 else []
-        path = (PEOPLE[sender], *between, *([found.host] * (found.hops > 0)))
+        path = (*found.path, found.host)
         hops = "no hop" if found.hops == 0 else "1 hop" if found.hops == 1 else f"{found.hops} hops"
         words = (
             f"{sender} wrote to {person}'s assistant: {hops}, to the {SITES[found.host].lower()}"
@@ -287,7 +279,6 @@ class Assistants:
                     await asyncio.sleep(LOOK_S)
         except TimeoutError:
             raise StillAway(person=person, site=site) from None
-        self._places[person].append(site)
 
     # -- what a page shows -----------------------------------------------------------------------
 

@@ -385,11 +385,8 @@ class HospitalWards:
             return arrived and event.args[1] == message
 
         found = await self._hosts.find(marks, came)
-        # It went along the places where the assistant has been, from the one its sender knew.
-        between = [place for place in self._places if place != found.host][-(found.hops - 1) :]
-        path = (ward, *(between if found.hops > 1 else ()), *([found.host] * (found.hops > 0)))
         words = f"a note came to {ASSISTANT.name} in {WARDS[found.host]}"
-        return Followed(path, found.hops, _deed(found, words))
+        return Followed((*found.path, found.host), found.hops, _deed(found, words))
 
     async def _arrived(self, ward: str) -> None:
         host = self._hosts.host(ward)

@@ -108,7 +108,7 @@ def test_mail_for_one_whose_birth_is_refused_goes_back_to_the_server() -> None:
     core.hear("t", post(1), now=0)
     assert heard(core, Refuse("lab", ANN, 0, EXISTS)) == [
         AgentRefused(ANN, EXISTS),
-        TransmitFrame("q", SeekAgent("lab", post(1, hops=1))),
+        TransmitFrame("q", SeekAgent("lab", post(1, hops=1, path=("s",)))),
     ]
     assert core.phase(ANN) is None
 
@@ -344,7 +344,9 @@ def test_mail_for_one_who_is_away_goes_to_the_server_and_comes_back_if_it_stays(
     core.depart(ANN, "t", now=1)
     assert heard(core, post(1)) == [DeliverPost(ANN, post(1))], "it has not left yet"
     core.hear("q", MayGo("lab", ANN, 0, "a ticket"), now=1)
-    assert heard(core, post(2)) == [TransmitFrame("q", SeekAgent("lab", post(2, hops=1)))]
+    assert heard(core, post(2)) == [
+        TransmitFrame("q", SeekAgent("lab", post(2, hops=1, path=("s",))))
+    ]
     assert core.send(ANN, BOB, "x", now=1) == [PostFailed(Post(ANN, BOB, 0, "x", "s"), NOT_HERE)]
     assert seen(core.stay(ANN, now=2)) == [TransmitFrame("q", Stayed("lab", ANN, 1, "a ticket"))]
     assert heard(core, post(2)) == [DeliverPost(ANN, post(2))]
@@ -374,7 +376,7 @@ def test_one_who_claims_an_agent_and_is_refused_does_not_have_it() -> None:
     core.hear("t", post(2), now=0)
     assert heard(core, Refuse("lab", ANN, 5, "noTicket")) == [
         AgentRefused(ANN, "noTicket"),
-        TransmitFrame("q", SeekAgent("lab", post(2, hops=1))),
+        TransmitFrame("q", SeekAgent("lab", post(2, hops=1, path=("s",)))),
     ]
     assert core.phase(ANN) is None
 

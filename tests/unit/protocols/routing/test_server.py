@@ -4,6 +4,7 @@ from typing import Any
 
 from nomospace.protocols.routing import changes as written
 from nomospace.protocols.routing.frames import (
+    PATH_MAX,
     AgentEnded,
     AgentMigrated,
     Astray,
@@ -79,11 +80,24 @@ def post(n: int = 1, to: str = ANN, origin: str = "o", **more: Any) -> Post:
     return Post(BOB, to, n, f"m{n}", origin, **more)
 
 
-def passed(site: str, before: Post, *way: str) -> TransmitFrame:
+def passed(site: str, before: Post, *way: str, by: str = "q") -> TransmitFrame:
+    hops, path = before.hops + 1, (*before.path, by)
     after = Post(
-        before.sender, before.to, before.n, before.body, before.origin, way, before.hops + 1, 1
+        before.sender, before.to, before.n, before.body, before.origin, way, hops, 1, "", path
     )
     return TransmitFrame(site, after)
+
+
+def test_a_post_names_the_sites_that_sent_it_on_and_no_more_than_so_many() -> None:
+    core = with_ann()
+    [sent] = heard(core, SeekAgent("lab", post(path=("u",))))
+    assert isinstance(sent, TransmitFrame)
+    assert sent.frame == passed("s", post(path=("u",)), "lab").frame
+    long = tuple(f"u{number}" for number in range(PATH_MAX))
+    [sent] = heard(core, SeekAgent("lab", post(2, path=long)))
+    assert isinstance(sent, TransmitFrame)
+    assert isinstance(sent.frame, Post)
+    assert sent.frame.path == long
 
 
 def test_a_birth_a_move_and_an_arrival_within_the_domain() -> None:
@@ -113,7 +127,7 @@ def test_who_leaves_the_domain_leaves_a_pointer() -> None:
     core.hear("o", SeekAgent("lab", post()), now=0)
     register = Register("ward", ANN, 1, ticket(ANN, 1, "t"))
     assert heard(there, register, "t") == [TransmitFrame("t", RecordAck("ward", ANN, 1))]
-    queued = Post(BOB, ANN, 1, "m1", "o", ("lab",), 1, 1)
+    queued = Post(BOB, ANN, 1, "m1", "o", ("lab",), 1, 1, "", ("q",))
     assert heard(core, AgentMigrated("lab", ANN, 1, ticket(ANN, 1, "t"), "ward"), "t") == [
         TransmitFrame("r", SeekAgent("ward", queued)),
         TransmitFrame("t", RecordAck("lab", ANN, 1)),
@@ -215,7 +229,9 @@ def test_posts_go_to_the_site_to_the_home_or_back() -> None:
     assert heard(core, SeekAgent("lab", post())) == [passed("s", post(), "lab")]
     abroad = post(to="x@ward")
     assert heard(core, SeekAgent("lab", abroad)) == [
-        TransmitFrame("r", SeekAgent("ward", Post(BOB, "x@ward", 1, "m1", "o", ("lab",), 1, 1)))
+        TransmitFrame(
+            "r", SeekAgent("ward", Post(BOB, "x@ward", 1, "m1", "o", ("lab",), 1, 1, "", ("q",)))
+        )
     ]
     nobody = post(to="x@lab")
     assert core.hear("o", SeekAgent("lab", nobody), now=0) == [
@@ -227,7 +243,7 @@ def test_posts_go_to_the_site_to_the_home_or_back() -> None:
 def test_a_full_queue_sends_posts_back() -> None:
     core = moving(queue_max=1)
     core.hear("o", SeekAgent("lab", post(1)), now=0)
-    back = Post(BOB, ANN, 2, "m2", "o", ("lab",), 1)
+    back = Post(BOB, ANN, 2, "m2", "o", ("lab",), 1, path=("q",))
     assert heard(core, SeekAgent("lab", post(2))) == [TransmitFrame("o", QueueFull(back))]
     assert core.queue(ANN) == (post(1),)
 

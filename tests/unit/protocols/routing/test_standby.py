@@ -198,7 +198,7 @@ def test_strangers_do_not_speak_for_the_pair() -> None:
 def test_too_many_steps_that_wait_send_posts_back() -> None:
     first, _ = pair(RoutingLimits(steps_max=1))
     to(first, Register("lab", ANN, 0))
-    back = Post(BOB, "x@lab", 1, "x", "o", ("lab",), 1)
+    back = Post(BOB, "x@lab", 1, "x", "o", ("lab",), 1, path=(first.site,))
     assert to(first, SeekAgent("lab", Post(BOB, "x@lab", 1, "x", "o"))) == [("o", QueueFull(back))]
 
 

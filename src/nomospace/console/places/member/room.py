@@ -14,9 +14,9 @@ from nicegui import ui
 from nomospace.api.published import CERTIFICATE_BYTES_MAX, read_certificate
 from nomospace.api.typed import typed_message, words_of
 from nomospace.console import look
+from nomospace.console.filebox import FileBox
 from nomospace.console.places import acting
 from nomospace.console.places.listing import ListColumn, ListElement, Row
-from nomospace.console.places.member.filebox import FileBox
 from nomospace.console.places.parts import act, card_head
 from nomospace.console.places.typed import Drafts, Typed
 from nomospace.errors import NomospaceError
