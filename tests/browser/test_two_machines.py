@@ -20,7 +20,7 @@ from tests.ports import free_port
 from tests.proxy import Proxy
 
 SEEN_MS = 60_000
-START_S = 30
+START_S = 60
 GAMES = ("--demo", "jigsaw", "--demo", "redrover")
 
 
