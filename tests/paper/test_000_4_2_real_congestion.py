@@ -142,20 +142,16 @@ def test_4_2_a_space_speaks_for_its_operator_from_every_face(
                 await jobs.monitor(0)
             assert bad.value.code == "host.bad-monitor"
 
+            at = ["--host", server.said["url"]]
+            head = {"Authorization": f"Bearer {server.said['api_token']}"}
+
             def by_others() -> None:
-                with sync.connect(str(host.url)) as blocking:
-                    space = blocking.agent("keeper").space("jobs", shared=True, law=LAW)
-                    assert space.tell("eve@east", "changeDelay(4)").rule == "R4"
-                at = ["--host", server.said["url"]]
-                assert main(["space", "tell", "jobs", "eve@east", "changeDelay(5)", *at]) == 0
                 assert main(["space", "monitor", "jobs", "--most", "9", "--json", *at]) == 0
                 line = json.loads(capsys.readouterr().out.splitlines()[-1])
                 assert (line["space"], line["most"], line["delay"]) == ("jobs", 9, 1)
                 assert main(["space", "monitor", "jobs", *at]) == 2
-                head = {"Authorization": f"Bearer {server.said['api_token']}"}
                 with httpx.Client(base_url=server.said["api"], headers=head) as web:
                     said = {"agent": "eve@east", "message": "changeDelay(6)"}
-                    assert web.post("/v1/spaces/jobs/tell", json=said).json()["rule"] == "R4"
                     assert web.post("/v1/spaces/plain/tell", json=said).status_code == 404
                     assert [one["space"] for one in web.get("/v1/monitors").json()] == ["jobs"]
                     bad = web.put("/v1/monitors/jobs", json={"most": -1})
@@ -164,9 +160,27 @@ def test_4_2_a_space_speaks_for_its_operator_from_every_face(
                     assert web.get("/v1/monitors").json() == []
 
             await asyncio.to_thread(by_others)
-            async with asyncio.timeout(SEEN_S):
-                while (found := await delays(other, "eve@east"))[-1:] != [6]:
-                    await asyncio.sleep(0.05)
-            assert found == [3, 4, 5, 6]
 
-    play(story())
+            def blocking() -> None:
+                with sync.connect(str(host.url)) as face:
+                    space = face.agent("keeper").space("jobs", shared=True, law=LAW)
+                    assert space.tell("eve@east", "changeDelay(4)").rule == "R4"
+
+            def command() -> None:
+                assert main(["space", "tell", "jobs", "eve@east", "changeDelay(5)", *at]) == 0
+
+            def web() -> None:
+                said = {"agent": "eve@east", "message": "changeDelay(6)"}
+                url = f"{server.said['api']}/v1/spaces/jobs/tell"
+                assert (
+                    httpx.post(url, json=said, headers=head, timeout=SEEN_S).json()["rule"] == "R4"
+                )
+
+            # What a space says while hosts have lost sight of each other is not kept: say it again.
+            for delay, face in ((4, blocking), (5, command), (6, web)):
+                async with asyncio.timeout(SEEN_S):
+                    while delay not in await delays(other, "eve@east"):
+                        await asyncio.to_thread(face)
+                        await asyncio.sleep(0.2)
+
+    play(story(), seconds_max=SEEN_S * 3)
