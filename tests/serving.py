@@ -145,6 +145,8 @@ class Proxy:
         self._left: dict[str, int | None] = {"up": None, "down": None}
         self._tasks: set[asyncio.Task[None]] = set()
         self.cuts = 0
+        self.cutting = 0
+        """How many cuts are about to be made."""
         self.connections = 0
         self.carried = 0
         """How often something came, from either side."""
@@ -215,9 +217,13 @@ class Proxy:
                     await asyncio.sleep(0.005)
                 left = self._left[way]
                 if left is not None and len(data) >= left:
-                    sink.write(data[:left])
-                    await sink.drain()
-                    await asyncio.sleep(0.002)  # what is before the cut arrives
+                    self.cutting += 1
+                    try:
+                        sink.write(data[:left])
+                        await sink.drain()
+                        await asyncio.sleep(0.002)  # what is before the cut arrives
+                    finally:
+                        self.cutting -= 1
                     self._left[way] = None
                     self.cut()
                     return

@@ -292,6 +292,9 @@ def test_many_calls_under_way_survive_many_cuts(seed: int) -> None:
             places += 5
         stop = True
         await trouble
+        scene.proxy.calm()
+        await until(lambda: not scene.proxy.cutting)
+        assert await jobs.read_nowait("job", int) is None  # over a connection that stays
         assert sorted(taken) == list(range(40 * places))
         assert await scene.left() == []
 
