@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 from nicegui import ui
 
-from nomospace.console.look import fault
+from nomospace.console.look import fault, mono
 from nomospace.console.places.parts import submit
 from nomospace.errors import NomospaceError
 
@@ -94,7 +94,7 @@ def _others(game: Jigsaw) -> None:
         ui.label(f"This is the table of {game.joined}.").classes("quiet").mark("joined")
     elif game.invitation:
         ui.label("Somebody at another machine comes to this table with").classes("quiet")
-        ui.code(f"nomospace up --demo jigsaw --join {game.invitation}", language="bash")
+        mono(f"nomospace up --demo jigsaw --join {game.invitation}").classes("wrap")
 
 
 def _leave(client: Client) -> None:
