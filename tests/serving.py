@@ -40,7 +40,7 @@ class ServedHost(Host):
 
     async def start(self) -> None:
         await super().start()
-        core, keep = self.core, LawShelf(self.law)
+        keep = LawShelf(self.law)
         self.served._gate = _Addressed(self.served._gate, self.addresses)
         self.clients = Clients(
             self.served,
@@ -49,7 +49,7 @@ class ServedHost(Host):
             standings=self.standings,
             turns=self.turns,
             laws=keep,
-            laws_of=lambda agent: [(law.hash, law.name) for law in core.laws_of(agent)],
+            laws_of=self.memberships_of,
             note=lambda what, facts: self.notes.append((what, facts)),
         )
 

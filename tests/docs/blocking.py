@@ -95,6 +95,9 @@ FACES: Final = (
         (
             ("law", "client.Law", "The law."),
             ("ruling", "DisclosedRuling | None", "The ruling on the adoption."),
+            ("number", "int", "Which of the agent's memberships under the law it is."),
+            ("key", "str", "How HTTP names it: by its law's hash, and `~2` for the second one."),
+            ("address", "str", "Where other members write to it."),
         ),
     ),
     Face(

@@ -198,7 +198,9 @@ async def memberships(agent: AgentPath, service: TheService, caller: Caller) -> 
 async def adopt(seat: TheSeat, asked: m.AdoptAsked, service: TheService) -> m.RulingTold:
     """Adopt a law: by its text, or by the hash or the name of one that is at hand here."""
     law = await service.law(text=asked.text, law=asked.law, who=seat.id)
-    return m.RulingTold.of(await seat.adopt(law, fields_of(asked.args, "argument")))
+    return m.RulingTold.of(
+        await seat.adopt(law, fields_of(asked.args, "argument"), another=asked.another)
+    )
 
 
 @router.post(f"{LAW}/send", tags=["communities"])

@@ -304,6 +304,9 @@ class AdoptAsked(Asked):
     text: Annotated[str, Field(max_length=LAW_CHARS_MAX)] = ""
     law: Annotated[str, Field(max_length=200)] = ""
     args: Annotated[list[object], Field(max_length=100)] = []
+    another: Annotated[
+        bool, Field(description="A further membership, with an address of its own.")
+    ] = False
 
 
 class SendAsked(Asked):
@@ -349,6 +352,7 @@ class RulingTold(BaseModel):
     verdict: str
     operations: list[object]
     explanation: str
+    address: Annotated[str, Field(description="Of the membership whose controller ruled.")]
 
     @classmethod
     def of(cls, told: DisclosedRuling) -> RulingTold:
@@ -363,6 +367,7 @@ class RulingTold(BaseModel):
             verdict=told.verdict,
             operations=[json_of(one) for one in told.operations],
             explanation=told.explain(),
+            address=told.home,
         )
 
 

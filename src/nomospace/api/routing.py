@@ -68,7 +68,13 @@ async def seat_of(agent: AgentPath, service: TheService, caller: Caller) -> Agen
 
 TheSeat = Annotated[AgentSeat, Depends(seat_of)]
 SpacePath = Annotated[str, Path(min_length=1, max_length=200)]
-LawPath = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="The hash of a law.")]
+LawPath = Annotated[
+    str,
+    Path(
+        pattern="^[0-9a-f]{64}(~[1-9][0-9]{0,2})?$",
+        description="The hash of a law; `~2` behind it is the agent's second membership under it.",
+    ),
+]
 After = Annotated[int, Query(ge=0, le=2**53, description="Go on behind this number.")]
 Limit = Annotated[int, Query(ge=1, le=1_000, description="So many at most.")]
 

@@ -19,9 +19,11 @@ from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import count
 from typing import TYPE_CHECKING, Any, Final, Literal, Unpack
 
 from nomospace.api.logins import End, LoginListener, Logins
+from nomospace.calls.addresses import address_of, key_at, key_of, split_key
 from nomospace.calls.door import NotAnOperator, NotLetIn, NotYourAgent
 from nomospace.calls.requests import CLIENT_PROGRAM, Quit, SendPlain, Settle, Show, Tell
 from nomospace.client import Agent, Departed, DisclosedRuling, TimedOut, Tuple
@@ -105,7 +107,8 @@ class NumberedLetter:
 class Membership:
     """An agent's place in a community. What its law does not disclose is `None`.
 
-    `disclose` is how much the law discloses: `all`, `rules` or `none`.
+    `disclose` is how much the law discloses: `all`, `rules` or `none`. `address` is where other
+    members write to it, and `key` how paths name it.
     """
 
     law: str
@@ -113,6 +116,8 @@ class Membership:
     disclose: str
     state: tuple[str, ...] | None
     obligations: tuple[ObligationView, ...] | None
+    address: str
+    key: str
 
 
 class NumberedInbox:
@@ -255,11 +260,16 @@ class AgentSeat:
         renew_us, delay_us = micros("renew", renew_s), micros("delay", delay_s)
         await self._line.ask(Settle(space, lease, done and not renew_us, renew_us, delay_us, why))
 
-    async def adopt(self, law: CompiledLaw, args: Sequence[Term] = ()) -> DisclosedRuling:
-        """Adopt a law; what the agent may know of the ruling."""
+    async def adopt(
+        self, law: CompiledLaw, args: Sequence[Term] = (), *, another: bool = False
+    ) -> DisclosedRuling:
+        """Adopt a law, perhaps once more; what the agent may know of the ruling."""
         inbox = NumberedInbox()
-        told = await self._line.adopt(law, tuple([freeze(arg) for arg in args]), inbox)
-        self._inboxes[law.hash] = inbox
+        frozen = tuple([freeze(arg) for arg in args])
+        mine = self._service.members_of(self.id, law.hash) if another else []
+        number = next(one for one in count(1) if address_of(self.id, one) not in mine)
+        told = await self._line.adopt(law, frozen, inbox, number)
+        self._inboxes[key_of(law.hash, number)] = inbox
         return told
 
     async def send(
@@ -290,7 +300,8 @@ class AgentSeat:
         """The inbox under a law, which an earlier life may have adopted."""
         inbox = self._inboxes.get(law)
         if inbox is None:
-            if all(one.hash != law for one in self._service.laws_of(self.id)):
+            hash, number = split_key(law)
+            if address_of(self.id, number) not in self._service.members_of(self.id, hash):
                 raise NotAMemberHere(agent=self.id, law=law)
             inbox = self._inboxes[law] = NumberedInbox()
             self._line.attend(law, inbox)
@@ -458,16 +469,22 @@ class Service:
         """
         if not principal.may_be(agent) and not principal.operator:
             raise NotYourAgent(agent=agent[:100], proved=principal.name)
-        return tuple([self._membership(principal, agent, law) for law in self.laws_of(agent)])
+        mine = self._server.host.core.governing.memberships(agent)
+        return tuple([self._membership(principal, one.home, one.law) for one in mine])
 
-    def _membership(self, principal: Principal, agent: str, law: CompiledLaw) -> Membership:
+    def members_of(self, agent: str, law: str) -> list[str]:
+        """The addresses of an agent's memberships under a law."""
+        mine = self._server.host.core.governing.memberships(agent)
+        return [one.home for one in mine if one.law.hash == law]
+
+    def _membership(self, principal: Principal, home: str, law: CompiledLaw) -> Membership:
         level = law.tree.disclose
         state: tuple[str, ...] | None = None
         owed: tuple[ObligationView, ...] | None = None
         if level == "all" or principal.operator:
-            found = self.views.member(law.hash, agent)
+            found = self.views.member(law.hash, home)
             state, owed = found.state, found.obligations
-        return Membership(law.hash, law.name, level, state, owed)
+        return Membership(law.hash, law.name, level, state, owed, home, key_at(law.hash, home))
 
     def where(self, agent: str) -> dict[str, Any]:
         """At which host an agent is, as far as is known."""

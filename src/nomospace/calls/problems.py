@@ -279,7 +279,10 @@ class AlreadyMember(CallerError):
     law: str
 
     def __str__(self) -> str:
-        return f"{self.agent} is a member under law {self.law[:12]} already"
+        return (
+            f"{self.agent} is a member under law {self.law[:12]} already; for a second membership "
+            "adopt it as another"
+        )
 
 
 class MoveRefused(Unavailable):

@@ -186,10 +186,14 @@ class Reactions(msgspec.Struct, frozen=True, array_like=True, tag="reactions"):
 
 
 class Adopt(msgspec.Struct, frozen=True, array_like=True, tag="adopt"):
-    """Adopt a law; answered with the ruling on the adoption. Twice is a second membership."""
+    """Adopt a law; answered with the ruling on the adoption.
+
+    `number` says which of the agent's memberships under the law it is to be (see `addresses`).
+    """
 
     law: CompiledLaw
     args: tuple[Term, ...] = ()
+    number: int = 1
 
 
 class Unread(msgspec.Struct, frozen=True, gc=False, array_like=True):

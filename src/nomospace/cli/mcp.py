@@ -68,6 +68,13 @@ def mcp(
         list[str] | None,
         typer.Option(metavar="TERM", help="An argument of the adoption; may be repeated."),
     ] = None,
+    member: Annotated[
+        int,
+        typer.Option(
+            metavar="NUMBER",
+            help="Which of the agent's memberships under the law to send messages from.",
+        ),
+    ] = 1,
     certificate: Annotated[
         list[Path] | None,
         typer.Option(metavar="FILE", help="A certificate to present; may be repeated."),
@@ -119,6 +126,7 @@ def mcp(
         named_law(law) if law else None,
         [term(text) for text in claim or ()],
         certificate or [],
+        member,
         _address(http) if http else None,
         http_token,
     )
@@ -136,6 +144,7 @@ class _Serving:
         law: Law | None,
         claims: list[Term],
         certificates: list[Path],
+        member: int,
         http: tuple[str, int] | None,
         secret: str,
     ) -> None:
@@ -144,6 +153,7 @@ class _Serving:
         self._law = law
         self._claims = claims
         self._certificates = certificates
+        self._member = member
         self._http = http
         self._secret = secret
 
@@ -159,7 +169,11 @@ class _Serving:
             asyncio.get_running_loop().add_signal_handler(number, task.cancel)
         agent = await host.agent(self._agent)
         joined = await ModelMember.join(
-            agent, self._law, claims=self._claims, certificates=self._certificates
+            agent,
+            self._law,
+            claims=self._claims,
+            certificates=self._certificates,
+            number=self._member,
         )
         async with joined as member:
             if self._http is None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
+from nomospace.calls.addresses import key_of, owner_of
 from nomospace.calls.problems import AlreadyMember, HasEnded, OntologyUnknown
 from nomospace.calls.requests import End, OntologyText, Open, Save, SendPlain, Share
 from nomospace.client.connection import Connection, Law
@@ -209,13 +210,18 @@ class Agent:
         ...     nurse.connected("porter@ward-3"), nurse.connected("bob@icu")
         (True, False)
         """
-        return self._connection.connected(agent)
+        return self._connection.connected(owner_of(agent))
 
-    async def adopt(self, law: CompiledLaw, *args: object) -> Membership:
+    async def adopt(
+        self, law: CompiledLaw, *args: object, another: bool | int = False
+    ) -> Membership:
         """Adopt a law: the membership, with the ruling on the adoption in `.ruling`.
 
         An agent that is a member already goes on as that: a program that begins again finds its
         membership, with its control state and the mail that waits. Then `.ruling` is `None`.
+
+        With `another=True` it becomes a member once more, with a control state and an `.address` of
+        its own. `another=2` finds its second membership again, or adopts it.
 
         >>> from nomospace import sync, Law
         >>> from nomospace.laws import path
@@ -225,19 +231,24 @@ class Agent:
         ...     ward.law.name
         'mp'
         """
-        membership = Membership(self._connection, law)
         frozen = tuple(freeze(arg) for arg in args)
-        try:
-            membership.ruling = await self._connection.adopt(law, frozen, membership)
-        except AlreadyMember:
-            return self.membership(law) or self.resume(law)
-        self._memberships.append(membership)
-        return membership
+        number = another if type(another) is int else 1
+        while True:
+            membership = Membership(self._connection, law, number)
+            try:
+                membership.ruling = await self._connection.adopt(law, frozen, membership, number)
+            except AlreadyMember:
+                if another is not True:
+                    return self.membership(law, number) or self.resume(law, number)
+                number += 1
+            else:
+                self._memberships.append(membership)
+                return membership
 
-    def membership(self, law: CompiledLaw) -> Membership | None:
+    def membership(self, law: CompiledLaw, number: int = 1) -> Membership | None:
         """The membership under a law that the agent has adopted, with what waits in its inbox.
 
-        `None` where it has not; `adopt` finds it, too.
+        `None` where it has not; `adopt` finds it, too. Of several, that of a number.
 
         >>> from nomospace import sync, Law
         >>> from nomospace.laws import path
@@ -248,7 +259,7 @@ class Agent:
         (None, <nurse@ward-3 under law mp>)
         """
         for membership in self._memberships:
-            if membership.law.hash == law.hash and not membership.closed:
+            if membership.key == key_of(law.hash, number) and not membership.closed:
                 return membership
         return None
 
@@ -330,7 +341,7 @@ class Agent:
     async def leave(self, to: str, program: str, state: bytes, code: bytes | None) -> None:
         """Go to another host with a program's state and the mail that it has not read."""
         boxes: list[tuple[str, LetterQueue]] = [("", self.mail)]
-        boxes += [(each.law.hash, each) for each in self._memberships]
+        boxes += [(each.key, each) for each in self._memberships]
         letters = [(law, each, each.drain()) for law, each in boxes]
         unread = tuple(
             (law, letter.sender, letter.message) for law, _, its in letters for letter in its
@@ -346,11 +357,11 @@ class Agent:
         """Make the state of the program that runs as this agent durable."""
         await self._connection.ask(Save(state))
 
-    def resume(self, law: Law) -> Membership:
+    def resume(self, law: Law, number: int = 1) -> Membership:
         """Hold a membership that an earlier run of the program has adopted; its mail comes here."""
-        membership = Membership(self._connection, law)
+        membership = Membership(self._connection, law, number)
         self._memberships.append(membership)
-        self._connection.attend(law.hash, membership)
+        self._connection.attend(membership.key, membership)
         return membership
 
     def _handles(self) -> list[AnyHandle]:

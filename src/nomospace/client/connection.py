@@ -136,12 +136,12 @@ class Connection(Protocol):
         """`disable`, `enable` or `remove` a reaction before any later call of this agent."""
 
     def adopt(
-        self, law: CompiledLaw, args: tuple[Term, ...], mailbox: Mailbox
+        self, law: CompiledLaw, args: tuple[Term, ...], mailbox: Mailbox, number: int = 1
     ) -> Coroutine[object, None, DisclosedRuling]:
-        """Adopt a law; the ruling on the adoption."""
+        """Adopt a law, as the agent's membership of a number; the ruling on the adoption."""
 
-    def attend(self, law: str, mailbox: Mailbox) -> None:
-        """Bring the mail of a membership that the agent has already."""
+    def attend(self, key: str, mailbox: Mailbox) -> None:
+        """Bring the mail of a membership that the agent has already (`calls.addresses`)."""
 
     def move(
         self,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from nomospace.calls.addresses import address_of, key_of
 from nomospace.calls.answers import DisclosedRuling, Standing
 from nomospace.calls.requests import Quit, Show, Stand, Tell
 from nomospace.client.connection import Connection, Law, Report
@@ -169,17 +170,26 @@ class Membership(LetterQueue):
     Its inbox has the messages that the law delivers to the agent.
     """
 
-    __slots__ = ("_fronts", "law", "ruling")
+    __slots__ = ("_fronts", "key", "law", "number", "ruling")
 
-    def __init__(self, connection: Connection, law: Law) -> None:
+    def __init__(self, connection: Connection, law: Law, number: int = 1) -> None:
         self.law = law
+        self.number = number
+        """Which of the agent's memberships under the law it is."""
+        self.key = key_of(law.hash, number)
+        """How HTTP names it: the law's hash, with `~2` behind it for the second one."""
         self.ruling: DisclosedRuling | None = None
         """The ruling on the adoption."""
         self._fronts: dict[str, FrontSpace] = {}
         super().__init__(connection, law.name)
 
     def __repr__(self) -> str:
-        return f"<{self._connection.agent} under law {self.law.name}>"
+        return f"<{self.address} under law {self.law.name}>"
+
+    @property
+    def address(self) -> str:
+        """Where other members write to it: the agent's id, or `nurse~2@ward` for its second."""
+        return address_of(self._connection.agent, self.number)
 
     async def send(
         self, message: Any, *, to: str | Sequence[str], here: bool = False
@@ -193,7 +203,7 @@ class Membership(LetterQueue):
         `NotHere` is raised, the law is not asked, and nothing was sent.
         """
         receiver = to if isinstance(to, str) else tuple(to)
-        tell = Tell(self.law.hash, message_of(message), receiver, here)
+        tell = Tell(self.key, message_of(message), receiver, here)
         told: DisclosedRuling = await self._connection.ask(tell)
         return told
 
@@ -218,7 +228,7 @@ class Membership(LetterQueue):
         The controller checks it; one that counts is `certified` to the law until it runs out or is
         revoked. Raises a kind of `BadCertificate` for one that does not.
         """
-        shown = Show(self.law.hash, read_certificate(certificate))
+        shown = Show(self.key, read_certificate(certificate))
         told: DisclosedRuling = await self._connection.ask(shown)
         return told
 
@@ -228,7 +238,7 @@ class Membership(LetterQueue):
         The inbox ends. Who adopts the law again is a new member, with the state of one, unless a
         secretary keeps the community's roll and forbids it.
         """
-        told: DisclosedRuling = await self._connection.ask(Quit(self.law.hash))
+        told: DisclosedRuling = await self._connection.ask(Quit(self.key))
         self.close()
         return told
 
@@ -238,5 +248,5 @@ class Membership(LetterQueue):
         The answer has `told`, which says whether it does (`disclose(all)`), `state`, and `owed`
         with when each obligation falls due. Asking is no event: the law does not rule on it.
         """
-        standing: Standing = await self._connection.ask(Stand(self.law.hash))
+        standing: Standing = await self._connection.ask(Stand(self.key))
         return standing

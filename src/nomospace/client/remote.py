@@ -20,6 +20,7 @@ from typing import Self
 
 import msgspec
 
+from nomospace.calls.addresses import split_key
 from nomospace.client.agent import Agent, check_name
 from nomospace.client.connection import Closed, Report
 from nomospace.client.dialling import (
@@ -66,8 +67,9 @@ class RemoteAgent(Agent):
         super().__init__(session, listener_timeout=listener_timeout)
         self._session = session
         self._over = asyncio.Event()
-        for law, name in session.laws:
-            self.resume(LawName(law, name))
+        for key, name in session.laws:
+            law, number = split_key(key)
+            self.resume(LawName(law, name), number)
 
     @property
     def host(self) -> str:

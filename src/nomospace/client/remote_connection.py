@@ -14,6 +14,7 @@ from collections.abc import Coroutine
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
+from nomospace.calls.addresses import key_of
 from nomospace.calls.answers import DisclosedRuling
 from nomospace.calls.problems import InDoubt
 from nomospace.calls.requests import (
@@ -104,24 +105,24 @@ class RemoteConnection(SessionDriver):
         await future
 
     async def adopt(
-        self, law: CompiledLaw, args: tuple[Term, ...], mailbox: Mailbox
+        self, law: CompiledLaw, args: tuple[Term, ...], mailbox: Mailbox, number: int = 1
     ) -> DisclosedRuling:
         # Mail may come before the answer does, so the mailbox is there before.
-        boxes = self._mailboxes.setdefault(law.hash, [])
+        boxes = self._mailboxes.setdefault(key_of(law.hash, number), [])
         boxes.append(mailbox)
         try:
-            told: DisclosedRuling = await self._ask_law(Adopt(law, args))
+            told: DisclosedRuling = await self._ask_law(Adopt(law, args, number))
         except BaseException:
             boxes.remove(mailbox)
             raise
         return told
 
-    def attend(self, law: str, mailbox: Mailbox) -> None:
+    def attend(self, key: str, mailbox: Mailbox) -> None:
         self._check_open()
-        self._mailboxes.setdefault(law, []).append(mailbox)
-        letters = [one for one in self._unclaimed if one.law == law]
+        self._mailboxes.setdefault(key, []).append(mailbox)
+        letters = [one for one in self._unclaimed if one.law == key]
         if letters:
-            kept = [one for one in self._unclaimed if one.law != law]
+            kept = [one for one in self._unclaimed if one.law != key]
             self._unclaimed.clear()
             self._unclaimed.extend(kept)
         for letter in letters:

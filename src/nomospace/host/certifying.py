@@ -45,20 +45,21 @@ class Certifying(HostPart):
 
         Raises what is wrong with the certificate, after its law has ruled on that.
         """
-        host, agent = self._host, resident.id
-        member = host.governing.member(agent, request.law)
+        host = self._host
+        member = host.governing.member(resident.id, request.law)
+        home = (member.home, member.law.hash)
         shown: bytes | UncheckedCertificate = request.certificate
         self.timed = True
         try:
             shown = read_claim(request.certificate)  # once, also for what is told of it
             accepted = self._presented.present(
-                agent, request.law, shown, _authorities(member.law), now=self._step.now
+                *home, shown, _authorities(member.law), now=self._step.now
             )
         except BadCertificate as error:
             operation = Compound("certify", (claimed(shown),))
             host.governing.rule(member, Event("exception", (operation, reason_of(error))))
             host.governing.drain()
-            self._step.note("bad-certificate", agent=agent, law=request.law, why=str(error))
+            self._step.note("bad-certificate", agent=home[0], law=home[1], why=str(error))
             raise
         self._keep(member)
 

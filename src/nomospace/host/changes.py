@@ -33,9 +33,10 @@ class AgentCame(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="age
 
 
 class AgentWent(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="agent-went"):
-    """An agent left with all its spaces and memberships."""
+    """An agent left with all its spaces and memberships, those at addresses of their own too."""
 
     agent: str
+    homes: tuple[str, ...] = ()
 
 
 class ProgramKept(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="program-kept"):
@@ -390,7 +391,8 @@ class Durable:
         self.programs.pop(change.agent, None)
         for key in [key for key in self.spaces if key[0] == change.agent]:
             del self.spaces[key]
-        for home in [home for home in self.members if home[0] == change.agent]:
+        gone = (change.agent, *change.homes)
+        for home in [home for home in self.members if home[0] in gone]:
             del self.members[home]
 
     def _program_kept(self, change: ProgramKept) -> None:

@@ -34,6 +34,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from nomospace.calls import requests
+from nomospace.calls.addresses import key_at
 from nomospace.calls.problems import Busy
 from nomospace.host import calls as facts
 from nomospace.host.call_table import CallTable, Handler
@@ -341,6 +342,11 @@ class Host:
     def laws_of(self, agent: str) -> tuple[CompiledLaw, ...]:
         """The laws under which an agent of this host is a member."""
         return self.governing.laws_over(agent)
+
+    def memberships_of(self, agent: str) -> list[tuple[str, CompiledLaw]]:
+        """The memberships of an agent here, as calls name them, and their laws."""
+        mine = self.governing.memberships(agent)
+        return [(key_at(one.law.hash, one.home), one.law) for one in mine]
 
     def away(self, agent: str) -> bool:
         """Whether an agent that this host knows the way to is not here: gone, or under way."""

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
+from nomospace.calls.addresses import owner_of
 from nomospace.calls.problems import Busy
 from nomospace.control import Decision, Event, Membership, Ruling, Undecided
 from nomospace.errors import NomospaceError
@@ -100,8 +101,8 @@ class Deciding(HostPart):
 
     def stays(self, agent: str) -> str:
         """Why an agent cannot leave now; empty when it can."""
-        laws = self._host.governing.laws_over(agent) if self.cases else ()
-        if any((agent, law.hash) in self.cases for law in laws):
+        mine = self._host.governing.memberships(agent) if self.cases else ()
+        if any((one.home, one.law.hash) in self.cases for one in mine):
             return "its law is deciding on what came before; move again in a moment"
         return ""
 
@@ -257,7 +258,7 @@ class Deciding(HostPart):
 
     def end(self, agent: str, error: NomospaceError) -> None:
         """Answer the calls of an agent that wait; what arrived for it waits on."""
-        for case in [case for case in self.cases.values() if case.home[0] == agent]:
+        for case in [case for case in self.cases.values() if owner_of(case.home[0]) == agent]:
             calls = [one for one in case.events if one.then is not None and not one.durable]
             if case.decision is not None and case.events[0] in calls:
                 case.decision.give_up()
@@ -271,7 +272,7 @@ class Deciding(HostPart):
 
     def finish(self, agent: str) -> None:
         """Decide all that waits for an agent in this step: it is taken out of its host."""
-        for case in [case for case in self.cases.values() if case.home[0] == agent]:
+        for case in [case for case in self.cases.values() if owner_of(case.home[0]) == agent]:
             while self.cases.get(case.home) is case:
                 self._go_on(case)
 

@@ -11,6 +11,14 @@ from collections import deque
 from collections.abc import Callable, Iterable, Set as AbstractSet
 from typing import TYPE_CHECKING, Any, Final
 
+from nomospace.calls.addresses import (
+    address_of,
+    key_at,
+    new_address,
+    owner_of,
+    split_address,
+    split_key,
+)
 from nomospace.calls.problems import AlreadyMember, NotAMember
 from nomospace.calls.requests import Adopt, LawText
 from nomospace.control import (
@@ -98,14 +106,15 @@ class Governing(HostPart):
     def adopt(self, op: int, resident: Resident, request: Adopt) -> None:
         """Bind an agent to a law; told what it may know of the ruling on its adoption."""
         law, agent = request.law, resident.id
-        if self.find(agent, law.hash) is not None:
-            raise AlreadyMember(agent=agent, law=law.hash)
+        home = new_address(agent, request.number)
+        if self.find(home, law.hash) is not None:
+            raise AlreadyMember(agent=home, law=law.hash)
         refused = self._host.suspending.refusal(agent, law.hash)
         if refused is not None:
             raise refused
         self._check_shares(agent, law)
-        roll = self._host.enrols(agent, law.hash)
-        member, event = self._adopt(agent, law, request.args, roll=roll)
+        roll = self._host.enrols(home, law.hash)
+        member, event = self._adopt(home, law, request.args, roll=roll)
 
         def ruled(ruling: Ruling) -> None:
             self.drain()
@@ -157,8 +166,10 @@ class Governing(HostPart):
         self.rule(*self._adopt(space, law, manager=True))
         self.drain()
 
-    def member(self, home: str, law: str) -> Membership:
-        """A membership at this host; raises `NotAMember`."""
+    def member(self, agent: str, key: str) -> Membership:
+        """A membership of an agent here, as calls name it; raises `NotAMember`."""
+        law, number = split_key(key)
+        home = address_of(agent, number)
         found = self._members.get((home, law))
         if found is None or found.ended:
             raise NotAMember(agent=home, law=law)
@@ -179,7 +190,7 @@ class Governing(HostPart):
         if (member.home, law) not in self._members:
             self._under[law] = self._under.get(law, 0) + 1
         self._members[member.home, law] = member
-        self._of.add(member.home, member.law.hash, member)
+        self._of.add(owner_of(member.home), (member.home, law), member)
 
     def leave(self, member: Membership, op: int, then: Callable[[Ruling], None]) -> None:
         """Let a member quit for a call: its law has a last word, and rules no more; told `then`."""
@@ -200,11 +211,11 @@ class Governing(HostPart):
         """Take an agent's memberships out."""
         mine = self._of.of(agent)
         for member in mine:
-            home = (agent, member.law.hash)
+            home = (member.home, member.law.hash)
             self._host.certifying.forget(*home)
             del self._members[home]
             self._under[home[1]] -= 1
-            self._of.drop(*home)
+            self._of.drop(agent, home)
             self._alarms.forget(home)
         now = self._step.now
         return tuple([member.snapshot().shifted(-now) for member in mine])
@@ -224,7 +235,8 @@ class Governing(HostPart):
 
     def laws_of(self, agent: str) -> tuple[LawText, ...]:
         """The laws that an agent is under, as texts that another host can check."""
-        return tuple([text_of(member.law) for member in self._of.of(agent)])
+        laws = {member.law.hash: member.law for member in self._of.of(agent)}
+        return tuple([text_of(law) for law in laws.values()])
 
     def memberships(self, agent: str) -> list[Membership]:
         """The memberships of an agent that it has not quit."""
@@ -232,7 +244,7 @@ class Governing(HostPart):
 
     def laws_over(self, agent: str) -> tuple[CompiledLaw, ...]:
         """The laws under which an agent is a member and has not quit."""
-        return tuple([member.law for member in self.memberships(agent)])
+        return tuple({member.law.hash: member.law for member in self.memberships(agent)}.values())
 
     def manager(self, space: str, law: str) -> Membership:
         """The manager of a governed space here, made when agents bring the space along."""
@@ -517,22 +529,24 @@ class Governing(HostPart):
     def _forward(self, origin: Membership, forward: Forward) -> None:
         host, law = self._host, origin.law.hash
         there = self._members.get((forward.to, law))
+        agent, by = split_address(origin.home)
+        to = owner_of(forward.to)
         # Between two agents here routing keeps the order: earlier mail may still be on its way.
-        seated = "@" in forward.to and host.posting.seats(origin.home, forward.to)
+        seated = "@" in to and host.posting.seats(agent, to)
         if there is not None and not there.ended and not seated:
             if host.deciding.cases and host.deciding.full((forward.to, law)):
                 self._except(origin, forward, "mailboxFull")
                 return
             self.arrive(there, arrived(forward.sender, forward.message, forward.to), HERE)
             return
-        if "@" in forward.to and origin.home in self._spaces.residents:
+        if "@" in to and agent in self._spaces.residents:
             if host.trust.own_objection(origin.law):  # nobody elsewhere would believe it
                 self._except(origin, forward, "notAuthentic")
                 return
-            letter = Letter(law, forward.sender, forward.message)
-            host.posting.send(origin.home, forward.to, letter)
+            letter = Letter(key_at(law, forward.to), forward.sender, forward.message, by=by)
+            host.posting.send(agent, to, letter)
             return
-        peer = host.group.where.get(forward.to)
+        peer = host.group.where.get(to)
         if peer is not None:  # what a space says to a member at an engaged host
             host.group.tell(peer, Mailed(law, forward.sender, forward.message, forward.to))
             return
@@ -584,4 +598,5 @@ class Governing(HostPart):
         if home in self._managers:
             self._host.governed.perform(member, sender, message)
         elif not self._host.governed.resolve(member, sender, message):
-            self._host.moving.deliver(Mail(member.home, member.law.hash, sender, message))
+            key = key_at(home[1], member.home)
+            self._host.moving.deliver(Mail(owner_of(member.home), key, sender, message))

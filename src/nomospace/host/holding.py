@@ -216,9 +216,10 @@ class Holding(HostPart):
                 )
             )
         memberships = host.governing.pack(agent)
+        homes = dict.fromkeys(one.home for one in memberships if one.home != agent)
         del self._spaces.residents[agent]
         self._news.agent(agent, was=True)
-        self._step.write_down(AgentWent(agent))
+        self._step.write_down(AgentWent(agent, tuple(homes)))
         host.reacting.follow((), (agent,))
         host.seeking.follow((), (agent,))
         return Bundle(

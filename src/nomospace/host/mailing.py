@@ -13,6 +13,7 @@ what a law has released, to its controller as an exception.
 
 from __future__ import annotations
 
+from nomospace.calls.addresses import address_of, key_of, owner_of, split_address, split_key
 from nomospace.calls.problems import NotAnAgent, NotHere
 from nomospace.calls.requests import SendPlain
 from nomospace.control import Event, Membership, Release, arrived
@@ -35,22 +36,24 @@ class Mailing(HostPart):
         """A plain message of an agent: answered when it is on its way, and on disk."""
         if not _is_agent(request.to):
             raise NotAnAgent(given=request.to)
-        if request.here and request.to not in self._spaces.residents:
+        if request.here and owner_of(request.to) not in self._spaces.residents:
             raise NotHere(agent=request.to, host=self._step.name)
         check_receivers(self._step.shares, 1, weight(request.message))
         letter = Letter("", resident.id, request.message)
-        self._host.posting.send(resident.id, request.to, letter)
+        self._host.posting.send(resident.id, owner_of(request.to), letter)
         self._step.answer(op)
 
     def release(self, member: Membership, order: Release) -> None:
         """A law lets a message out of its community, to an agent or several."""
-        home, message = member.home, order.message
-        for to in order.to if order.to.__class__ is tuple else (order.to,):
-            peer = self._host.group.where.get(to) if type(to) is str else None
-            if type(to) is not str or not _is_agent(to):
-                self._complain(member, message, to, "unknownDestination")
+        message = order.message
+        home, by = split_address(member.home)
+        for named in order.to if order.to.__class__ is tuple else (order.to,):
+            to = owner_of(named) if type(named) is str else ""
+            peer = self._host.group.where.get(to)
+            if not _is_agent(to):
+                self._complain(member, message, named, "unknownDestination")
             elif home in self._spaces.residents:
-                letter = Letter(RELEASED + member.law.hash, home, message)
+                letter = Letter(RELEASED + member.law.hash, home, message, by=by)
                 self._host.posting.send(home, to, letter)
             elif to in self._spaces.residents:  # spaces have no seats, and speak to those around
                 self._submit(to, home, message, HERE)
@@ -71,10 +74,10 @@ class Mailing(HostPart):
             for member in governing.memberships(agent)
             if any(rule.event == "submitted" for rule in member.law.tree.rules)
         ]
-        if any(self._full(agent, member.law.hash) for member in ruled):
+        if any(self._full(member.home, member.law.hash) for member in ruled):
             return "mailboxFull"
         for member in ruled:
-            governing.arrive(member, Event("submitted", (sender, message, agent)), came)
+            governing.arrive(member, Event("submitted", (sender, message, member.home)), came)
         if ruled:
             governing.drain()
         else:
@@ -86,23 +89,27 @@ class Mailing(HostPart):
     def mail(self, agent: str, origin: str, body: object, came: Journey) -> None:
         """Routing brings a message to an agent here, or the news that one was not taken."""
         if isinstance(body, Rejected):
-            self.undelivered(agent, Letter(body.law, agent, body.message), body.to, body.why)
+            law, by = split_key(body.law)
+            self.undelivered(agent, Letter(law, agent, body.message, by=by), body.to, body.why)
             return
         assert isinstance(body, Letter), body
-        host, law = self._host, body.law
+        host = self._host
+        law, number = split_key(body.law)
+        home = address_of(agent, number)
         why = ""
         if not law or law.startswith(RELEASED):
             # Routing knows whose letter it is; what it says of itself may be anything.
             why = self._submit(agent, origin, body.message, came)
-        elif (there := host.governing.find(agent, law)) is None:
+        elif (there := host.governing.find(home, law)) is None:
             why = "lawMismatch" if host.governing.laws_of(agent) else "unknownDestination"
-        elif self._full(agent, law):
+        elif self._full(home, law):
             why = "mailboxFull"
         else:
-            host.governing.arrive(there, arrived(body.sender, body.message, agent), came)
+            host.governing.arrive(there, arrived(body.sender, body.message, home), came)
             host.governing.drain()
         if why:
-            host.posting.send(agent, origin, Rejected(law, body.message, agent, why))
+            back = Rejected(key_of(law, body.by), body.message, home, why)
+            host.posting.send(agent, origin, back)
 
     def _full(self, agent: str, law: str) -> bool:
         """Whether no more can wait for a controller."""
@@ -119,13 +126,14 @@ class Mailing(HostPart):
             back = Compound("undelivered", (body.message, to, why))
             self._host.moving.deliver(Mail(agent, "", "", back))
             return
-        member = self._host.governing.find(agent, body.law.removeprefix(RELEASED))
+        law, number = split_key(body.law.removeprefix(RELEASED))
+        member = self._host.governing.find(address_of(agent, body.by), law)
         if member is None:
             return
         if body.law.startswith(RELEASED):
             self._complain(member, body.message, to, why)
         else:
-            forward = Compound("forward", (body.sender, body.message, to))
+            forward = Compound("forward", (body.sender, body.message, address_of(to, number)))
             self._host.governing.complain(member, forward, why)
         self._host.governing.drain()
 

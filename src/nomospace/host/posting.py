@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from nomospace.calls.addresses import split_key
 from nomospace.errors import CallerError
 from nomospace.host.calls import Primary
 from nomospace.host.changes import (
@@ -113,12 +114,15 @@ class Letter(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="letter
     Outside of all communities `law` is empty, or says which law has released the message.
 
     The seal is put on by whoever drives the host of the sending controller, as the letter leaves.
+    `law` says which of the receiver's memberships it is for, and `by` which of the sender's it is
+    from (`calls.addresses`).
     """
 
     law: str
     sender: str
     message: Term
     seal: bytes = b""
+    by: int = 1
 
 
 class Rejected(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="rejected"):
@@ -364,7 +368,7 @@ class Posting(HostPart):
             return False
         if post.to not in self._spaces.residents:  # it is for someone else to judge
             return False
-        law = host.laws.get(letter.law)
+        law = host.laws.get(split_key(letter.law)[0])
         doubt = None if law is None else host.trust.letter_objection(law, post)
         if doubt is not None:
             code, why = doubt.reason, doubt.why

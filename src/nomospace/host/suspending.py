@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from nomospace.calls.addresses import owner_of
 from nomospace.calls.problems import Suspended
 from nomospace.control import Event, Membership
 from nomospace.host.calls import Resume, Suspend
@@ -64,7 +65,7 @@ class Suspending(HostPart):
         """Why an agent, or its membership under a law, can do nothing now."""
         if not self._suspended and not self._held:
             return None
-        for name in (agent, law):
+        for name in (owner_of(agent), law):
             found = self._suspended.get(name)
             if found is not None:
                 return Suspended(name=name, since=found.since, why=found.why)
@@ -83,8 +84,8 @@ class Suspending(HostPart):
         """Why an agent may not move: it must not take what is suspended to where nobody knows."""
         if not self._suspended and not self._held:
             return None
-        laws = [law.hash for law in self._host.governing.laws_over(agent)]
-        found = [self.refusal(agent, law) for law in laws] or [self.refusal(agent)]
+        mine = self._host.governing.memberships(agent)
+        found = [self.refusal(one.home, one.law.hash) for one in mine] or [self.refusal(agent)]
         return next((one for one in found if one is not None), None)
 
     def all(self) -> tuple[Suspension, ...]:
@@ -129,7 +130,7 @@ class Suspending(HostPart):
 
     def _members(self, name: str) -> Iterator[Membership]:
         for member in self._host.governing.members():
-            if name in (member.home, member.law.hash):
+            if name in (owner_of(member.home), member.law.hash):
                 yield member
 
     # -- other hosts -----------------------------------------------------------------------
@@ -199,7 +200,9 @@ class Suspending(HostPart):
 
     def stops(self, home: Home) -> bool:
         """Whether a membership may decide nothing: its agent, or its law, is suspended."""
-        return bool(self._suspended) and any(name in self._suspended for name in home)
+        if not self._suspended:
+            return False
+        return owner_of(home[0]) in self._suspended or home[1] in self._suspended
 
     def _is_free(self, key: str) -> bool:
         return not self.stops(_home(key))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from nomospace.calls.addresses import owner_of
 from nomospace.calls.answers import DisclosedRuling
 from nomospace.calls.problems import NotGoverned, NotHere, Refused, Suspended
 from nomospace.calls.requests import Quit, Stand, Tell
@@ -106,14 +107,13 @@ class Telling(HostPart):
 
     def send(self, op: int, resident: Resident, request: Tell) -> None:
         """A message of an agent to another, or to a space; told what it may know of the ruling."""
-        agent = resident.id
         governing = self._host.governing
-        member = governing.member(agent, request.law)
+        member = governing.member(resident.id, request.law)
         if request.to.__class__ is tuple:
             check_receivers(self._step.shares, len(request.to), weight(request.message))
         if request.here:
             for name in (request.to,) if isinstance(request.to, str) else request.to:
-                if "@" in name and name not in self._host.spaces.residents:
+                if "@" in name and owner_of(name) not in self._host.spaces.residents:
                     raise NotHere(agent=name, host=self._step.name)
 
         def ruled(ruling: Ruling) -> None:
@@ -121,7 +121,7 @@ class Telling(HostPart):
             governing.drain()
             self._step.answer(op, told)
 
-        governing.ask(member, sent(agent, request.message, request.to), op, ruled)
+        governing.ask(member, sent(member.home, request.message, request.to), op, ruled)
 
     def _told(self, member: Membership, ruling: Ruling) -> DisclosedRuling:
         """What a member is told of a refusal: why, while it has a share of reasons in this second.

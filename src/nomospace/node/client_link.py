@@ -364,7 +364,8 @@ class ClientLink(asyncio.Protocol):
         if self._arrival is not None:
             self._arrival.proven()
         grace_s = self._sessions.grace_us / 1e6
-        laws = tuple(clients.laws_of(agent)) if agent else ()
+        mine = clients.laws_of(agent) if agent else ()
+        laws = tuple([(key, law.name) for key, law in mine])
         version = talk.VERSIONS.common(hello.versions)
         welcome = talk.HostWelcome(
             version, clients.host, clients.life, agent, known, grace_s, talk.WINDOW, laws

@@ -19,6 +19,7 @@ from typing import Any, Final, Protocol
 from nomospace.calls.door import NotLetIn, TooManyClients
 from nomospace.calls.requests import LawText, OntologyText
 from nomospace.host.shares import USUAL_SHARES, Shares
+from nomospace.law import CompiledLaw
 from nomospace.node.principals import Principal, Standings, WatchedPrincipal
 from nomospace.node.turns import LITTLE_S, Account, Rate, Turns
 from nomospace.sessions.host_session import HostSession
@@ -70,7 +71,7 @@ class LinkedClient(Protocol):
 class Clients:
     """All connections of clients to one host.
 
-    `laws` gives the laws that requests name, `laws_of` those of an agent as (hash, name), `answers`
+    `laws` gives the laws that requests name, `laws_of` those of an agent's memberships, `answers`
     what operators ask for. `ready` raises `Unready` for an ontology that must be read first. `read`
     has a text read for which `laws` or `ready` was not ready. `note` is told of refusals.
     """
@@ -83,7 +84,7 @@ class Clients:
         life: int,
         standings: Standings,
         laws: Laws,
-        laws_of: Callable[[str], Iterable[tuple[str, str]]],
+        laws_of: Callable[[str], Iterable[tuple[str, CompiledLaw]]],
         note: Note,
         turns: Turns | None = None,
         shares: Shares = USUAL_SHARES,

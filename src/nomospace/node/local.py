@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from nomospace.calls.addresses import check_name_of
 from nomospace.calls.problems import AgentAway
 from nomospace.calls.requests import CLIENT_PROGRAM, End
 from nomospace.client import Agent, Closed, Program, Report, check_name
@@ -175,7 +176,7 @@ class Host(Grouped):
             programs=programs,
             trusted_publishers=trusted_publishers,
             agent_of=self._agent_of,
-            laws_of=lambda agent: self._running().laws_of(agent),
+            laws_of=self.memberships_of,
             spawn=self._spawn,
             failed=self._program_failed,
             report=self._report,
@@ -410,6 +411,7 @@ class Host(Grouped):
         if refused is not None:
             raise refused
         if not core.has(agent_id):
+            check_name_of(agent_id)
             # One of another domain may be on its way here: a second one must not be in its place.
             away = core.away(agent_id)
             if away or not agent_id.endswith(f"@{self.domain}"):
@@ -562,6 +564,10 @@ class Host(Grouped):
         """
         self._running()
         await LocalConnection(self._local, agent_id).ask(End())
+
+    def memberships_of(self, agent: str) -> list[tuple[str, CompiledLaw]]:
+        """The memberships of an agent here, as calls name them, and their laws."""
+        return self._running().memberships_of(agent)
 
     async def suspend(self, name: str, why: str = "") -> None:
         """Suspend an agent (its id) or a law (its hash) until `resume`; returns when it is kept.

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
+from nomospace.calls.addresses import key_of
 from nomospace.calls.problems import BadReaction, Cancelled
 from nomospace.calls.requests import (
     Adjust,
@@ -146,15 +147,16 @@ class LocalConnection:
         return self.ask(seek, timeout_s)
 
     async def adopt(
-        self, law: CompiledLaw, args: tuple[Term, ...], mailbox: Mailbox
+        self, law: CompiledLaw, args: tuple[Term, ...], mailbox: Mailbox, number: int = 1
     ) -> DisclosedRuling:
         # Mail may come in the very step of the adoption, so the mailbox is there before.
-        boxes = self._clients.mailboxes.setdefault((self._agent, law.hash), [])
+        key = key_of(law.hash, number)
+        boxes = self._clients.mailboxes.setdefault((self._agent, key), [])
         boxes.append(mailbox)
-        mine = self._laws.setdefault(law.hash, [])
+        mine = self._laws.setdefault(key, [])
         mine.append(mailbox)
         try:
-            told: DisclosedRuling = await self.ask(Adopt(law, args))
+            told: DisclosedRuling = await self.ask(Adopt(law, args, number))
         except BaseException:
             boxes.remove(mailbox)
             mine.remove(mailbox)
@@ -189,10 +191,10 @@ class LocalConnection:
             self._reactions.pop(reaction, None)
         self._clients.post(self._agent, Adjust(reaction, what), adjusted)
 
-    def attend(self, law: str, mailbox: Mailbox) -> None:
+    def attend(self, key: str, mailbox: Mailbox) -> None:
         self._check_open()
-        self._clients.mailboxes.setdefault((self._agent, law), []).append(mailbox)
-        self._laws.setdefault(law, []).append(mailbox)
+        self._clients.mailboxes.setdefault((self._agent, key), []).append(mailbox)
+        self._laws.setdefault(key, []).append(mailbox)
 
     def launch(
         self, program: str, state: bytes, code: bytes | None

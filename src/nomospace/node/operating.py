@@ -115,7 +115,12 @@ class Operating:
             admin.AgentLine(
                 agent,
                 programs.get(agent, ""),
-                tuple([_called(law, law.name in shared) for law in laws[agent]]),
+                tuple(
+                    [
+                        _called(law, law.name in shared) + key.removeprefix(law.hash)
+                        for key, law in core.memberships_of(agent)
+                    ]
+                ),
                 clients(agent),
                 core.suspending.refusal(agent) is not None,
                 ended.get(agent, ""),

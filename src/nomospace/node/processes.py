@@ -217,7 +217,7 @@ class Processes:
         if state is not None and (not isinstance(state, bytes) or len(state) > STATE_BYTES_MAX):
             why = f"its state is no bytes, or more than {STATE_BYTES_MAX:,}"
             raise ProgramFailed(agent=kept.agent, program=kept.program, why=why)
-        laws = [(law.hash, law.name) for law in self._host.core.laws_of(kept.agent)]
+        laws = [(key, law.name) for key, law in self._host.core.memberships_of(kept.agent)]
         birth = say.Birth(
             self._host.name,
             kept.agent,

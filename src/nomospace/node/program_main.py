@@ -25,6 +25,7 @@ from typing import Final
 
 import msgspec
 
+from nomospace.calls.addresses import split_key
 from nomospace.calls.answers import Found
 from nomospace.calls.door import NotAnOperator
 from nomospace.calls.problems import MoveRefused
@@ -317,7 +318,8 @@ class ProgramLife(asyncio.Protocol):
             letters = [
                 Letter(sender, unpack_term(body)) for its, sender, body in birth.mail if its == law
             ]
-            agent.resume(LawName(law, name)).put_back(letters)
+            hash, number = split_key(law)
+            agent.resume(LawName(hash, name), number).put_back(letters)
         try:
             program = self._kind()
             program.agent, program.state = agent, decode_state(self._kind, state)

@@ -24,6 +24,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple, Protocol, cast
 
+from nomospace.calls.addresses import key_of
 from nomospace.calls.requests import (
     Adopt,
     Cancel,
@@ -402,7 +403,7 @@ class ProgramProcess(asyncio.Protocol):
             line.react(request, PipeEar(self, agent, seq))
         else:
             if isinstance(request, Adopt):
-                self._attend(agent, request.law.hash)
+                self._attend(agent, key_of(request.law.hash, request.number))
             asker = PipeAsker(self, agent, seq)
             self._calls[agent, seq] = asker
             asker.call = line.begin(request, asker)

@@ -21,6 +21,7 @@ from hashlib import sha256
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
+from nomospace.calls.addresses import split_key
 from nomospace.calls.problems import MoveRefused
 from nomospace.calls.requests import Unread
 from nomospace.client import Agent, Program, Report
@@ -114,8 +115,8 @@ def helper_id(maker: str, name: str, domain: str) -> str:
 class Stage:
     """The programs of one host.
 
-    `agent_of` gives an agent of the host and its line, `laws_of` the laws it is under, `spawn`
-    runs a coroutine, and `failed` is told of a program that raised.
+    `agent_of` gives an agent of the host and its line, `laws_of` the laws of its memberships,
+    `spawn` runs a coroutine, and `failed` is told of a program that raised.
     """
 
     def __init__(
@@ -126,7 +127,7 @@ class Stage:
         programs: Iterable[str] | None,
         trusted_publishers: Mapping[str, bytes] | None,
         agent_of: Callable[[str], tuple[Agent, LocalConnection]],
-        laws_of: Callable[[str], Iterable[CompiledLaw]],
+        laws_of: Callable[[str], Iterable[tuple[str, CompiledLaw]]],
         spawn: Callable[[Coroutine[object, None, None], str], asyncio.Task[None]],
         failed: Callable[[str, BaseException], None],
         report: Callable[[Report], None],
@@ -327,9 +328,10 @@ class Stage:
         for one in unread:
             letters.setdefault(one.law, []).append(Letter(one.sender, one.message))
         agent.mail.put_back(letters.get("", ()))
-        for law in self._laws_of(id):
-            membership = agent.membership(law) or agent.resume(law)
-            membership.put_back(letters.get(law.hash, ()))
+        for key, law in self._laws_of(id):
+            number = split_key(key)[1]
+            membership = agent.membership(law, number) or agent.resume(law, number)
+            membership.put_back(letters.get(key, ()))
         program = kind()
         program.agent, program.state, program.host = agent, state, self.host
         program.origin, program.code = kept.origin, kept.code

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import msgspec
 
+from nomospace.calls.addresses import split_key
 from nomospace.host.posting import UNSEALED, Letter
 from nomospace.law import CompiledLaw
 from nomospace.node.identity import Identity
@@ -151,7 +152,7 @@ class SealedLinks:
         """Send a frame; one with a letter of this host's waits for the end of the turn."""
         post = own_post(sender, frame)
         if post is not None:
-            law = self._law(post.body.law)
+            law = self._law(split_key(post.body.law)[0])
             if law is not None and not law.tree.clear_messages:
                 if not self._queue:
                     asyncio.get_running_loop().call_soon(self._flush)

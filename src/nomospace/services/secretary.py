@@ -4,8 +4,9 @@ A law alone lets anyone adopt it, and in as many names as they please. A communi
 know its members has a secretary (`000_…` 3.3, `001_…` 3.2): a host that is told to ask it lets
 nobody adopt the law whom it does not admit. It promises
 
-- single membership: one agent has one membership, at one host, at a time. Who has quit does not
-  come back with a clean slate, unless `returns` is set: a law may count on what it remembers;
+- single membership: one agent has one membership, at one host, at a time; a further one only if the
+  roll has its address (`nurse~2@ward`). Who has quit does not come back with a clean slate, unless
+  `returns` is set: a law may count on what it remembers;
 - roles at the start: the terms that the roll has for a member stand in its control state after
   `initialCS`, before the law rules on the adoption. `tupleSpace` is no such term, and a roll that
   has it is refused: it is what the manager of a space holds, and an agent that is on the roll as a
@@ -33,6 +34,7 @@ from typing import Final
 
 import msgspec
 
+from nomospace.calls.addresses import owner_of
 from nomospace.errors import CallerError, Unavailable
 from nomospace.terms import Faulty, NotGround, Term, show, term
 
@@ -70,6 +72,19 @@ class NotOnRoll(CallerError):
             f"{self.agent} is not on the roll of the community of law {self.law[:12]}; "
             "ask its secretary's operator to put it there"
         )
+
+
+class OneMembership(CallerError):
+    """An agent would have a further membership, and its address is not on the roll."""
+
+    code = "secretary.one-membership"
+    words = (
+        "{agent} has one membership under law {law:.12}, whose secretary keeps the roll; for a "
+        "further one ask its operator to enrol {address}"
+    )
+    agent: str
+    address: str
+    law: str
 
 
 class MemberElsewhere(CallerError):
@@ -228,11 +243,14 @@ class Secretary:
         """Whether an agent may adopt the law at a host: what would change, and its first terms.
 
         Asking twice for one host is harmless: it may have crashed before it heard the answer.
-        Raises `NotOnRoll`, `MemberElsewhere`, `OtherController`, `HasQuit`, `RollFull`.
+        Raises `NotOnRoll`, `OneMembership`, `MemberElsewhere`, `OtherController`, `HasQuit`,
+        `RollFull`.
         """
         entry = self._roll.get(agent)
         if entry is None and self.settled.closed:
             raise NotOnRoll(agent=agent, law=self.law)
+        if entry is None and (owner := owner_of(agent)) != agent:
+            raise OneMembership(agent=owner, address=agent, law=self.law)
         if entry is not None and entry.controller not in ("", controller):
             raise OtherController(agent=agent, assigned=entry.controller)
         member = self._members.get(agent)

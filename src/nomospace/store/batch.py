@@ -169,11 +169,15 @@ class Batch(msgspec.Struct, eq=False):
     def _agent_went(self, change: changes.AgentWent) -> None:
         self._settle_counts()
         agent = change.agent
-        for name in ("agent went", "program gone", "spaces gone", "members gone", "rulings gone"):
+        for name in ("agent went", "program gone", "spaces gone"):
             self._do(name, (agent,))
         self.left[agent] = None
+        homes = (agent, *change.homes)
+        for home in homes:
+            self._do("members gone", (home,))
+            self._do("rulings gone", (home,))
         for members in (self.begun, self.ruled):
-            for key in [key for key in members if key[0] == agent]:
+            for key in [key for key in members if key[0] in homes]:
                 del members[key]
 
     def _program_kept(self, change: changes.ProgramKept) -> None:

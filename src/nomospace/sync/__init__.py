@@ -246,13 +246,13 @@ class Agent(AgentCalls):
             await asyncio.sleep(0.02)
         return self._it.connected(agent)
 
-    def adopt(self, law: Law, *args: object) -> Membership:
+    def adopt(self, law: Law, *args: object, another: bool | int = False) -> Membership:
         """Adopt a law."""
-        return Membership(background.wait(self._it.adopt(law, *args)))
+        return Membership(background.wait(self._it.adopt(law, *args, another=another)))
 
-    def membership(self, law: Law) -> Membership | None:
+    def membership(self, law: Law, number: int = 1) -> Membership | None:
         """The membership under a law that the agent has adopted."""
-        found = background.call(self._it.membership, law)
+        found = background.call(self._it.membership, law, number)
         return None if found is None else Membership(found)
 
     def inbox(self) -> Iterator[Letter]:

@@ -189,6 +189,21 @@ class MembershipCalls:
         """The ruling on the adoption."""
         return self._it.ruling
 
+    @property
+    def number(self) -> int:
+        """Which of the agent's memberships under the law it is."""
+        return self._it.number
+
+    @property
+    def key(self) -> str:
+        """How HTTP names it: by its law's hash, and `~2` for the second one."""
+        return self._it.key
+
+    @property
+    def address(self) -> str:
+        """Where other members write to it."""
+        return self._it.address
+
     def send(self, message: Any, *, to: str | Sequence[str], here: bool = False) -> DisclosedRuling:
         """Send a message to an agent, a space, or several; gives the ruling, refused or not."""
         return background.wait(self._it.send(message, to=to, here=here))

@@ -300,7 +300,7 @@ def _lower_open(request: Open, texts: bool) -> WireOpen:
 
 
 def _lower_adopt(request: Adopt, texts: bool) -> WireAdopt:
-    return WireAdopt(_law(request.law, texts), request.args)
+    return WireAdopt(_law(request.law, texts), request.args, request.number)
 
 
 _LOWER: Final[dict[type, Callable[..., msgspec.Struct]]] = {
@@ -439,7 +439,7 @@ def _read_open(request: WireOpen, laws: Laws) -> Open:
 
 
 def _read_adopt(request: WireAdopt, laws: Laws) -> Adopt:
-    return Adopt(laws(request.law), thaw_all(request.args))
+    return Adopt(laws(request.law), thaw_all(request.args), request.number)
 
 
 _READ: Final[dict[type, Callable[..., Request]]] = {

@@ -52,6 +52,7 @@ class WireAdopt(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="ado
 
     law: str | LawText
     args: tuple[Term, ...]
+    number: int = 1
 
 
 class WireFounds(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="founds"):

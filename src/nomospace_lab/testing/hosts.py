@@ -389,9 +389,9 @@ class SimHost:
         """The programs at work here, by the ids of their agents."""
         return {agent: one.program for agent, one in self.stage.running.items()}
 
-    def _laws_of(self, agent: str) -> tuple[CompiledLaw, ...]:
+    def _laws_of(self, agent: str) -> list[tuple[str, CompiledLaw]]:
         core = self.world.sites[self.name].core
-        return () if core is None else core.laws_of(agent)
+        return [] if core is None else core.memberships_of(agent)
 
     def _start(self, program: Program) -> None:
         task = self.world._group.create_task(program(self), name=f"{self.name}: {_name(program)}")

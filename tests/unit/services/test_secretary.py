@@ -17,6 +17,7 @@ from nomospace.services.secretary import (
     MemberElsewhere,
     NoSuchMember,
     NotOnRoll,
+    OneMembership,
     OtherController,
     RollFull,
     Secretary,
@@ -59,6 +60,18 @@ def test_one_membership_at_one_host_at_a_time() -> None:
     secretary.apply(moved)
     assert secretary.where(ANN) == "y"
     assert secretary.quit(ANN, "x") is None  # the host it has left says nothing about it any more
+
+
+def test_a_further_membership_wants_its_address_on_the_roll() -> None:
+    secretary = Secretary("h")
+    name, _, domain = ANN.partition("@")
+    further = f"{name}~2@{domain}"
+    _admit(secretary, ANN, "x")
+    with pytest.raises(OneMembership, match=further):
+        secretary.admit(further, "x", now=8)
+    secretary.apply(secretary.enrol(further, ["deputy"]))
+    assert _admit(secretary, further, "x") == ("deputy",)
+    assert secretary.members == (ANN, further)
 
 
 def test_who_has_quit_does_not_come_back_with_a_clean_slate() -> None:

@@ -181,18 +181,20 @@ class ModelMember:
         *,
         claims: Sequence[Term] = (),
         certificates: Sequence[Path] = (),
+        number: int = 1,
     ) -> Self:
         """Act as an agent, as a member of a law's community if one is given.
 
         An agent that is a member already stays one as it is: `claims`, the arguments of an
-        adoption, count the first time only. Certificates are presented every time.
+        adoption, count the first time only. Certificates are presented every time. `number` says
+        which of its memberships under the law its messages are sent from.
         """
         if law is None:
             return cls(agent, None, None)
-        membership = agent.membership(law)
+        membership = agent.membership(law, number)
         adopted = None
         if membership is None:
-            membership = await agent.adopt(law, *claims)
+            membership = await agent.adopt(law, *claims, another=number)
             adopted = membership.ruling
         made = cls(agent, law, membership)
         if adopted is not None:

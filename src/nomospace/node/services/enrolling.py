@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any, Final
 
+from nomospace.calls.addresses import address_of
 from nomospace.calls.requests import Adopt
 from nomospace.client import Closed, Report
 from nomospace.errors import NomospaceError, Unavailable
@@ -51,15 +52,15 @@ class EnrollingHost(Host):
         if (
             event.__class__ is Call
             and isinstance(event.request, Adopt)
-            and self._secretaries.must_ask(event.agent, event.request.law.hash)
+            and self._secretaries.must_ask(home_of(event, event.request), event.request.law.hash)
             and len(self._asking) < ASKING_MAX
         ):
-            self._begin(self._ask(event, event.request.law.hash), f"{event.agent} adopts")
+            self._begin(self._ask(event, event.request), f"{event.agent} adopts")
         else:
             super()._tell(event)
 
-    async def _ask(self, call: Call, law: str) -> None:
-        await self._secretaries.ask(call.agent, law)
+    async def _ask(self, call: Call, request: Adopt) -> None:
+        await self._secretaries.ask(home_of(call, request), request.law.hash)
         with suppress(Closed):
             super()._tell(call)
 
@@ -74,9 +75,9 @@ class EnrollingHost(Host):
                 if law in self._secretaries and core.governing.find(home, law) is None:
                     self._say(self._secretaries.quit, home, law)
             elif isinstance(effect, Came):
-                for known in core.laws_of(effect.agent):
-                    if known.hash in self._secretaries:
-                        self._say(self._secretaries.moved, effect.agent, known.hash)
+                for member in core.governing.memberships(effect.agent):
+                    if member.law.hash in self._secretaries:
+                        self._say(self._secretaries.moved, member.home, member.law.hash)
 
     def _say(self, word: Callable[[str, str], Awaitable[None]], agent: str, law: str) -> None:
         async def say() -> None:
@@ -104,3 +105,8 @@ class EnrollingHost(Host):
         task = self._spawn(work, name)
         self._asking[task] = None
         task.add_done_callback(lambda task: self._asking.pop(task, None))
+
+
+def home_of(call: Call, request: Adopt) -> str:
+    """The address that an adoption is for."""
+    return address_of(call.agent, request.number)

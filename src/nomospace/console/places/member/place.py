@@ -152,21 +152,21 @@ class MemberPlace:
             return
         service = acting.service_of(self._frame.console, self._agent)
         mine = service.memberships(self._frame.viewer, self._agent)
-        laws = [one.law for one in mine]
-        if anew or laws != [one.law for one in self._mine]:
+        laws = [one.key for one in mine]
+        if anew or laws != [one.key for one in self._mine]:
             left = self._room is not None and self._law not in laws
             self._mine = mine
             self._choose(self._law if self._law in laws else (laws or [""])[-1], left=left)
         elif mine != self._mine:
             self._mine = mine
             if self._room is not None:
-                self._room.tell(next(one for one in mine if one.law == self._law))
+                self._room.tell(next(one for one in mine if one.key == self._law))
         if self._room is not None:
             self._room.mail()
 
     def _choose(self, law: str, *, left: bool = False) -> None:
         """Show a membership; without a law, what it takes to join one."""
-        drawn = (law, tuple([one.law for one in self._mine]))
+        drawn = (law, tuple([one.key for one in self._mine]))
         if not law and not left and drawn == self._drawn:
             return  # the form is there, and somebody may be typing into it
         self._drawn = drawn
@@ -175,16 +175,16 @@ class MemberPlace:
         self._strip.clear()
         with self._strip:
             for one in self._mine:
-                with self._tab(one.law):
+                with self._tab(one.key):
                     ui.label(one.name).classes("strip-name")
-                    look.mono(one.law[:8]).classes("quiet")
+                    look.mono(one.law[:8] if one.key == one.law else one.address).classes("quiet")
             with self._tab(""):
                 ui.label("Join another" if self._mine else "Join a community")
         self._middle.clear()
         with self._middle:
             if left:
                 ui.label(f"{self._agent} has left the community.").classes("member-left-it")
-            mine = next((one for one in self._mine if one.law == law), None)
+            mine = next((one for one in self._mine if one.key == law), None)
             if mine is not None:
                 self._room = MembershipRoom(self._frame, self._agent, mine, self._drafts)
             else:

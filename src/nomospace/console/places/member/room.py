@@ -47,7 +47,7 @@ class MembershipRoom:
     def __init__(self, frame: Frame, agent: str, mine: Membership, drafts: Drafts) -> None:
         self._frame = frame
         self._agent = agent
-        self._law = mine.law
+        self._law, self._hash = mine.key, mine.law
         self._drafts = drafts
         self._rulings: deque[tuple[DisclosedRuling, str]] = deque(maxlen=RULINGS_MAX)
         self._last: int | None = None
@@ -207,7 +207,7 @@ class MembershipRoom:
         law = next(
             one
             for one in acting.service_of(self._frame.console, self._agent).laws_of(self._agent)
-            if one.hash == self._law
+            if one.hash == self._hash
         )
         text = law.tree.source.text
         ending = [

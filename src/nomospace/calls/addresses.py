@@ -1,0 +1,106 @@
+"""Addresses of memberships: an agent may have several under one law, each with one of its own.
+
+The first has the agent's id, the second of `nurse@ward` is `nurse~2@ward`. Laws see the address;
+routing and all that concerns the agent itself go by its owner. In calls and in mail a membership is
+named by its law's hash, with the same ending unless it is the first.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from nomospace.errors import CallerError
+
+NUMBER_MAX: Final = 999
+"""The highest number of a membership under one law."""
+
+_ENDING: Final = re.compile(r"(.+)~([2-9]|[1-9][0-9]{1,2})", re.DOTALL)
+
+
+class NoSuchNumber(CallerError):
+    """No membership under a law can have this number."""
+
+    code = "law.no-such-number"
+    words = "{number} is no number of a membership; give one from 1 to {limit}"
+    number: int
+    limit: int
+
+
+class IsAnAddress(CallerError):
+    """A name for a new agent that is the address of another one's membership."""
+
+    code = "law.is-an-address"
+    words = "{address} is an address of {owner}; call the agent otherwise, without ~ and a number"
+    address: str
+    owner: str
+
+
+def address_of(agent: str, number: int) -> str:
+    """The address of an agent's membership.
+
+    >>> address_of("nurse@ward", 1), address_of("nurse@ward", 2)
+    ('nurse@ward', 'nurse~2@ward')
+    """
+    if number == 1:
+        return agent
+    name, _, domain = agent.rpartition("@")
+    return f"{name}~{number}@{domain}"
+
+
+def new_address(agent: str, number: int) -> str:
+    """The same for a number that somebody else has chosen; raises `NoSuchNumber`."""
+    if not 1 <= number <= NUMBER_MAX:
+        raise NoSuchNumber(number=number, limit=NUMBER_MAX)
+    return address_of(agent, number)
+
+
+def split_address(address: str) -> tuple[str, int]:
+    """The agent that an address belongs to, and which of its memberships it is.
+
+    >>> split_address("nurse~2@ward"), split_address("nurse@ward"), split_address("jobs")
+    (('nurse@ward', 2), ('nurse@ward', 1), ('jobs', 1))
+    """
+    if "~" not in address:
+        return address, 1
+    name, _, domain = address.rpartition("@")
+    found = _ENDING.fullmatch(name)
+    return (f"{found[1]}@{domain}", int(found[2])) if found else (address, 1)
+
+
+def owner_of(address: str) -> str:
+    """The agent that an address belongs to."""
+    return address if "~" not in address else split_address(address)[0]
+
+
+def check_name_of(agent: str) -> None:
+    """Raise `IsAnAddress` for an id that no new agent can have: it is another's address."""
+    owner = owner_of(agent)
+    if owner != agent:
+        raise IsAnAddress(address=agent, owner=owner)
+
+
+def key_of(law: str, number: int) -> str:
+    """How calls and mail name a membership: by its law's hash, and its number.
+
+    >>> key_of("ab12", 1), key_of("ab12", 3)
+    ('ab12', 'ab12~3')
+    """
+    return law if number == 1 else f"{law}~{number}"
+
+
+def key_at(law: str, address: str) -> str:
+    """The same for the membership at an address."""
+    return key_of(law, split_address(address)[1])
+
+
+def split_key(key: str) -> tuple[str, int]:
+    """The hash of the law of a membership, and its number.
+
+    >>> split_key("ab12~3"), split_key("ab12")
+    (('ab12', 3), ('ab12', 1))
+    """
+    if "~" not in key:
+        return key, 1
+    found = _ENDING.fullmatch(key)
+    return (found[1], int(found[2])) if found else (key, 1)
