@@ -59,6 +59,7 @@ LIMITS = {
     "hosts of a group": HOSTS_MAX,
 }
 RAISING = (
+    "calls.addresses",
     "calls.problems",
     "client",
     "host.lending",

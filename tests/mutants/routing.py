@@ -7,6 +7,7 @@ from typing import Final
 from tests.mutants.mutant import Mutant, Worlds
 
 WORLDS: Final = Worlds("routing", 30)
+MEMBERS: Final = Worlds("members", 10)
 
 DAEMON: Final = "protocols/routing/daemon.py"
 SERVER: Final = "protocols/routing/server.py"
@@ -232,5 +233,34 @@ ROUTING: Final = (
         "        if why := host.carries(Parcel(0, coming)):  # it would be tried for ever",
         "        if why := '':",
         "tests/unit/host/test_moving.py",
+    ),
+    # -- members twice ---------------------------------------------------------------------
+    Mutant(
+        "mail for a second membership comes to the first",
+        "host/mailing.py",
+        "        home = address_of(agent, number)\n        why = ",
+        "        home = agent\n        why = ",
+        MEMBERS,
+    ),
+    Mutant(
+        "what a second membership sent in vain is told to the first",
+        "host/mailing.py",
+        "governing.find(address_of(agent, body.by), law)",
+        "governing.find(agent, law)",
+        MEMBERS,
+    ),
+    Mutant(
+        "a host that an agent has left keeps its second membership",
+        "host/holding.py",
+        "AgentWent(agent, tuple(homes))",
+        "AgentWent(agent)",
+        MEMBERS,
+    ),
+    Mutant(
+        "an agent that ends is forgotten, and nobody is told",
+        "host/holding.py",
+        "        host.posting.end(agent)\n",
+        "",
+        MEMBERS,
     ),
 )

@@ -164,7 +164,7 @@ def test_3_1_another_membership_over_http_and_on_the_command_line(
     assert not sent["refused"]
     got = http(ward, f"{agent}/communities/{LAW.hash}~2/inbox?wait=20")
     assert [(one["sender"], one["message"]) for one in got["letters"]] == [
-        ("web@ward", {"note": ["x"]})
+        ("web@ward", {"term": "note(x)"})
     ]
     line = [sys.executable, "-m", "nomospace.cli", "agent", "ls", "--host", url(ward)]
     shown = subprocess.run(line, capture_output=True, text=True, timeout=60, check=True).stdout

@@ -10,6 +10,7 @@ import pytest
 
 from nomospace import Ontology, Space, TimedOut, a, obj
 from nomospace.meaning import OntologyClass
+from nomospace.meaning.question import BadQuestion
 from tests.parity.processes import Real
 
 WAIT_S = 60.0
@@ -107,5 +108,39 @@ def test_4_a_set_of_what_one_agent_holds_or_is_to_get(play: Play) -> None:
             await space.out(obj("SportsCar", "z"), obj(paper, "zoe"), to="zoe@away")
         found = await icu.take(*BOTH, correlate="auto", dest="zoe@away", timeout=WAIT_S)
         assert [thing.args[1] for thing in found] == ["z", "zoe", "zoe"]
+
+    play(story)
+
+
+def test_4_a_reaction_fires_once_for_each_set_wherever_its_tuples_lie(play: Play) -> None:
+    """Those there already, those that a later tuple completes, on one host or on two."""
+
+    async def story(world: Real) -> None:
+        ward, icu = await papers(world, "watched", "x")
+        met: asyncio.Queue[Any] = asyncio.Queue()
+
+        async def saw(found: Any, source: str, handle: Any) -> None:
+            met.put_nowait((found[0].args[1], len(found.tuples)))
+
+        handle = ward.react(BOTH, saw, correlate="auto")
+        first = ward.react(BOTH, saw, mode="once", correlate="auto", key="SportsCar")
+        async with asyncio.timeout(WAIT_S):
+            assert [await met.get() for _ in range(2)] == [("x", 2)] * 2
+            assert first.state == "removed"
+            await icu.out(obj("SportsCar", "y"), obj("Insurance", "i-y"))
+            await icu.out(obj("SportsCar", "y"), obj("Finance", "f-y"))
+            assert await met.get() == ("y", 2)
+            await ward.out(obj("SportsCar", "x"), obj("Insurance", "i-2"))
+            assert await met.get() == ("x", 2), "another insurance of x is another set"
+            await ward.out(obj("Car", "z"), obj("Insurance", "i"), obj("Finance", "f"))
+            assert await met.get() == ("z", 1), "one that answers alone"
+            handle.disable()
+            handle.enable()  # it forgets, and so meets all of them again
+            again = sorted([await met.get() for _ in range(4)])
+            assert again == [("x", 2), ("x", 2), ("y", 2), ("z", 1)]
+        handle.remove()
+        plain = ward.react(("job", int), saw, correlate="auto")
+        with pytest.raises(BadQuestion):
+            await plain.wait_registered()
 
     play(story)

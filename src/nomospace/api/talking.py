@@ -7,7 +7,7 @@ choosing and what to `do`; the rest is the body that the HTTP route of that name
 | --- | --- | --- |
 | `out`, `read`, `take`, `settle` | `space` | as over HTTP; `read` and `take` may wait |
 | `send` | `law` | the ruling |
-| `react` | `space`, `template`, `mode` | `{}`, and then a `fired` for each tuple |
+| `react` | `space`, `template`, `mode`, `correlate` | `{}`, and then a `fired` for each tuple |
 | `listen` | `law`, `after` | `{}`, and then a `letter` for each message |
 | `cancel` | `of`: an earlier `id` | `{}`; a take, a reaction or a listening ends |
 
@@ -70,7 +70,7 @@ class TooMuchUnderWay(CallerError):
 
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
-Hash = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+Hash = Annotated[str, Field(pattern="^[0-9a-f]{64}(~[1-9][0-9]{0,2})?$")]
 
 
 class _Out(m.OutAsked):
@@ -93,9 +93,8 @@ class _Send(m.SendAsked):
     law: Hash
 
 
-class _React(m.Asked):
+class _React(m.LookAsked):
     space: Name
-    template: m.Fields
     mode: Literal["once", "once-per-tuple"] = "once-per-tuple"
 
 
@@ -294,7 +293,8 @@ class AgentSocket:
             self._tell({"of": key, "fired": m.TupleFound.of(found).model_dump(exclude_unset=True)})
 
         space = await self._seat.space(asked.space)
-        handle = space.react(template_of(asked.template), fired, mode=asked.mode)
+        template = template_of(asked.template)
+        handle = space.react(template, fired, mode=asked.mode, **asked.correlation())
         await handle.wait_registered()
         self._handles[key] = handle
         self._tell({"id": key, "answer": {}})

@@ -162,7 +162,8 @@ class React(msgspec.Struct, frozen=True, array_like=True, tag="react"):
     """Register a reaction; answered with its id.
 
     A strong one brings its listener, a plain function that is called inside the host's step with a
-    `Firing`. A weak one is told through `effects.Fire`.
+    `Firing`. A weak one is told through `effects.Fire`. With `sets` a weak one fires for each set
+    of tuples that answers together, too.
     """
 
     space: str
@@ -172,6 +173,7 @@ class React(msgspec.Struct, frozen=True, array_like=True, tag="react"):
     at: str = ""
     dest: str = ""
     listener: Callable[[Any], None] | None = None
+    sets: Sets | None = None
 
 
 class Adjust(msgspec.Struct, frozen=True, array_like=True, tag="adjust"):

@@ -453,6 +453,7 @@ class Space:
         strength: Literal["weak"] = ...,
         at: str | None = ...,
         dest: str | None = ...,
+        **sets: Unpack[Correlation],
     ) -> ReactionHandle[Space]: ...
 
     @overload
@@ -476,6 +477,7 @@ class Space:
         strength: str = WEAK,
         at: str | None = None,
         dest: str | None = None,
+        **sets: Unpack[Correlation],
     ) -> AnyHandle:
         """Run `listener(tuple, source, handle)` for tuples that match, those there now included.
 
@@ -487,6 +489,9 @@ class Space:
         Strong: `at` names a host or an agent, and the listener runs in the very step that brings
         the tuple there, before anyone else can take it; it is a plain function and works through
         `handle.space`, a `Step`. Waiting inside a listener raises `WaitingInListener`.
+
+        With `correlate`, a weak one fires for each set of tuples that answers together, too, once;
+        `tuple.tuples` has them.
 
         >>> from nomospace import sync
         >>> def remove(job, source, handle):
@@ -509,6 +514,7 @@ class Space:
             strong,
             place("at", at),
             agent_id("dest", dest),
+            sets=sets_of(sets) if sets else None,
         )
         handle: AnyHandle = ReactionHandle(
             self._connection,

@@ -25,6 +25,9 @@ space again, the second is in limbo and goes to its holder when that one is met 
 A read is answered from the mirrors. They are what the others last told: of two tuples that it shows
 together the one may have gone just before the other came.
 
+A reaction to sets looks in the same facts: at all there are when it is registered and when a host
+is met, and then at those that a tuple completes. It fires once for each set, and takes nothing.
+
 Under a law sets are looked for on the agent's own host only, where one manager can rule on all of
 their tuples at once.
 """
@@ -142,7 +145,7 @@ class Collecting(HostPart):
             self._close(wide)
             wide = None
         if wide is None:
-            if not peers:
+            if not peers and one.fires is None:
                 return
             scope = ask_of(seek).scope
             wide = self._wides[key_of_wide] = Wide(
@@ -224,8 +227,14 @@ class Collecting(HostPart):
 
     def _fail(self, wide: Wide, error: NomospaceError) -> None:
         for one, _ in list(wide.ops.values()):
-            self._host.seeking.refuse(one, error)
+            self._refuse(one, error)
         self._close(wide)
+
+    def _refuse(self, one: Op, error: NomospaceError) -> None:
+        if one.fires is not None:
+            one.fires(error)
+        else:
+            self._host.seeking.refuse(one, error)
 
     def lost(self, peer: str) -> None:
         """Contact with a peer is lost: nothing is seen of it, and what was asked of it is over."""
@@ -267,7 +276,10 @@ class Collecting(HostPart):
         for number in unlooked:
             if number in wide.ops:
                 one = wide.ops[number][0]
-                self._try(wide, one, partial(wide.sets.first, ask_of(one.seek)))
+                if one.fires is not None:
+                    self._fire(wide, one, partial(wide.sets.every, ask_of(one.seek)))
+                else:
+                    self._try(wide, one, partial(wide.sets.first, ask_of(one.seek)))
         for id, record in fresh.items():
             if wide.known.get(id) is not record:
                 continue
@@ -275,7 +287,24 @@ class Collecting(HostPart):
                 for number in list(group.waiters):
                     if id in wide.known and number in wide.ops and number not in unlooked:
                         one = wide.ops[number][0]
-                        self._try(wide, one, partial(wide.sets.completed, group, record))
+                        if one.fires is not None:
+                            self._fire(wide, one, partial(wide.sets.completions, group, record))
+                        else:
+                            self._try(wide, one, partial(wide.sets.completed, group, record))
+
+    def _fire(self, wide: Wide, one: Op, ask: Callable[[], list[Gathering]]) -> None:
+        """Tell a reaction of sets that are there now."""
+        assert one.fires is not None
+        try:
+            found = ask()
+        except LimitReached as error:
+            one.fires(error)
+            return
+        for each in found:
+            records = [wide.known[id] for id in each.ids if id in wide.known]
+            late = any(0 < record.expires <= self._step.now for record in records)
+            if one.number in wide.ops and not late and len(records) == len(each.ids):
+                one.fires(gathered_of(each, records))
 
     def _try(self, wide: Wide, one: Op, ask: Callable[[], Gathering | None]) -> None:
         """Serve an operation with the set that is found for it, unless it is busy."""
@@ -289,7 +318,7 @@ class Collecting(HostPart):
                 if not late:
                     break
         except LimitReached as error:
-            self._host.seeking.refuse(one, error)
+            self._refuse(one, error)
             return
         if found is None:
             return

@@ -75,11 +75,11 @@ def show(request: requests.Out | requests.Seek | requests.React) -> Compound:
             name = WORDS[request.how]
             if request.lease_us:
                 options.append(Compound("lease", (seconds(request.lease_us),)))
-            if request.sets is not None:
-                options.append(Compound("correlate", (request.sets.correlate,)))
-                options.append(Compound("maxSet", (request.sets.max_set,)))
-                if request.sets.key:
-                    options.append(Compound("key", (request.sets.key,)))
+        if request.sets is not None:
+            options.append(Compound("correlate", (request.sets.correlate,)))
+            options.append(Compound("maxSet", (request.sets.max_set,)))
+            if request.sets.key:
+                options.append(Compound("key", (request.sets.key,)))
         if request.at:
             options.append(Compound("at", (request.at,)))
         if request.dest:
@@ -141,6 +141,7 @@ def read(message: Term, space: str) -> requests.Out | requests.Seek | requests.R
                 requests.STRONG if options.get("strength") == requests.STRONG else requests.WEAK,
                 _word(options, "at"),
                 _word(options, "dest"),
+                sets=_sets(options),
             )
         if name in HOWS:
             return requests.Seek(

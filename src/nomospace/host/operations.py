@@ -30,6 +30,10 @@ TAKEN_MAX: Final = 2_500
 """Tuples that one `take_all` takes: they leave in one step, all or none."""
 
 
+MET_MAX: Final = 10_000
+"""Sets that a reaction knows it has fired for; the oldest is forgotten first."""
+
+
 class Look:
     """A search that is parked. `found` or `failed` is called when it ends, unless it is dropped."""
 
@@ -77,6 +81,7 @@ class Op:
         "asked",
         "call",
         "claim",
+        "fires",
         "law",
         "look",
         "number",
@@ -110,6 +115,8 @@ class Op:
         """What counts for it as long as it waits (`looking`)."""
         self.look: Look | None = None
         """The search at this host that goes on for it, if one does."""
+        self.fires: Callable[[Found | NomospaceError], None] | None = None
+        """For a reaction, which is no operation and waits for sets as one does: who is told."""
 
     @property
     def message(self) -> Term:
@@ -148,6 +155,7 @@ class Carried(msgspec.Struct, frozen=True):
     spans: dict[str, list[tuple[int, int]]]
     law: str
     message: Term = None
+    met: tuple[tuple[Id, ...], ...] = ()
 
 
 class Registered:
@@ -162,8 +170,10 @@ class Registered:
         "id",
         "law",
         "message",
+        "met",
         "request",
         "seen",
+        "sets",
         "sites",
     )
 
@@ -179,6 +189,19 @@ class Registered:
         self.seen = SeenIds()
         self.home: Space | None = None  # the space of this host that it is registered in
         self.sites: dict[str, None] = {}  # the peers with a watchdog
+        self.sets: Op | None = None  # what waits for sets, if it reacts to them
+        self.met: dict[tuple[Id, ...], None] = {}
+        """The sets that it has fired for, the latest ones."""
+
+    def meet(self, members: Sequence[Member]) -> bool:
+        """Whether a set is new to it; then it is not from now on."""
+        ids = tuple(sorted([(one.writer, one.count) for one in members]))
+        if ids in self.met:
+            return False
+        while len(self.met) >= MET_MAX:
+            del self.met[next(iter(self.met))]
+        self.met[ids] = None
+        return True
 
 
 def agent_at(at: str) -> str | None:

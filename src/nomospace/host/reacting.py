@@ -20,16 +20,26 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
+
 from nomospace.calls.answers import Found, Listed
-from nomospace.calls.problems import BadReaction, NotAnAgent, UnboundStrong, WaitingInListener
+from nomospace.calls.problems import (
+    BadReaction,
+    NotAnAgent,
+    NotInMemory,
+    UnboundStrong,
+    WaitingInListener,
+)
 from nomospace.calls.requests import (
     ONCE,
     ONCE_PER_TUPLE,
+    READ,
     READ_ALL,
     READ_NOWAIT,
     STRONG,
     TAKE_ALL,
     TAKE_NOWAIT,
+    WEAK,
     Adjust,
     Out,
     React,
@@ -38,11 +48,12 @@ from nomospace.calls.requests import (
     Seek,
     Way,
 )
+from nomospace.errors import NomospaceError
 from nomospace.host.calls import Call
 from nomospace.host.effects import Fire
 from nomospace.host.index import Index
 from nomospace.host.looking import Scan
-from nomospace.host.operations import Carried, Registered
+from nomospace.host.operations import Carried, Op, Registered, check_sets
 from nomospace.host.part import HostPart
 from nomospace.host.residents import SYSTEM, Interface, Resident, record_of, row_of
 from nomospace.host.shares import TooManyReactions
@@ -127,6 +138,8 @@ class Reacting(HostPart):
             self.register(op, resident, "", request)
             return
         interface = resident.interface(request.space)
+        if request.sets is not None and interface.engine:
+            raise NotInMemory(space=request.space, what="sets of tuples were reacted to")
         if interface.law:
             self._host.governed.react(op, resident, interface, request)
         else:
@@ -188,6 +201,7 @@ class Reacting(HostPart):
                 return False
             one.enabled = True
             one.seen = SeenIds()
+            one.met.clear()
             one.generation += 1
             self._spread(one)
         else:
@@ -343,6 +357,8 @@ class Reacting(HostPart):
                 if self._registered.get(one.id) is not one or not one.enabled:
                     return
         peers = self._peers(one)
+        if request.sets is not None:
+            self._spread_sets(one, peers)
         for peer in [peer for peer in one.sites if peer not in peers]:
             del one.sites[peer]
             host.group.tell(peer, UnreactWatch(self._key(one)))
@@ -365,6 +381,29 @@ class Reacting(HostPart):
                     ),
                 )
 
+    def _spread_sets(self, one: Registered, peers: dict[str, None]) -> None:
+        """Look for sets where the space is shared; under a law at this host only."""
+        here = one.home is not None and one.home is self._spaces.shared(one.request.space)
+        sites = {self._step.name: None} if here else {}
+        sites.update(peers if not one.law else {})
+        if one.sets is None and sites:
+            self._next += 1
+            one.sets = Op(-self._next, 0, one.agent, one.law, _seek_of(one.request))
+            one.sets.fires = partial(self._met, one)
+        if one.sets is not None and sites:
+            self._host.collecting.spread(one.sets, sites)
+        elif one.sets is not None:
+            self._host.collecting.leave(one.sets)
+
+    def _met(self, one: Registered, found: Found | NomospaceError) -> None:
+        """Tuples that answer together are there; or too many, and the reaction is disabled."""
+        if isinstance(found, NomospaceError):
+            self._step.note("reaction-stopped", agent=one.agent, reaction=one.id, why=str(found))
+            one.enabled = False
+            self._withdraw(one)
+        elif one.enabled and one.meet(found.members):
+            self._tell(one, found)
+
     def _key(self, one: Registered) -> Key:
         return (self._step.life, one.id, one.generation)
 
@@ -372,6 +411,8 @@ class Reacting(HostPart):
         if one.home is not None:
             one.home.unreact(one.id)
             one.home = None
+        if one.sets is not None:
+            self._host.collecting.leave(one.sets)
         for peer in one.sites:
             self._host.group.tell(peer, UnreactWatch(self._key(one)))
         one.sites.clear()
@@ -415,16 +456,19 @@ class Reacting(HostPart):
             host.group.tell(peer, Reacted(key, row_of(record), message))
             return
         one = self._registered.get(str(reaction.id))
-        if one is None:
-            return
+        if one is not None:
+            self._tell(one, _found(record))
+
+    def _tell(self, one: Registered, found: Found) -> None:
+        """Let a weak reaction fire for what was met here, if no law stands against it."""
+        governed = self._host.governed
         if one.law:
-            shown = host.governed.release_reacted(
-                name, one.law, one.agent, one.message, _found(record)
-            )
+            space = one.request.space
+            shown = governed.release_reacted(space, one.law, one.agent, one.message, found)
             if shown is not None:
-                host.governed.react_arrived(one, shown, _found(record))
+                governed.react_arrived(one, shown, found)
         else:
-            self.fire(one, _found(record))
+            self.fire(one, found)
 
     def fire(self, one: Registered, found: Found) -> None:
         """Let a weak reaction fire."""
@@ -524,6 +568,7 @@ class Reacting(HostPart):
                     one.seen.spans(),
                     one.law,
                     one.message,
+                    tuple(one.met),
                 )
             )
         return tuple(carried)
@@ -536,6 +581,7 @@ class Reacting(HostPart):
                 continue  # the space has a manager of its own here, and it says no
             here = Registered(one.id, agent, one.law, one.request, one.message)
             here.enabled, here.fired, here.seen = one.enabled, one.fired, SeenIds(one.spans)
+            here.met = {tuple([(id[0], id[1]) for id in ids]): None for ids in one.met}
             self._add(here)
             self._spread(here)
 
@@ -546,6 +592,18 @@ def check(request: React) -> None:
         raise UnboundStrong
     if request.dest and "@" not in request.dest:
         raise NotAnAgent(given=request.dest)
+    if request.sets is not None:
+        if request.strength == STRONG or request.space == SYSTEM:
+            raise BadReaction(what="strength to sets", given=request.strength, known=(WEAK,))
+        check_sets(_seek_of(request))
+
+
+def _seek_of(request: React) -> Seek:
+    """What a reaction asks of several tuples together: all sets, whatever answers alone."""
+    assert request.sets is not None
+    sets = msgspec.structs.replace(request.sets, correlate="always")
+    space, template, at, dest = request.space, request.template, request.at, request.dest
+    return Seek(space, READ, template, at, dest, sets=sets)
 
 
 def _heed_not(called_off: bool) -> None:

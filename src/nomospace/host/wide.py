@@ -55,7 +55,7 @@ class Wide:
         self.at = at
         self.space = space
         self.scope = scope
-        self.local = space if not at or scope[0] else None
+        self.local = space if at in ("", here) or scope[0] else None
         self.mirrors: dict[str, Reflection] = {}
         self.sets: Correlating = Correlating(space.ontology)
         self.known: dict[TupleId, Record] = {}

@@ -134,6 +134,13 @@ class Correlating:
             raise CorrelationTooDear(limit=FIRST_UNITS_MAX)
         return found[0] if found else None
 
+    def every(self, ask: SetQuestion) -> list[Gathering]:
+        """All sets that answer; raises `CorrelationTooDear`."""
+        found = self.go_on(SetSearch(ask, every=True), Slice(FIRST_UNITS_MAX))
+        if found is None:
+            raise CorrelationTooDear(limit=FIRST_UNITS_MAX)
+        return found
+
     def go_on(self, search: SetSearch, slice: Slice) -> list[Gathering] | None:
         """Go on with looking for sets; `None` when the slice is used up before the end."""
         facts = self._facts
@@ -258,27 +265,41 @@ class Correlating:
 
     def completed(self, group: QuestionGroup, record: Record) -> Gathering | None:
         """The least set with a tuple in it that answers a waiting question."""
-        self.spent = 0
+        with self._within(COMPLETED_UNITS_MAX):
+            for sets in self._with(group, record):
+                if sets:  # larger ones are not looked for
+                    return self._told(group, min(sets, key=_orders))
+        return None
+
+    def completions(self, group: QuestionGroup, record: Record) -> list[Gathering]:
+        """All sets with a tuple in them that answer a waiting question, the least first."""
+        with self._within(COMPLETED_UNITS_MAX):
+            return [
+                self._told(group, rows)
+                for sets in self._with(group, record)
+                for rows in sorted(sets, key=_orders)
+            ]
+
+    def _with(self, group: QuestionGroup, record: Record) -> Iterator[list[tuple[FactRow, ...]]]:
+        """For each size the sets with a tuple in them."""
         row = self._facts.rows.get(_fact_id(record.id))
         if row is None:
-            return None
+            return
         matcher = group.matcher
-        with self._within(COMPLETED_UNITS_MAX):
-            for size in range(1, matcher.question.max_set + 1):
-                sets: list[tuple[FactRow, ...]] = []
-                for found in islice(matcher.with_row(row, size), ROWS_MAX):
-                    if found is None:
-                        raise CorrelationTooDear(
-                            what="looking at what one tuple completes, in units,",
-                            limit=COMPLETED_UNITS_MAX,
-                        )
-                    if found[0] == CORRELATION:
-                        sets.append(found[1])
-                if sets:  # larger ones are not looked for
-                    return _gathered(
-                        MeaningAnswer(CORRELATION, min(sets, key=_orders), matcher.assigner)
+        for size in range(1, matcher.question.max_set + 1):
+            sets: list[tuple[FactRow, ...]] = []
+            for found in islice(matcher.with_row(row, size), ROWS_MAX):
+                if found is None:
+                    raise CorrelationTooDear(
+                        what="looking at what one tuple completes, in units,",
+                        limit=COMPLETED_UNITS_MAX,
                     )
-        return None
+                if found[0] == CORRELATION:
+                    sets.append(found[1])
+            yield sets
+
+    def _told(self, group: QuestionGroup, rows: tuple[FactRow, ...]) -> Gathering:
+        return _gathered(MeaningAnswer(CORRELATION, rows, group.matcher.assigner))
 
     @contextmanager
     def _within(self, units: int) -> Iterator[None]:

@@ -380,6 +380,7 @@ class Space(SpaceCalls):
         strength: Literal["weak"] = ...,
         at: str | None = ...,
         dest: str | None = ...,
+        **sets: Unpack[Correlation],
     ) -> ReactionHandle[Space]: ...
 
     @overload
@@ -403,6 +404,7 @@ class Space(SpaceCalls):
         strength: str = WEAK,
         at: str | None = None,
         dest: str | None = None,
+        **sets: Unpack[Correlation],
     ) -> AnyHandle:
         """Run `listener(tuple, source, handle)` for tuples that match.
 
@@ -420,7 +422,8 @@ class Space(SpaceCalls):
 
         def register() -> None:
             react: Any = self._it.react
-            handle._it = react(template, wrapped, mode=mode, strength=strength, at=at, dest=dest)
+            way: Any = {"mode": mode, "strength": strength, "at": at, "dest": dest, **sets}
+            handle._it = react(template, wrapped, **way)
 
         check_listener(listener, strength)
         background.call(register)

@@ -284,7 +284,8 @@ def _lower_react(react: React, texts: bool) -> WireReact:
     if react.listener is not None or react.strength == STRONG:
         raise StaysAtHome(space=react.space)
     pattern = encode(react.template.term)
-    return WireReact(react.space, pattern, react.mode, react.strength, react.at, react.dest)
+    mode, strength = react.mode, react.strength
+    return WireReact(react.space, pattern, mode, strength, react.at, react.dest, react.sets)
 
 
 def _law(law: CompiledLaw, texts: bool) -> str | LawText:
@@ -430,7 +431,7 @@ def _read_react(react: WireReact, laws: Laws) -> React:
         raise StaysAtHome(space=react.space)
     mode, strength = _word(Mode, react.mode), _word(Strength, react.strength)
     template = _read_template(react.pattern)
-    return React(react.space, template, mode, strength, react.at, react.dest)
+    return React(react.space, template, mode, strength, react.at, react.dest, sets=react.sets)
 
 
 def _read_open(request: WireOpen, laws: Laws) -> Open:

@@ -35,6 +35,7 @@ class WireReact(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="rea
     strength: str
     at: str = ""
     dest: str = ""
+    sets: Sets | None = None
 
 
 class WireOpen(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="open"):

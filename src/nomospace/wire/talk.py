@@ -439,11 +439,15 @@ def pack_reply(number: int, seq: int, value: object) -> bytes:
         return data if len(data) <= TALK_BYTES_MAX else _limited(data, "frame")
     if value is None:
         return pack((REPLY, number, seq))
+    return _valued((REPLY, number, seq), value)
+
+
+def _valued(head: tuple[object, ...], value: object) -> bytes:
     lowered = encode_value(value)
     try:
-        data = pack((REPLY, number, seq, lowered))
+        data = pack((*head, lowered))
     except (OverflowError, RecursionError):
-        data = pack((REPLY, number, seq, SHAPES.lower(lowered, raw=True)))
+        data = pack((*head, SHAPES.lower(lowered, raw=True)))
     return _limited(data, "answer")
 
 
@@ -453,7 +457,9 @@ def pack_failure(number: int, seq: int, error: NomospaceError) -> bytes:
 
 
 def pack_fired(number: int, reaction: str, found: Found) -> bytes:
-    """A weak reaction fires."""
+    """A weak reaction fires; of a set of tuples all that is told stands at the end."""
+    if found.members:
+        return _valued((FIRED, number, reaction, (), "", 0, "", 0, ""), found)
     return _packed(
         (
             FIRED,
@@ -523,7 +529,12 @@ def answered_call(body: bytes) -> int:
 
 def read_found(frame: Frame) -> Found:
     """The tuple in a `FOUND` or a `FIRED`."""
-    _, _, _, fields, writer, count, source, deliveries, lease = frame
+    _, _, _, fields, writer, count, source, deliveries, lease, *whole = frame
+    if whole:
+        found = decode_value(whole[0])
+        if not isinstance(found, Found):
+            raise BadFrame(why="a firing without a tuple")
+        return found
     return Found(thaw_all(fields), writer, count, source, deliveries, lease)
 
 

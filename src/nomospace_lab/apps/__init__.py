@@ -18,6 +18,7 @@ WORKLOADS: Final = (
     "jigsaw",
     "redrover",
     "routing",
+    "members",
     "assistants",
     "correlation",
     "forgetful",

@@ -287,7 +287,14 @@ class ModelMember:
     # -- reactions ---------------------------------------------------------------------------
 
     async def react(
-        self, name: str, template: tuple[Term, ...], text: str, *, mode: str, at: str
+        self,
+        name: str,
+        template: tuple[Term, ...],
+        text: str,
+        *,
+        mode: str,
+        at: str,
+        **sets: Unpack[Correlation],
     ) -> str:
         """Register a reaction to a template, which is shown as `text`; its name."""
         self._sweep()
@@ -301,7 +308,7 @@ class ModelMember:
             async def fired(tuple_: Tuple, source: str, handle: AnyHandle) -> None:
                 await self._keep(ReactionEvent(reaction, name, tuple_))
 
-            handle = space.react(template, fired, mode=mode, at=at or None)
+            handle = space.react(template, fired, mode=mode, at=at or None, **sets)
             try:
                 await handle.wait_registered()
             except asyncio.CancelledError:

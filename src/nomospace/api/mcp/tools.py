@@ -76,12 +76,11 @@ class Write(Arguments):
     ] = 0
 
 
-class TemplateArguments(Arguments):
+class WatchArguments(Arguments):
     """What to look for."""
 
     space: Name
     template: Patterns
-    wait_s: Wait = 0.0
     at: At = ""
     together: Annotated[
         bool, Meta(description="Several tuples that share objects may answer where no single does.")
@@ -98,6 +97,12 @@ class TemplateArguments(Arguments):
         return correlation("auto" if self.together else None, self.key, self.max_set)
 
 
+class TemplateArguments(WatchArguments):
+    """What to look for, and how long to wait for it."""
+
+    wait_s: Wait = 0.0
+
+
 class Read(TemplateArguments, kw_only=True):
     """What to read."""
 
@@ -108,13 +113,10 @@ class Take(TemplateArguments, kw_only=True):
     """What to take."""
 
 
-class React(Arguments):
+class React(WatchArguments):
     """What to watch for."""
 
-    space: Name
-    template: Patterns
     mode: Literal["once-per-tuple", "once"] = "once-per-tuple"
-    at: At = ""
 
 
 class Unreact(Arguments):
@@ -229,7 +231,12 @@ async def _take(member: ModelMember, asked: Take) -> ToolAnswer:
 async def _react(member: ModelMember, asked: React) -> ToolAnswer:
     typed = _texts(asked.template)
     name = await member.react(
-        asked.space, read_patterns(typed), f"[{', '.join(typed)}]", mode=asked.mode, at=asked.at
+        asked.space,
+        read_patterns(typed),
+        f"[{', '.join(typed)}]",
+        mode=asked.mode,
+        at=asked.at,
+        **asked.correlation(),
     )
     text = f"Reaction {name} watches {asked.space}; fetch what it sees with events."
     return ToolAnswer(text, {"reaction": name})

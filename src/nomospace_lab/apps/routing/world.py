@@ -231,22 +231,30 @@ def _wear(world: Sites) -> None:
     world.network.fair = world.network.usual = Link(loss=0.02, repeats=0.02)
 
 
+CHECKERS: Final = (
+    was_hard(messages=NOTES_MIN, moves=MOVES_MIN, crashes=CRASHES_MIN),
+    mail_arrives_once,
+    mail_keeps_order,
+    one_place,
+    refused_stay,
+    obligations_keep_time(PERIOD_S * SECOND_US),
+    takes_survive_moves,
+)
+
+
 @workload(
     "routing",
     "agents that move between domains while they write to each other",
-    checkers=(
-        was_hard(messages=NOTES_MIN, moves=MOVES_MIN, crashes=CRASHES_MIN),
-        mail_arrives_once,
-        mail_keeps_order,
-        one_place,
-        refused_stay,
-        obligations_keep_time(PERIOD_S * SECOND_US),
-        takes_survive_moves,
-    ),
+    checkers=CHECKERS,
     everywhere=(),
 )
 def build(seed: int) -> Sites:
     """Domains of a few hosts with their agents, a script of notes and moves, faults, healing."""
+    return routing_world(seed, RoutingPeople)
+
+
+def routing_world(seed: int, people_of: type[RoutingPeople]) -> Sites:
+    """A world of domains with these people."""
     rng = Random(f"{seed}/domains")
     domains = {
         domain: [f"{domain}{number}" for number in range(1, rng.randint(least, most) + 1)]
@@ -284,7 +292,7 @@ def build(seed: int) -> Sites:
 
     world.at(_us(BEGIN_S), _wear, world)
 
-    people = RoutingPeople(world, world.rng("people"), homes)
+    people = people_of(world, world.rng("people"), homes)
     world.on_restart = people.begin_again
     if halls:
         people.engage(halls)

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from nomospace.calls.addresses import owner_of
 from nomospace.calls.answers import Found
-from nomospace.calls.requests import TAKE, Move, Out, Seek
+from nomospace.calls.requests import TAKE, End, Move, Out, Seek
 from nomospace.control import Ruling
 from nomospace.terms import Compound, Term
 from nomospace.terms.values import as_compound, parts_of
@@ -58,7 +59,7 @@ def _number(message: Term) -> int | None:
 def mail_arrives_once(world: Sites) -> Verdict:
     """Every note to an agent that there is arrives once; one to nobody fails once."""
     name = "mail arrives exactly once, or its sender is told"
-    notes = NoteTimes(world)
+    notes, mortals = NoteTimes(world), _mortals(world)
     for number, sent in notes.sent.items():
         to = notes.to[number]
         came, failed = notes.arrived.get(number, []), notes.failed.get(number, [])
@@ -68,17 +69,29 @@ def mail_arrives_once(world: Sites) -> Verdict:
             return no(name, f"note {number} failed more than once", sent, *failed)
         if came and failed:
             return no(name, f"note {number} arrived and failed", sent, *came, *failed)
-        if to not in world.where:
+        if owner_of(to) not in world.where:
             if not failed:
                 return no(name, f"note {number} went to nobody, and its sender was not told", sent)
         elif came and came[0].who != to:
-            return no(name, f"note {number} arrived at {came[0].who}", sent, *came)
+            return no(name, f"note {number} to {to} arrived at {came[0].who}", sent, *came)
+        elif failed and failed[0].who != sent.who:
+            return no(name, f"{failed[0].who} was told of a note of {sent.who}", sent, *failed)
+        elif owner_of(to) in mortals:
+            if not came and not failed and owner_of(sent.who) not in mortals:
+                return no(name, f"note {number} to {to} vanished with it", sent)
+        elif owner_of(sent.who) in mortals:
+            continue  # what was under way may have ended with it
         elif not came and (not failed or failed[0].what.event.args[1] != BUSY):
             return no(name, f"note {number} to {to} never arrived", sent, *failed)
     for number, arrivals in notes.arrived.items():
         if number not in notes.sent:
             return no(name, f"note {number} was never sent", *arrivals)
     return yes(name, len(notes.sent))
+
+
+def _mortals(world: Sites) -> dict[str, None]:
+    """The agents that were told to end."""
+    return {h.who: None for h in world.history.of(ASKED) if isinstance(h.what.request, End)}
 
 
 def mail_keeps_order(world: Sites) -> Verdict:
@@ -107,6 +120,7 @@ def one_place(world: Sites) -> Verdict:
     name = "no agent is in two places, and none vanishes"
     at: dict[str, Happening] = {}
     ruled: dict[tuple[str, str], Happening] = {}
+    mortals = _mortals(world)
     cases = 0
     for h in world.history.of(CAME, LEFT, RULED):
         if h.kind == RULED:
@@ -128,6 +142,8 @@ def one_place(world: Sites) -> Verdict:
             for site in world.sites.values()
             if site.core is not None and agent in site.core.agents
         ]
+        if agent in mortals and not here and h.kind == LEFT:
+            continue
         if here != [h.what] or h.kind == LEFT:
             return no(name, f"{agent} ends at {', '.join(here) or 'no host'}", h)
     return yes(name, cases)
@@ -179,7 +195,7 @@ def obligations_keep_time(period_us: int) -> Checker:
             elif h.what.event.kind == "obligationDue" and h.who in last:
                 cases += 1
                 before, last[h.who] = last[h.who], h
-                away, stopped = stops.between(h.who, before.at, h.at)
+                away, stopped = stops.between(owner_of(h.who), before.at, h.at)
                 ran = h.at - before.at - away
                 if ran < period_us:
                     return no(name, f"{period_us - ran} µs early", before, h)

@@ -1,0 +1,1 @@
+"""No application but a trial: agents that are members twice, and agents that end."""
