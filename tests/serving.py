@@ -49,7 +49,7 @@ class ServedHost(Host):
             standings=self.standings,
             turns=self.turns,
             laws=keep,
-            laws_of=self.memberships_of,
+            laws_of=self.core.memberships_of,
             note=lambda what, facts: self.notes.append((what, facts)),
         )
 

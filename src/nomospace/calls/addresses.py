@@ -104,3 +104,13 @@ def split_key(key: str) -> tuple[str, int]:
         return key, 1
     found = _ENDING.fullmatch(key)
     return (found[1], int(found[2])) if found else (key, 1)
+
+
+def home_of(agent: str, key: str) -> tuple[str, str]:
+    """The address of an agent's membership that a key names, and the hash of its law.
+
+    >>> home_of("nurse@ward", "ab12~2")
+    ('nurse~2@ward', 'ab12')
+    """
+    law, number = split_key(key)
+    return address_of(agent, number), law

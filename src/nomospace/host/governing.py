@@ -12,12 +12,11 @@ from collections.abc import Callable, Iterable, Set as AbstractSet
 from typing import TYPE_CHECKING, Any, Final
 
 from nomospace.calls.addresses import (
-    address_of,
+    home_of,
     key_at,
     new_address,
     owner_of,
     split_address,
-    split_key,
 )
 from nomospace.calls.problems import AlreadyMember, NotAMember
 from nomospace.calls.requests import Adopt, LawText
@@ -168,8 +167,7 @@ class Governing(HostPart):
 
     def member(self, agent: str, key: str) -> Membership:
         """A membership of an agent here, as calls name it; raises `NotAMember`."""
-        law, number = split_key(key)
-        home = address_of(agent, number)
+        home, law = home_of(agent, key)
         found = self._members.get((home, law))
         if found is None or found.ended:
             raise NotAMember(agent=home, law=law)

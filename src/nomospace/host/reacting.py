@@ -34,23 +34,18 @@ from nomospace.calls.requests import (
     ONCE,
     ONCE_PER_TUPLE,
     READ,
-    READ_ALL,
-    READ_NOWAIT,
     STRONG,
-    TAKE_ALL,
-    TAKE_NOWAIT,
     WEAK,
     Adjust,
-    Out,
     React,
     Reactions,
     Request,
     Seek,
-    Way,
 )
 from nomospace.errors import NomospaceError
 from nomospace.host.calls import Call
 from nomospace.host.effects import Fire
+from nomospace.host.firing import Firing as Firing
 from nomospace.host.index import Index
 from nomospace.host.looking import Scan
 from nomospace.host.operations import Carried, Op, Registered, check_sets
@@ -68,52 +63,6 @@ if TYPE_CHECKING:
 
 INSIDE_FROM: Final = 1 << 62
 """Calls that listeners make have numbers from here on; they are answered inside the step."""
-
-
-class Firing:
-    """What a strong listener is given: the tuple, and operations that join the running step."""
-
-    __slots__ = ("_host", "_registered", "reaction", "tuple")
-
-    def __init__(self, host: HostParts, registered: Registered, found: Found) -> None:
-        self._host = host
-        self._registered = registered
-        self.tuple = found
-        self.reaction = registered.id
-
-    def out(self, fields: tuple[Term, ...], to: str = "", space: str | None = None) -> None:
-        """Write a tuple."""
-        self._inside(Out(space or self._registered.request.space, fields, to))
-
-    def take_nowait(self, template: Template, space: str | None = None) -> Found | None:
-        """Take a tuple of this host, if there is one."""
-        found: Found | None = self._seek(TAKE_NOWAIT, template, space)
-        return found
-
-    def read_nowait(self, template: Template, space: str | None = None) -> Found | None:
-        """Read a tuple of this host, if there is one."""
-        found: Found | None = self._seek(READ_NOWAIT, template, space)
-        return found
-
-    def take_all(self, template: Template, space: str | None = None) -> tuple[Found, ...]:
-        """Take all tuples of this host that match."""
-        found: tuple[Found, ...] = self._seek(TAKE_ALL, template, space)
-        return found
-
-    def read_all(self, template: Template, space: str | None = None) -> tuple[Found, ...]:
-        """Read all tuples of this host that match."""
-        found: tuple[Found, ...] = self._seek(READ_ALL, template, space)
-        return found
-
-    def remove_reaction(self) -> None:
-        """Remove the reaction that fired."""
-        self._inside(Adjust(self.reaction, "remove"))
-
-    def _seek(self, how: Way, template: Template, space: str | None) -> Any:
-        return self._inside(Seek(space or self._registered.request.space, how, template))
-
-    def _inside(self, request: Request) -> Any:
-        return self._host.reacting.inside(self._registered.agent, request)
 
 
 class Reacting(HostPart):

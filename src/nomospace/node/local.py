@@ -176,7 +176,7 @@ class Host(Grouped):
             programs=programs,
             trusted_publishers=trusted_publishers,
             agent_of=self._agent_of,
-            laws_of=self.memberships_of,
+            laws_of=lambda agent: self._running().memberships_of(agent),
             spawn=self._spawn,
             failed=self._program_failed,
             report=self._report,
@@ -564,10 +564,6 @@ class Host(Grouped):
         """
         self._running()
         await LocalConnection(self._local, agent_id).ask(End())
-
-    def memberships_of(self, agent: str) -> list[tuple[str, CompiledLaw]]:
-        """The memberships of an agent here, as calls name them, and their laws."""
-        return self._running().memberships_of(agent)
 
     async def suspend(self, name: str, why: str = "") -> None:
         """Suspend an agent (its id) or a law (its hash) until `resume`; returns when it is kept.

@@ -220,7 +220,7 @@ class Server:
             life=self.host.life,
             standings=self.standings,
             laws=lambda law: self._checked(shelf, law),
-            laws_of=self.host.memberships_of,
+            laws_of=self.host.core.memberships_of,
             note=lambda what, facts: self.note(what, **facts),
             turns=self.host.turns,
             shares=config.limits,

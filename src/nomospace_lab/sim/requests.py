@@ -3,6 +3,7 @@
 Scripts need not know the host.
 """
 
+from nomospace.calls.addresses import address_of, key_of
 from nomospace.calls.answers import Found
 from nomospace.calls.problems import ContactLost
 from nomospace.calls.requests import (
@@ -75,4 +76,6 @@ __all__ = [
     "Share",
     "Tell",
     "Way",
+    "address_of",
+    "key_of",
 ]

@@ -10,7 +10,6 @@ from __future__ import annotations
 from random import Random
 from typing import Final
 
-from nomospace.calls.addresses import address_of, key_of
 from nomospace.terms import Compound
 from nomospace_lab.apps.routing.world import (
     BEGIN_S,
@@ -25,7 +24,7 @@ from nomospace_lab.sim.checkers.mail import NOTE, NoteTimes
 from nomospace_lab.sim.clock import SECOND_US
 from nomospace_lab.sim.federation import Sites
 from nomospace_lab.sim.observed import ASKED
-from nomospace_lab.sim.requests import Adopt, End, Tell
+from nomospace_lab.sim.requests import Adopt, End, Tell, address_of, key_of
 from nomospace_lab.sim.simulation import START_US
 from nomospace_lab.sim.workloads import workload
 

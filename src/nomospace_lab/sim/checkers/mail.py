@@ -69,19 +69,18 @@ def mail_arrives_once(world: Sites) -> Verdict:
             return no(name, f"note {number} failed more than once", sent, *failed)
         if came and failed:
             return no(name, f"note {number} arrived and failed", sent, *came, *failed)
+        if failed and failed[0].who != sent.who:
+            return no(name, f"{failed[0].who} was told of a note of {sent.who}", sent, *failed)
+        gone = owner_of(sent.who) in mortals  # nobody is left to be told
         if owner_of(to) not in world.where:
-            if not failed:
+            if not failed and not gone:
                 return no(name, f"note {number} went to nobody, and its sender was not told", sent)
         elif came and came[0].who != to:
             return no(name, f"note {number} to {to} arrived at {came[0].who}", sent, *came)
-        elif failed and failed[0].who != sent.who:
-            return no(name, f"{failed[0].who} was told of a note of {sent.who}", sent, *failed)
         elif owner_of(to) in mortals:
-            if not came and not failed and owner_of(sent.who) not in mortals:
+            if not came and not failed and not gone:
                 return no(name, f"note {number} to {to} vanished with it", sent)
-        elif owner_of(sent.who) in mortals:
-            continue  # what was under way may have ended with it
-        elif not came and (not failed or failed[0].what.event.args[1] != BUSY):
+        elif not came and not gone and (not failed or failed[0].what.event.args[1] != BUSY):
             return no(name, f"note {number} to {to} never arrived", sent, *failed)
     for number, arrivals in notes.arrived.items():
         if number not in notes.sent:
