@@ -25,10 +25,13 @@ def test_a_space_that_takes_half_a_set_would_be_seen(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(correlating, "_gathered", half)
     apps.load()
-    _, outcome = play(find("correlation"), 1)
-    said = {verdict.property: verdict.answer for verdict in outcome.verdicts}
-    assert said["no set is half taken, and no paper is lost"] == "no"
-    assert said["an answer is of one car, and all of its papers"] == "no"
+    said = {
+        (verdict.property, verdict.answer)
+        for seed in SEEDS
+        for verdict in play(find("correlation"), seed)[1].verdicts
+    }
+    assert ("no set is half taken, and no paper is lost", "no") in said
+    assert ("an answer is of one car, and all of its papers", "no") in said
 
 
 def _forget(self: Collecting, attempt: Attempt) -> None:

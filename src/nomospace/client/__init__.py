@@ -49,4 +49,9 @@ from nomospace.client.reactions import (
 )
 from nomospace.client.space import Space as Space, TooManyRows as TooManyRows
 from nomospace.client.taking import NoLease as NoLease, Taking as Taking
-from nomospace.client.tuples import BadDuration as BadDuration, BadPlace as BadPlace, Tuple as Tuple
+from nomospace.client.tuples import (
+    BadDuration as BadDuration,
+    BadPlace as BadPlace,
+    BadPriority as BadPriority,
+    Tuple as Tuple,
+)

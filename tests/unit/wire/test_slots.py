@@ -25,6 +25,7 @@ STAYS_HOME: dict[ModuleType, set[str]] = {
     calls: {
         *[kind.__name__ for kind in get_args(calls.Event)],  # told to a host by its own driver
         "PutBack",  # asked by drivers, never by agents
+        "PaceLimits",  # travels as its numbers
     },
     requests: {"Open", "Adopt"},  # as `forms.WireOpen` and `forms.WireAdopt`
     answers: {"Listed"},  # as `forms.WireListed`
