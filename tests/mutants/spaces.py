@@ -7,6 +7,7 @@ from typing import Final
 from tests.mutants.mutant import Mutant, Worlds
 
 FEDERATION: Final = Worlds("federation", 25)
+LEASES: Final = Worlds("leases", 60)
 MODEL: Final = "tests/models/test_space.py"
 COST: Final = "tests/unit/host/test_cost_of_a_move.py"
 DIRECTORY: Final = "tests/unit/host/test_directory.py"
@@ -401,6 +402,34 @@ SPACES: Final = (
         "            elif word.done:\n",
         "            elif not word.done:\n",
         FEDERATION,
+    ),
+    Mutant(
+        "a lease that is renewed ends when it would have",
+        ENGINE,
+        "        self._lend_until(lease, taker, until)\n",
+        "",
+        LEASES,
+    ),
+    Mutant(
+        "what is given back for later is there at once",
+        ENGINE,
+        "        if until > now and not 0 < self.deliveries_max",
+        "        if until < now and not 0 < self.deliveries_max",
+        LEASES,
+    ),
+    Mutant(
+        "a lease is over when its host starts again",
+        LENDING,
+        "        space.lend(record, lease, until, new=True, again=True)\n",
+        "        space.lend(record, lease, self._step.now, new=True, again=True)\n",
+        LEASES,
+    ),
+    Mutant(
+        "a word on a lease counts until its host has heard the time",
+        LENDING,
+        "            and known.space.is_lent(known.ids[0], self._step.now)\n",
+        "",
+        "tests/unit/host/test_tracing.py",
     ),
     Mutant(
         "what is lent is not found again after a crash",

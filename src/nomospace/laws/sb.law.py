@@ -119,7 +119,11 @@ def removal(Op, P):
     What a lease is given back on is one's own, so that even a space that did not look whether there
     was a lease would write nothing but what its sender may write or what nobody else gets to see.
     """
-    return takes(Op, P) or (unify(Op, cancel(Inner)) and takes(Inner, P)) or unify(Op, returned(P))
+    return (
+        takes(Op, P)
+        or (unify(Op, cancel(Inner)) and takes(Inner, P))
+        or unify(Op, returned(P)) or unify(Op, returned(P, _)) or unify(Op, renewed(P, _))
+    )
 
 
 def takes(Op, P):

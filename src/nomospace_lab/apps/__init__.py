@@ -16,6 +16,7 @@ WORKLOADS: Final = (
     "wall",
     "federation",
     "jigsaw",
+    "leases",
     "redrover",
     "routing",
     "members",

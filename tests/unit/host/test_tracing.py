@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from nomospace.calls.problems import LeaseLapsed
 from nomospace.calls.requests import TAKE_NOWAIT, Open, Out, OutMany, Seek, Settle, Share
 from nomospace.host.calls import Arrive, Call, Tick
 from nomospace.host.changes import Durable, TupleGone, TuplePut
@@ -120,6 +121,15 @@ def test_the_journal_hears_what_becomes_of_leases() -> None:
     ]
     who = {(one.space, one.writer, one.count, one.agent) for one in desk.leases}
     assert who == {("jobs", "ann@a", 1, "ann@a")}
+
+
+def test_a_lease_is_over_at_its_end_before_the_host_hears_the_time() -> None:
+    desk = Desk(durable=True)
+    desk.ask(Out("jobs", ("job", 1)))
+    lease = desk.ask(Seek("jobs", TAKE_NOWAIT, JOB, lease_us=10)).lease
+    effects = desk.host.handle(Call(99, "ann@a", Settle("jobs", lease)), now=10)
+    (answer,) = [one for one in effects if isinstance(one, Answer)]
+    assert isinstance(answer.error, LeaseLapsed)
 
 
 def test_without_a_journal_nothing_is_told() -> None:

@@ -1,0 +1,1 @@
+"""A work queue whose leases are to hold, whatever hosts and workers do."""
