@@ -8,6 +8,7 @@ named by its law's hash, with the same ending unless it is the first.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from nomospace.errors import CallerError
@@ -15,6 +16,8 @@ from nomospace.errors import CallerError
 NUMBER_MAX: Final = 999
 """The highest number of a membership under one law."""
 
+_known: Final = lru_cache(maxsize=4_096)
+"""Every message asks for the same few again and again."""
 _ENDING: Final = re.compile(r"(.+)~([2-9]|[1-9][0-9]{1,2})", re.DOTALL)
 
 
@@ -55,6 +58,7 @@ def new_address(agent: str, number: int) -> str:
     return address_of(agent, number)
 
 
+@_known
 def split_address(address: str) -> tuple[str, int]:
     """The agent that an address belongs to, and which of its memberships it is.
 
@@ -68,6 +72,7 @@ def split_address(address: str) -> tuple[str, int]:
     return (f"{found[1]}@{domain}", int(found[2])) if found else (address, 1)
 
 
+@_known
 def owner_of(address: str) -> str:
     """The agent that an address belongs to."""
     return address if "~" not in address else split_address(address)[0]
@@ -89,11 +94,13 @@ def key_of(law: str, number: int) -> str:
     return law if number == 1 else f"{law}~{number}"
 
 
+@_known
 def key_at(law: str, address: str) -> str:
     """The same for the membership at an address."""
     return key_of(law, split_address(address)[1])
 
 
+@_known
 def split_key(key: str) -> tuple[str, int]:
     """The hash of the law of a membership, and its number.
 
@@ -106,6 +113,7 @@ def split_key(key: str) -> tuple[str, int]:
     return (found[1], int(found[2])) if found else (key, 1)
 
 
+@_known
 def home_of(agent: str, key: str) -> tuple[str, str]:
     """The address of an agent's membership that a key names, and the hash of its law.
 

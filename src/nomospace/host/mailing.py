@@ -13,7 +13,14 @@ what a law has released, to its controller as an exception.
 
 from __future__ import annotations
 
-from nomospace.calls.addresses import address_of, key_of, owner_of, split_address, split_key
+from nomospace.calls.addresses import (
+    address_of,
+    home_of,
+    key_of,
+    owner_of,
+    split_address,
+    split_key,
+)
 from nomospace.calls.problems import NotAnAgent, NotHere
 from nomospace.calls.requests import SendPlain
 from nomospace.control import Event, Membership, Release, arrived
@@ -94,8 +101,7 @@ class Mailing(HostPart):
             return
         assert isinstance(body, Letter), body
         host = self._host
-        law, number = split_key(body.law)
-        home = address_of(agent, number)
+        home, law = home_of(agent, body.law)
         why = ""
         if not law or law.startswith(RELEASED):
             # Routing knows whose letter it is; what it says of itself may be anything.

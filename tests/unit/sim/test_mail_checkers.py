@@ -110,7 +110,7 @@ def test_mail_that_comes_twice(told: Told) -> None:
 def test_mail_at_the_wrong_door(told: Told) -> None:
     told.send(1)
     told.arrive(1, ANN)
-    assert told.says(mail_arrives_once) == "note 1 arrived at ann@a"
+    assert told.says(mail_arrives_once) == "note 1 to bob@b arrived at ann@a"
 
 
 def test_mail_that_nobody_sent(told: Told) -> None:
