@@ -238,8 +238,8 @@ ROUTING: Final = (
     Mutant(
         "mail for a second membership comes to the first",
         "host/mailing.py",
-        "        home = address_of(agent, number)\n        why = ",
-        "        home = agent\n        why = ",
+        "        home, law = home_of(agent, body.law)\n        why = ",
+        "        home, law = agent, home_of(agent, body.law)[1]\n        why = ",
         MEMBERS,
     ),
     Mutant(
