@@ -40,6 +40,7 @@ LIMITS = {
     "attributes in a subscription": CRITERIA_MAX,
     "attributes of a publication": ATTRIBUTES_MAX,
     "operations that wait at a front": fronts.WAITING_MAX,
+    "operations of one client that wait at a front": fronts.WAITING_EACH_MAX,
     "tuples in one answer of a front": fronts.FOUND_MAX,
     "rows of a table that a front looks at for one operation": tables.SCAN_MAX,
     "elements of a list that a front looks at for one operation": lists.SCAN_MAX,

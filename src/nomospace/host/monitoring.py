@@ -95,7 +95,8 @@ class LoadMonitor:
         """Set the delay by what came since the last time."""
         most, rest, longest = self.limits.most, self.limits.rest, self.limits.longest
         rate = (sum(self.asked.values()) + self.others) * 1e6 / (now - self.began)
-        self.active.update(dict.fromkeys(self.asked))
+        room = max(0, CLIENTS_MAX - len(self.active))
+        self.active.update(dict.fromkeys(islice(self.asked, room)))
         if rate > most:
             self.delay = round(min(longest, max(self.delay, len(self.active) / most)), 3)
         elif rate <= most / 2:

@@ -32,13 +32,15 @@ import msgspec
 
 from nomospace.calls.requests import BULK, TAKING, WAITING, Out, Seek
 from nomospace.client import Closed, Letter, Membership
-from nomospace.errors import CallerError, NomospaceError, Unavailable
+from nomospace.errors import CallerError, LimitReached, NomospaceError, Unavailable
 from nomospace.host.linda import read
 from nomospace.terms import Compound, Term, freeze, show, term
 from nomospace.terms.templates import Template
 
 WAITING_MAX: Final = 10_000
-"""How many operations may wait at one front."""
+"""How many operations may wait at one front,"""
+WAITING_EACH_MAX: Final = 100
+"""and how many of one client: nobody keeps the others out."""
 LOOKED_MAX: Final = 100
 """How many of them are looked for in one round."""
 LOOK_S: Final = 1.0
@@ -227,6 +229,8 @@ class Front:
             return Compound("none", (operation,))
         if len(self._waiting) >= WAITING_MAX:
             raise TooManyWait(limit=WAITING_MAX)
+        if sum(who == client for who, _ in self._waiting) >= WAITING_EACH_MAX:
+            raise TooManyWait(limit=WAITING_EACH_MAX)
         self._waiting[client, show(operation)] = (operation, request)
         return None
 
@@ -275,8 +279,15 @@ class Front:
     async def _woken(self, fields: Row) -> None:
         """A tuple was written: serve who waits for it, first come, first served."""
         for key, (operation, request) in list(self._waiting.items()):
-            if request.template.matches(fields) and key in self._waiting:
-                await self._again(key, operation, request)
+            try:
+                fits = request.template.matches(fields)
+            except LimitReached:
+                fits = True  # the trouble of who waits, who is told; the tuple is written
+            if fits and key in self._waiting:
+                try:
+                    await self._again(key, operation, request)
+                except EngineAway:
+                    return  # the tuple is written all the same, and who waits is looked for later
 
     async def _look(self) -> None:
         """Look for what others have written; in turn, those that were looked for go behind."""
@@ -293,7 +304,12 @@ class Front:
                 _log.warning("%s: %s", self._agent, error)
 
     async def _again(self, key: tuple[str, str], operation: Compound, request: Seek) -> None:
-        if await self._satisfy(key[0], operation, request):
+        try:
+            over = await self._satisfy(key[0], operation, request)
+        except LimitReached as error:
+            over = True
+            await self._send(key[0], Compound("failed", (operation, error.code, str(error))))
+        if over:
             self._waiting.pop(key, None)
 
     async def _send(self, client: str, answer: Compound) -> None:
