@@ -439,6 +439,7 @@ class Dialler:
             self._token,
             "" if identity is None or self._token else identity.certificate,
             VERSIONS.newest,
+            hello.seen_of,
         )
 
 

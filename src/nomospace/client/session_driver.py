@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from functools import partial
 from typing import Final
 
@@ -217,13 +217,24 @@ class SessionDriver:
     def _now(self) -> int:
         return round(self._loop.time() * 1e6)
 
-    def _dial(
-        self, url: Url, timeout_s: float
-    ) -> Coroutine[object, None, tuple[HostConnection, HostWelcome]]:
-        session = self._session
-        seen = session.seen_at(session.going_to if url is self._going_to else "")
-        hello = ClientHello(VERSION, self._key, session.agent, seen, self._alongside)
-        return self._dialler.dial(url, self._dialler.hello(hello), timeout_s=timeout_s)
+    async def _dial(self, url: Url, timeout_s: float) -> tuple[HostConnection, HostWelcome]:
+        session, until = self._session, self._loop.time() + timeout_s
+        host = session.going_to if url is self._going_to else session.host
+        while True:
+            seen = session.seen_at(host)
+            hello = ClientHello(
+                VERSION, self._key, session.agent, seen, self._alongside, seen_of=host
+            )
+            left = max(until - self._loop.time(), 0.0)
+            talk, welcome = await self._dialler.dial(
+                url, self._dialler.hello(hello), timeout_s=left
+            )
+            if welcome.host == host or not session.seen_at(welcome.host):
+                return talk, welcome
+            # Another host that the agent was at before is to be told what was seen of it: else it
+            # would say once more that the agent has left, and that would be old news here.
+            host = welcome.host
+            talk.close()
 
     def _attach(self, talk: HostConnection) -> None:
         self._talk = talk
@@ -256,9 +267,10 @@ class SessionDriver:
         attempt, why = 0, "it has just gone"
         while (left := self._lost_at + self._reconnect_s - self._loop.time()) > 0:
             url = self._urls[attempt % len(self._urls)]
-            # The host that the agent has left may have it back; but first it is where it went.
-            if self._going_to is not None and (attempt % 2 == 0 or self._talk is not None):
-                url = self._going_to
+            if self._going_to is not None:
+                # The host that the agent has left may have it back; but first it is where it went.
+                from_it = attempt % 2 and self._talk is None
+                url = self._urls[attempt // 2 % len(self._urls)] if from_it else self._going_to
             try:
                 talk, welcome = await self._dial(url, left)
             except NomospaceError as error:
@@ -277,9 +289,14 @@ class SessionDriver:
     def _arrived(self, talk: HostConnection, welcome: HostWelcome, url: Url) -> bool:
         """A connection is there again.
 
-        False when it is to the host that the agent has left: the agent has yet to be found.
+        False when it is to the host that the agent has left: the agent has yet to be found. And
+        when it is to another one than the agent was at, which has not said that it left: it may
+        still have answers and letters for this client, and what it did must not be done twice.
         """
         session, before = self._session, self._session.host
+        if welcome.host != before and not session.going_to:
+            talk.close()
+            return False
         self.reconnected += 1
         self._do(session.welcomed(welcome, now=self._now()))
         if session.going_to:
@@ -287,7 +304,9 @@ class SessionDriver:
             return not session.going_to
         if session.host != before:
             self._going_to = None
-        self._put_first(url)
+            self._urls = (url,)
+        else:
+            self._put_first(url)
         self._dialling = None
         self._attach(talk)
         self._do(session.resend())

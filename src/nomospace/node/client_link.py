@@ -349,7 +349,7 @@ class ClientLink(asyncio.Protocol):
                 f"{agent} {hello.session}",  # nobody can name the session of another agent
                 agent,
                 self,
-                seen=hello.seen,
+                seen=hello.seen if hello.seen_of in ("", clients.host) else 0,
                 alongside=hello.alongside,
                 now=micros(self.loop.time()),
             )

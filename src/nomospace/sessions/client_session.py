@@ -271,8 +271,8 @@ class ClientSession(OpenCalls[ClientOrder]):
     # -- connections -----------------------------------------------------------------------------
 
     def seen_at(self, host: str) -> int:
-        """The last push of a host that was seen; of the one that the agent is at if it is empty."""
-        return self._seen_at.get(host, 0) if host else self.seen
+        """The last push of a host that was seen."""
+        return self.seen if host == self.host else self._seen_at.get(host, 0)
 
     def lost(self, *, now: int) -> list[ClientOrder]:
         """The connection is gone. What waits goes on waiting, but for what is out of time."""
@@ -451,6 +451,7 @@ class ClientSession(OpenCalls[ClientOrder]):
         """The agent is where it would be, and nothing of it is where it was."""
         self.going_to = ""
         self._seen_at[before] = max(self.seen, self._left_as)
+        self._left_as = 0
         self.seen = self.acked = self._seen_at.pop(now, 0)
         connected, self.connected = self.connected, False
         call = self.calls.pop(self.moving, None)

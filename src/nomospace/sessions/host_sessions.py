@@ -220,13 +220,13 @@ class HostSessions(Pushing):
             if box is not None:
                 self._close_box(box)
         else:
-            if not session.moved_to:
-                # In an earlier life of this host its agent may have left, and its client have
-                # seen that: nothing of it is on disk then, and no call could be answered here.
+            self.seen(session, seen)
+            if not session.moved_to or not session.outbox:
+                # Its agent may have left, and its client have seen that, in an earlier life of
+                # this host or in this one: no call could be answered here.
                 self._gate.seat(agent)
             if session.link is not None:
                 session.link.drop()
-        self.seen(session, seen)
         session.link = link
         session.sent = 0
         session.clogged = True  # until `resend`: the client has to be welcomed first

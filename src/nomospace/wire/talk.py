@@ -106,8 +106,9 @@ class ClientHello(msgspec.Struct, frozen=True, array_like=True, tag=HELLO):
     """A client begins: the session that it would begin or go on with, and how it proves itself.
 
     `agent` is an id, or a name at the host's own domain; empty for one who asks only about the
-    host. `seen` is the last push that it saw. `certificate` (PEM) brings a `Challenge`. The client
-    speaks all versions from `version` to `newest`.
+    host. `seen` is the last push that it saw of the host `seen_of`, or of whoever hears this when
+    that is empty. `certificate` (PEM) brings a `Challenge`. The client speaks all versions from
+    `version` to `newest`.
     """
 
     version: int
@@ -118,6 +119,7 @@ class ClientHello(msgspec.Struct, frozen=True, array_like=True, tag=HELLO):
     token: str = ""
     certificate: str = ""
     newest: int = 0
+    seen_of: str = ""
 
     @property
     def versions(self) -> Versions:

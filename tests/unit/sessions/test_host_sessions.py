@@ -489,6 +489,17 @@ def test_a_client_that_comes_back_after_its_agent_is_refused_in_another_life() -
     assert desk.gate.requests == [TAKE]
 
 
+def test_a_client_that_has_seen_its_agent_leave_is_refused_in_the_same_life_too() -> None:
+    """It would be let in to a session that answers no call, and be told nothing."""
+    desk = Desk()
+    session, _ = desk.open()
+    desk.step(Left(ANN, "icu"), persisted=True)
+    desk.gate.has_agent = False
+    assert desk.open(seen=session.number - 1)[1].sent[0][0] == talk.LEFT
+    with pytest.raises(AgentAway):
+        desk.open(seen=session.number)
+
+
 def letters(wire: Wire) -> list[Any]:
     """The messages that were sent over a connection."""
     return [talk.read_message(frame[4]) for frame in wire.sent if frame[0] == talk.MAILED]
