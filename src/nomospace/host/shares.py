@@ -55,7 +55,7 @@ class Shares(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Tuples of one `out_many`: all of them are written in one step."""
     batch_rows: int = 1_000
     """Tuples of one `out_many` into a governed space: each is ruled on."""
-    receivers: int = 1_000
+    receivers: int = 500
     """Receivers of one message."""
     message_bytes: int = 16_777_216
     """Bytes of one message, taken as often as it has receivers."""

@@ -53,6 +53,7 @@ from nomospace.client import Closed, Membership, ReactionHandle, Space, Tuple
 from nomospace.client.reactions import AnyHandle
 from nomospace.errors import CallerError, NomospaceError, Unavailable
 from nomospace.extras import need
+from nomospace.host.shares import USUAL_SHARES
 from nomospace.services.mediator import (
     Published,
     Subscribed,
@@ -75,7 +76,7 @@ LEASE_S: Final = 60.0
 """How long a mediator may take to pass one publication on."""
 UNSUBSCRIBED_S: Final = 300.0
 """How long other mediators have to hear that a client wants something no longer."""
-RECEIVERS_MAX: Final = 1_000
+RECEIVERS_MAX: Final = USUAL_SHARES.receivers
 """To how many clients one message goes; more get it in several."""
 CONNECT_S: Final = 2
 """How long one try to reach a NATS server, or its confirmation, may take."""
@@ -243,8 +244,8 @@ class SpaceMediator:
 def _batches(clients: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     """Receivers in parts that one message may have.
 
-    >>> [len(part) for part in _batches(("a",) * 2_500)]
-    [1000, 1000, 500]
+    >>> [len(part) for part in _batches(("a",) * 1_200)]
+    [500, 500, 200]
     """
     for start in range(0, len(clients), RECEIVERS_MAX):
         yield clients[start : start + RECEIVERS_MAX]
