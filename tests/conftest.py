@@ -8,8 +8,10 @@ import shutil
 import signal
 import tempfile
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
+from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, settings
 
 from tests.rounds import Rounds, put_long_first
@@ -24,6 +26,22 @@ OBJECTS_PER_LOOK = 20_000
 _state = pytest.StashKey[str]()
 
 
+class Doctests:
+    """Looks for doctests only in files that have any; three in four have none.
+
+    Hooks of this file hear of files below its folder only, those of a plugin of all.
+    """
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collect_file(
+        self, file_path: Path
+    ) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+        found = yield
+        if file_path.suffix != ".py" or b">>>" in file_path.read_bytes():
+            return found
+        return [one for one in found if not isinstance(one, DoctestModule)]
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Hear Ctrl-C: a shell's background jobs do not, nor would any process that tests start.
 
@@ -31,6 +49,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     if not hasattr(config, "workerinput"):  # workers have it from their parent
         os.environ["XDG_STATE_HOME"] = config.stash[_state] = tempfile.mkdtemp()
+    config.pluginmanager.register(Doctests())
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

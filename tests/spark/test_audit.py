@@ -1,4 +1,4 @@
-"""An audit and a sweep on Spark find what one process finds."""
+"""An audit and a sweep on Spark find what one process finds; all of an audit: `test_cluster`."""
 
 from __future__ import annotations
 
@@ -18,15 +18,6 @@ from nomospace_lab.sim import find
 from nomospace_lab.sweep.job import SweepEngine, run_sweep
 from tests.unit.pipeline.made import Journals, damage
 from tests.unit.pipeline.test_audit import write_duties
-
-
-def test_both_engines_give_the_same_answers(spark: Any, journals: Journals) -> None:
-    folder = journals.made(3_000, 60, hosts=3)
-    on_spark = run_audit(folder, spark=spark)
-    here = run_audit(folder, engine=AuditEngine.DUCKDB)
-    assert on_spark.refused > 30
-    assert on_spark.tables == here.tables
-    assert on_spark.width_us == here.width_us
 
 
 def test_functions_from_frame_to_frame(spark: Any, tmp_path: Path) -> None:
