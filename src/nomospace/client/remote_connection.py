@@ -238,6 +238,7 @@ class RemoteConnection(SessionDriver):
         try:
             await asyncio.shield(future)
         except asyncio.CancelledError:
+            future.add_done_callback(lambda gone: gone.cancelled() or gone.exception())
             if number in session.calls:
                 self._post(Cancel(number), nobody)
             raise

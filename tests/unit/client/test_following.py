@@ -6,6 +6,7 @@ The hosts are played here, so that the moments are those that kills make.
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Callable
 from typing import Any, Final, cast
 
@@ -157,5 +158,23 @@ def test_another_host_behind_an_address_is_greeted_anew() -> None:
         await hosts.until(lambda: len(hosts.hellos) > 4)
         assert hosts.hellos[3:5] == [("icu", 7, "ward"), ("icu", 8, "icu")]
         await client.close()
+
+    asyncio.run(play())
+
+
+def test_a_move_that_nobody_waits_for_any_more_complains_to_nobody() -> None:
+    async def play() -> None:
+        told: list[dict[str, Any]] = []
+        asyncio.get_running_loop().set_exception_handler(lambda _, about: told.append(about))
+        client = await _client(Hosts())
+        going = asyncio.create_task(client.move("icu"))
+        await asyncio.sleep(0)
+        going.cancel()
+        await asyncio.wait([going])
+        await client.close()
+        del going, client
+        gc.collect()
+        await asyncio.sleep(0)
+        assert told == []
 
     asyncio.run(play())
