@@ -19,6 +19,7 @@ PAGES = (
     *sorted((ROOT / "docs" / "meaning").glob("*.md")),
     *sorted((ROOT / "docs" / "pipeline").glob("*.md")),
     ROOT / "docs" / "tutorials" / "budget.md",
+    ROOT / "docs" / "tutorials" / "queue.md",
     *sorted((ROOT / "docs" / "design").glob("*.md")),
 )
 """The pages whose examples `test_examples` runs; pages with a form of their own have tests of

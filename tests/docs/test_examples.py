@@ -14,6 +14,7 @@ import re
 import runpy
 import shlex
 import shutil
+import sys
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -96,7 +97,7 @@ def _run(block: Block, where: str, background: Background) -> None:
         elif command.startswith("cat "):
             got = Path(command.removeprefix("cat ")).read_text(encoding="utf-8")
         elif command.startswith(".venv/bin/python "):
-            got = _program(command.removeprefix(".venv/bin/python "))
+            got = _program(*shlex.split(command)[1:])
         else:
             code, got = _nomospace(shlex.split(command), where)
         wanted_lines, got_lines = wanted.rstrip("\n").split("\n"), got.rstrip("\n").split("\n")
@@ -114,9 +115,10 @@ def _nomospace(words: list[str], where: str, *, errors: bool = True) -> tuple[in
     return code, output.getvalue()
 
 
-def _program(path: str) -> str:
+def _program(path: str, *words: str) -> str:
     output = io.StringIO()
-    with redirect_stdout(output):
+    with redirect_stdout(output), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", [path, *words])
         runpy.run_path(path, run_name="__main__")
     return output.getvalue()
 
