@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from nomospace import Law, Refused, t
+from nomospace import Law, LeaseLapsed, Refused, Space, t
 from nomospace.law import load
 from nomospace.laws import path
 from tests.parity.conftest import Play
@@ -146,6 +146,43 @@ def test_a_governed_space_lets_each_take_what_is_its_own(play: Play) -> None:
             await spaces[0].take(t.msg(str), t["from"](str), t.to("bob@icu"), timeout=WAIT_S)
         found = await spaces[1].take(t.msg(str), t["from"](str), t.to("bob@icu"), timeout=WAIT_S)
         assert found == (t.msg("hello"), t["from"]("ann@ward"), t.to("bob@icu"))
+
+    play(story)
+
+
+def test_a_lease_from_another_host_goes_on_when_either_host_was_killed(play: Play) -> None:
+    async def story(world: World) -> None:
+        law = Law.load(path("mp"))
+
+        async def mail_of(name: str, host: str) -> Space:
+            agent = await world.agent(name, host)
+            await agent.adopt(law)
+            return await agent.space("mail", shared=True, law=law)
+
+        await world.start("ward", "icu")
+        letter = (t["from"]("ann@ward"), t.to("bob@icu"))
+        written = await mail_of("ann", "ward")
+        for number in (1, 2):
+            await written.out(t.msg(number), *letter)
+        mail = await mail_of("bob", "icu")
+        lent = [await mail.take(t.msg(n), *letter, lease=600, timeout=WAIT_S) for n in (1, 2)]
+        await world.kill("icu")
+        await world.start("icu")
+        mail = await mail_of("bob", "icu")
+        await mail.renew(
+            lent[0], 600
+        )  # its law sees what is renewed, though its host has forgotten
+        await world.kill("ward")
+        await see(await world.agent("bob", "icu"), "ward", "departed")
+        ends = asyncio.gather(mail.acknowledge(lent[0]), mail.give_back(lent[1], why="ink"))
+        await world.start("ward")
+        await ends
+        await mail_of("ann", "ward")
+        again = await mail.take(t.msg(int), *letter, timeout=WAIT_S)
+        assert (again[0], [end.why for end in again.history]) == (t.msg(2), ["ink"])
+        assert await mail.read_nowait(t.msg(int), *letter, at="ward") is None
+        with pytest.raises(LeaseLapsed):
+            await mail.acknowledge(lent[0])
 
     play(story)
 

@@ -218,6 +218,7 @@ class Host:
             self.suspending,
             self.deciding,
             self.holding,
+            self.lending,
             self.looking,
             self.collecting,
             self.posting,

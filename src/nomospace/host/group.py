@@ -387,6 +387,7 @@ class Group(HostPart):
             self._host.placing.ship(peer, directory)
         self._host.seeking.respread()
         self._host.reacting.respread()
+        self._host.lending.respread()
 
     def _lose(self, peers: list[str]) -> None:
         """Contact with peers is lost, or begins anew: forget what was under way with them."""

@@ -4,10 +4,15 @@ The lease runs at the host that holds the tuple, by that host's clock. A taker e
 host, and is answered when the word counted; a tuple is given back by whoever has no use for it, and
 by the lapse of the lease. Leases are on disk with their tuples: a host that starts again goes on
 with them, and those that ran out while it was down lapse then.
+
+A word on a lease waits for its host when that is out of reach, and is said again when it is back:
+hosts are restarted, and work that was done is done. The host that lent knows a word that it has
+heard before, unless it was started in between; then the lease still runs, or nobody can say.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
@@ -17,14 +22,14 @@ import msgspec
 from nomospace.calls.answers import Found
 from nomospace.calls.problems import AgentLeft, Busy, InDoubt, LeaseLapsed
 from nomospace.calls.requests import Settle
-from nomospace.errors import CallerError
+from nomospace.errors import CallerError, NomospaceError
 from nomospace.host.changes import TuplePut
 from nomospace.host.effects import ACKNOWLEDGED, LAPSED, LENT, RENEWED, RETURNED, TAKEN
 from nomospace.host.holding import DELIVERIES_MAX
 from nomospace.host.linda import settled_term
 from nomospace.host.part import HostPart
 from nomospace.host.residents import Resident, row_of
-from nomospace.protocols.spaces import LeaseClosed, LeaseSettled, Row
+from nomospace.protocols.spaces import Key, LeaseClosed, LeaseSettled, Row
 from nomospace.space import Record, Space, TupleId
 from nomospace.terms import Term
 
@@ -34,7 +39,9 @@ if TYPE_CHECKING:
 Fields: TypeAlias = tuple[Term, ...]
 
 SETTLING_MAX: Final = 100_000
-"""How many words on leases may be on their way to other hosts."""
+"""How many words on leases may be on their way to other hosts, or wait for them."""
+AWAY_US: Final = 30_000_000
+"""For so long a word on a lease waits for the host that lent the tuple: longer than a restart."""
 SETTLED_MAX: Final = 10_000
 """Of so many leases it is remembered that their takers were done; the oldest go first."""
 BORROWED_MAX: Final = 100_000
@@ -49,6 +56,8 @@ LEASE_US_MAX: Final = 3_155_760_000_000_000
 """How long a lease may be made to run: a hundred years."""
 DELAY_US_MAX: Final = 7 * 86_400_000_000
 """How long a tuple may be kept back that is given back: a week."""
+_LEASE: Final = re.compile(r"[^/]+/[0-9]+/[0-9]+")
+"""Host, life, number."""
 
 
 class DelayTooLong(CallerError):
@@ -68,7 +77,11 @@ class Settling(NamedTuple):
     op: int
     agent: str
     peer: str
-    lease: str
+    request: Settle
+    asks: bool
+    """Whether the tuple is asked for, which the law wants to see before the word."""
+    doubt: bool = False
+    """Whether it was said before, and contact was lost before the answer came."""
 
 
 class Lease(NamedTuple):
@@ -92,8 +105,10 @@ class Lending(HostPart):
         self._leases: dict[str, Lease] = {}  # lent here, by the lease's name
         self._lapsing: dict[str, Lease] = {}  # sets of which some have lapsed and some are yet to
         self._settling: dict[int, Settling] = {}  # told to other hosts, not confirmed yet
+        self._parked: dict[int, tuple[int, Settling]] = {}  # wait for their hosts: until when
+        self.timed = self._parked
         self._borrowed: dict[str, tuple[str, Fields]] = {}  # lent by peers, under a law: to whom
-        self._settled: dict[str, tuple[str, int]] = {}  # done with: by whom, in which life
+        self._settled: dict[str, LeaseSettled] = {}  # ended from afar: by which word
         self._next_lease = 1
         self._next_settling = 1
 
@@ -171,8 +186,9 @@ class Lending(HostPart):
         interface = resident.interface(request.space)
         if interface.law and not request.done:
             fields = self._fields_of(request.lease, resident.id, request.space)
-            if fields is None:  # its law could not see it given back; it comes back by itself
-                raise LeaseLapsed(lease=request.lease)
+            if fields is None:  # this host was started again, or its agent came with the lease
+                self._tell(op, resident.id, request, asks=True)
+                return
             then = partial(self._settle_for, op, resident, request)
             message = settled_term(request, fields)
             self._host.governed.settling(op, resident, interface, message, then)
@@ -181,42 +197,96 @@ class Lending(HostPart):
 
     def _settle_for(self, op: int, resident: Resident, request: Settle) -> None:
         """Do so: no law stands against it."""
-        host = self._host
-        where = request.lease.partition("/")[0]
-        if where != self._step.name:
-            if not request.renew_us and (
-                self._borrowed.get(request.lease, ("", ()))[0] == resident.id
-            ):
+        if request.lease.partition("/")[0] != self._step.name:
+            known, _ = self._borrowed.get(request.lease, ("", ()))
+            if known == resident.id and not request.renew_us:
                 del self._borrowed[request.lease]
-            if where not in host.group.entries:
-                raise LeaseLapsed(lease=request.lease)
-            # Only the host that lent the tuple knows whether the lease still runs.
-            if len(self._settling) >= SETTLING_MAX:
-                raise Busy(what="words on leases under way", limit=SETTLING_MAX)
-            number = self._next_settling
-            self._next_settling += 1
-            self._settling[number] = Settling(op, resident.id, where, request.lease)
-            key = (self._step.life, number, 0)
-            settled = LeaseSettled(
-                key,
-                request.lease,
-                request.done,
-                resident.id,
-                request.space,
-                request.renew_us,
-                request.delay_us,
-                request.why,
-            )
-            host.group.tell(where, settled)
+            self._tell(op, resident.id, request)
             return
         if not self._may_settle(request.lease, resident.id, request.space):
             raise LeaseLapsed(lease=request.lease)
         self._settle(request.lease, request)
         self._step.answer(op)
 
+    # -- words to other hosts ------------------------------------------------------------------
+
+    def _tell(self, op: int, agent: str, request: Settle, *, asks: bool = False) -> None:
+        """Let the host that lent a tuple know: only that one knows whether the lease still runs."""
+        peer = request.lease.partition("/")[0]
+        if peer == self._step.name or not _LEASE.fullmatch(request.lease):
+            raise LeaseLapsed(lease=request.lease)
+        if len(self._settling) + len(self._parked) >= SETTLING_MAX:
+            raise Busy(what="words on leases under way", limit=SETTLING_MAX)
+        number = self._next_settling
+        self._next_settling += 1
+        self._say(number, Settling(op, agent, peer, request, asks))
+
+    def _say(self, number: int, one: Settling) -> None:
+        """Say it now, or when its host is back."""
+        if one.peer not in self._host.group.entries:
+            self._parked[number] = (self._step.now + AWAY_US, one)
+            return
+        self._settling[number] = one
+        word = one.request
+        space = "" if one.asks else word.space
+        rest = (word.renew_us, word.delay_us, word.why)
+        key = (self._step.life, number, 0)
+        settled = LeaseSettled(key, word.lease, word.done, one.agent, space, *rest)
+        self._host.group.tell(one.peer, settled)
+
+    def lost(self, peer: str) -> None:
+        """Contact with a peer is lost: words to it wait, and are said again when it is back."""
+        until = self._step.now + AWAY_US
+        for number in [n for n, one in self._settling.items() if one.peer == peer]:
+            self._parked[number] = (until, self._settling.pop(number)._replace(doubt=True))
+
+    def respread(self) -> None:
+        """The group has changed: say what waited for hosts that are here now."""
+        entries = self._host.group.entries
+        for number in [n for n, (_, one) in self._parked.items() if one.peer in entries]:
+            self._say(number, self._parked.pop(number)[1])
+
+    def next_deadline(self) -> int | None:
+        """When the first word is given up that waits for its host; they are in their order."""
+        return next(iter(self._parked.values()))[0] if self._parked else None
+
+    def tick(self) -> None:
+        """Give up words whose hosts were away too long."""
+        while (due := self.next_deadline()) is not None and due <= self._step.now:
+            _, one = self._parked.pop(next(iter(self._parked)))
+            self._fail(one)
+
+    def _fail(self, one: Settling) -> None:
+        """A word did not count, as far as can be known."""
+        if one.doubt and not one.asks:
+            self._step.fail(one.op, InDoubt(peer=one.peer))
+        else:
+            self._step.fail(one.op, LeaseLapsed(lease=one.request.lease))
+
+    def hear_closed(self, _peer: str, body: LeaseClosed) -> None:
+        """The host that lent a tuple says whether the agent's word still counted."""
+        life, number, _ = body.key
+        one = self._settling.pop(int(number), None) if life == self._step.life else None
+        if one is None:
+            return
+        resident = self._spaces.residents.get(one.agent)
+        if not body.counts or resident is None:
+            self._fail(one)
+        elif one.asks:
+            self._borrow(one.request.lease, one.agent, body.fields)
+            try:
+                self.settle(one.op, resident, one.request)
+            except NomospaceError as error:
+                self._step.fail(one.op, error)
+        else:
+            self._step.answer(one.op)
+
     def borrowed(self, agent: str, found: Found) -> None:
         """A peer lent a tuple of a governed space: its law will want to see it given back."""
-        self._borrowed[found.lease] = (agent, found.fields)
+        self._borrow(found.lease, agent, found.fields)
+
+    def _borrow(self, lease: str, agent: str, fields: Fields) -> None:
+        self._borrowed[lease] = (agent, fields)
         if len(self._borrowed) > BORROWED_MAX:
             del self._borrowed[next(iter(self._borrowed))]
 
@@ -224,11 +294,10 @@ class Lending(HostPart):
         """The agent leaves; nobody waits for the word on its leases any more."""
         for number in [n for n, one in self._settling.items() if one.agent == agent]:
             self._step.fail(self._settling.pop(number).op, AgentLeft(agent=agent))
+        for number in [n for n, (_, one) in self._parked.items() if one.agent == agent]:
+            self._step.fail(self._parked.pop(number)[1].op, AgentLeft(agent=agent))
 
-    def lost(self, peer: str) -> None:
-        """Contact with a peer is lost: whether its leases were settled in time is in doubt."""
-        for number in [n for n, one in self._settling.items() if one.peer == peer]:
-            self._step.fail(self._settling.pop(number).op, InDoubt(peer=peer))
+    # -- what is lent here -----------------------------------------------------------------------
 
     def _fields_of(self, lease: str, agent: str, space: str) -> Fields | None:
         """The tuple that an agent has under a lease, as the law of its space is to see it."""
@@ -296,27 +365,37 @@ class Lending(HostPart):
         if body.key is None:  # nobody has had the tuple
             self._settle(body.lease, body)
             return
-        life, _, _ = body.key
+        if not body.space:
+            self._show(peer, body.key, body)
+            return
         counts = self._may_settle(body.lease, body.agent, body.space) and self._settle(
             body.lease, body
         )
-        if counts and body.done:
-            self._settled[body.lease] = (body.agent, life)
+        if counts and not body.renew_us:
+            self._settled[body.lease] = body
             if len(self._settled) > SETTLED_MAX:
                 del self._settled[next(iter(self._settled))]
-        elif body.done:
-            # Its host may have been told that the word counted, and died before its agent was.
-            agent, then = self._settled.get(body.lease, ("", life))
-            counts = agent == body.agent and then != life
+        elif not counts:
+            counts = self._is_repeated(body)
         self._host.group.tell(peer, LeaseClosed(body.key, counts))
 
-    def hear_closed(self, _peer: str, body: LeaseClosed) -> None:
-        """The host that lent a tuple says whether the agent's word still counted."""
-        life, number, _ = body.key
-        one = self._settling.pop(int(number), None) if life == self._step.life else None
-        if one is None:
-            return
-        if body.counts:
-            self._step.answer(one.op)
-        else:
-            self._step.fail(one.op, LeaseLapsed(lease=one.lease))
+    def _is_repeated(self, body: LeaseSettled) -> bool:
+        """Whether a word has counted before: contact was lost, or its host died, and says it again.
+
+        A second word of the same life is another one, and too late.
+        """
+        known = self._settled.get(body.lease)
+        if known is None or (known.agent, known.done) != (body.agent, body.done):
+            return False
+        assert known.key is not None, "somebody asked"
+        assert body.key is not None, "somebody asks"
+        return known.key == body.key or known.key[0] != body.key[0]
+
+    def _show(self, peer: str, key: Key, body: LeaseSettled) -> None:
+        """Say what an agent of a peer has under a lease, to that peer and to no other."""
+        known = self._leases.get(body.lease)
+        its = known is not None and self._host.group.where.get(body.agent) == peer
+        fields = None
+        if known is not None and its:
+            fields = self._fields_of(body.lease, body.agent, known.space.name)
+        self._host.group.tell(peer, LeaseClosed(key, fields is not None, fields or ()))

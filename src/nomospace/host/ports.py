@@ -260,6 +260,7 @@ class MirroringPort(Protocol):
 class LendingPort(Protocol):
     """The leases on tuples of one host, and what its agents say about leases elsewhere."""
 
+    def respread(self) -> None: ...
     def lapsed(self, taker: str, record: Record) -> None: ...
     def lend(
         self,

@@ -210,7 +210,8 @@ class LeaseSettled(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="
 
     `key` is `None` when nobody asks.
 
-    `agent` and `space` are the taker's: who guesses the name of a lease has no say in it.
+    `agent` and `space` are the taker's: who guesses the name of a lease has no say in it. Without a
+    space nothing is done: the tuple is asked for. Hosts that do not know this find no such lease.
     """
 
     key: Key | None
@@ -224,10 +225,14 @@ class LeaseSettled(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="
 
 
 class LeaseClosed(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="closed"):
-    """The lease was ended as `LeaseSettled` asked (`counts`), or was over before."""
+    """The lease was ended as `LeaseSettled` asked (`counts`), or was over before.
+
+    `fields` are those of the tuple, if it was asked for.
+    """
 
     key: Key
     counts: bool
+    fields: tuple[Term, ...] = ()
 
 
 class Mirror(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="mirror"):

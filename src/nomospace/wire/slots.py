@@ -85,6 +85,7 @@ SLOTS: Final[dict[tuple[Struct, str], Slot]] = {
     (spaces.Ask, "message"): SAID,
     (spaces.Shown, "message"): SAID,
     (spaces.Lent, "message"): SAID,
+    (spaces.LeaseClosed, "fields"): TERM,
     (spaces.ReactWatch, "pattern"): TERM,
     (spaces.ReactWatch, "spans"): Of(dict[str, list[tuple[int, int]]]),
     (spaces.ReactWatch, "message"): SAID,

@@ -74,7 +74,7 @@ def test_an_acknowledgement_to_a_host_out_of_reach_is_in_doubt() -> None:
     told: list[Answer] = []
     made.part("x", "y")
     made.call("a@y", Settle("jobs", lease), told.append)
-    made.pass_s(8)
+    made.pass_s(40)
     assert told[0].error is not None
     assert told[0].error.code == "host.in-doubt"
     assert held(made, "a@x") == [1]

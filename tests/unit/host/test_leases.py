@@ -3,12 +3,14 @@
 import pytest
 
 from nomospace.calls.answers import Found
-from nomospace.calls.problems import InDoubt, LeaseLapsed, Refused
+from nomospace.calls.problems import AgentLeft, InDoubt, LeaseLapsed, Refused
 from nomospace.calls.requests import Adopt, Cancel, Open, Seek, Settle, Share
 from nomospace.calls.ways import Way
+from nomospace.host.calls import Depart
 from nomospace.host.holding import DELIVERIES_MAX
-from nomospace.host.lending import DelayTooLong
+from nomospace.host.lending import AWAY_US, DelayTooLong
 from nomospace.law import load
+from nomospace.protocols.spaces import LeaseClosed
 from nomospace.terms.templates import ANY, Template
 from tests.paper.hosts import Hosts
 
@@ -164,12 +166,68 @@ def test_the_lender_is_gone_before_it_confirms(net: Hosts) -> None:
     op = net.call(ANN, Settle("jobs", found.lease))
     net.cut("ab bc")
     net.settle()
+    late = net.call(ANN, Settle("jobs", found.lease))
+    assert {op, late}.isdisjoint(net.answers), "it may come back"
+    net.run(AWAY_US / 1e6 + 1)
     with pytest.raises(InDoubt):
         net.value(op)
-    with pytest.raises(LeaseLapsed):
-        net.ask(ANN, Settle("jobs", found.lease))  # its host is out of reach
-    net.run(LEASE_US / 1e6)
+    with pytest.raises(LeaseLapsed):  # it was never told
+        net.value(late)
     assert net.held(BOB, "job", ANY) == [("job", 1)]
+
+
+@pytest.mark.parametrize("done", [True, False])
+@pytest.mark.parametrize("heard", [True, False])
+def test_a_word_waits_for_the_lender_and_counts_once(net: Hosts, done: bool, heard: bool) -> None:
+    found = lease(net, ANN)
+    if not heard:
+        net.cut("ab bc")
+    op = net.call(ANN, Settle("jobs", found.lease, done))
+    if heard:  # the answer is lost on its way
+        net.until(lambda: "ba" in net.messages(LeaseClosed))
+        net.cut("ab bc")
+    net.settle()
+    net.run(10)
+    assert op not in net.answers
+    net.join("ab bc")
+    net.settle()
+    net.value(op)
+    net.run(60)
+    assert net.held(BOB, "job", ANY) == ([] if done else [("job", 1)])
+
+
+@pytest.mark.parametrize("away_s", [5, 40])
+def test_a_word_waits_for_the_restart_of_the_lender(net: Hosts, away_s: int) -> None:
+    found = lease(net, ANN)
+    net.stop("b")
+    net.settle()
+    op = net.call(ANN, Settle("jobs", found.lease))
+    net.run(away_s)
+    net.start("b")
+    net.settle()
+    if away_s * 1_000_000 < AWAY_US:
+        net.value(op)
+        assert net.held(BOB, "job", ANY) == []
+    else:
+        with pytest.raises(LeaseLapsed):
+            net.value(op)
+        assert net.held(BOB, "job", ANY) == [("job", 1)]
+
+
+def test_nobody_waits_for_a_host_that_no_lease_can_be_of(net: Hosts) -> None:
+    for name in ("", "b", "b/1", "b/one/1", "a/1/1/1", "a/9/9"):
+        with pytest.raises(LeaseLapsed):
+            net.do(ANN, Settle("jobs", name))
+
+
+def test_a_word_that_waits_ends_with_its_agent(net: Hosts) -> None:
+    found = lease(net, ANN)
+    net.cut("ab bc")
+    net.settle()
+    op = net.call(ANN, Settle("jobs", found.lease))
+    net.tell("a", Depart(ANN))
+    with pytest.raises(AgentLeft):
+        net.value(op)
 
 
 def test_who_was_done_and_lost_its_host_before_it_knew_is_told_so_again(net: Hosts) -> None:
@@ -358,3 +416,29 @@ def test_a_law_rules_on_what_is_renewed_and_sees_how_it_is_given_back() -> None:
     net.ask(BOB, Settle("jobs", found.lease, False, 0, 5_000_000, "paper"))
     with pytest.raises(LeaseLapsed):
         net.ask(BOB, Settle("jobs", found.lease, False))
+
+
+@pytest.mark.parametrize("moves", [True, False])
+def test_a_law_sees_what_another_host_lent_after_a_restart_or_a_move(moves: bool) -> None:
+    net = Hosts("abc", laws=[LENDS])
+    for agent in (ANN, BOB, "eve@a"):
+        net.agent(agent)
+        for request in (Adopt(LENDS), Open("jobs", LENDS), Share(("jobs",))):
+            net.do(agent, request)
+    net.settle()
+    net.out(BOB, "job", 1)
+    found = lease(net, ANN)
+    if moves:
+        net.move(ANN, "c", seconds=1)
+    else:
+        net.stop("a")
+        net.start("a")
+    net.settle()
+    net.ask(ANN, Settle("jobs", found.lease, False, 50_000_000))
+    with pytest.raises(LeaseLapsed):  # it is not hers
+        net.ask("eve@a", Settle("jobs", found.lease, False, 50_000_000))
+    with pytest.raises(Refused):
+        net.ask(ANN, Settle("jobs", found.lease, False))
+    net.ask(ANN, Settle("jobs", found.lease, False, 0, 5_000_000, "paper"))
+    net.run(6)
+    assert lease(net, BOB).deliveries == 2
