@@ -45,38 +45,15 @@ class RedisLists:
         self.why_null: dict[str, str] = {}
         self.names: tuple[str, ...] = ()
         try:
-            folder = install(_PEER, cache_folder(), say)
-            program = redis_program(say)
+            socket = redis_server(bed, say)
         except PeerMissing as error:
             self.why_null[NAME] = str(error)
             return
         self.names = (NAME,)
-        self._base = bed.run(self._connect(folder, self._serve(program)))
+        self._base = bed.run(self._connect(socket, say))
 
-    def _serve(self, program: str) -> str:
-        """A server of this run's own; its socket."""
-        folder = tempfile.mkdtemp(prefix="nomospace-bench-redis-")
-        self._bed.stack.callback(shutil.rmtree, folder, ignore_errors=True)
-        socket = f"{folder}/redis.sock"
-        server = subprocess.Popen(
-            [program, "--port", "0", "--unixsocket", socket, "--save", "", "--dir", folder],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        self._bed.stack.callback(server.wait, START_S)
-        self._bed.stack.callback(server.terminate)
-        end = time.monotonic() + START_S
-        while not Path(socket).exists():
-            if server.poll() is not None or time.monotonic() > end:
-                raise TimeoutError("the Redis server did not start")
-            time.sleep(0.02)
-        return socket
-
-    async def _connect(self, folder: Path, socket: str) -> Any:
-        sys.path.append(str(folder))  # at the end: nothing of ours is hidden by it
-        client: Any = importlib.import_module("redis.asyncio")
-        base = client.Redis(unix_socket_path=socket, single_connection_client=True)
-        self._bed.stack.callback(lambda: self._bed.run(base.aclose()))
+    async def _connect(self, socket: str, say: Callable[[str], None]) -> Any:
+        base = redis_client(self._bed, socket, say, single_connection_client=True)
         await base.rpush("jobs", *[ROW] * ROWS)
         return base
 
@@ -91,6 +68,37 @@ class RedisLists:
         missing = ROWS - await self._base.llen("jobs")
         if missing > 0:
             await self._base.rpush("jobs", *[ROW] * missing)
+
+
+def redis_server(bed: Bed, say: Callable[[str], None], *settings: str) -> str:
+    """A server of this run's own; its socket."""
+    program = redis_program(say)
+    folder = tempfile.mkdtemp(prefix="nomospace-bench-redis-")
+    bed.stack.callback(shutil.rmtree, folder, ignore_errors=True)
+    socket = f"{folder}/redis.sock"
+    given = ["--port", "0", "--unixsocket", socket, "--save", "", "--dir", folder, *settings]
+    server = subprocess.Popen(
+        [program, *given], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    bed.stack.callback(server.wait, START_S)
+    bed.stack.callback(server.terminate)
+    end = time.monotonic() + START_S
+    while not Path(socket).exists():
+        if server.poll() is not None or time.monotonic() > end:
+            raise TimeoutError("the Redis server did not start")
+        time.sleep(0.02)
+    return socket
+
+
+def redis_client(bed: Bed, socket: str, say: Callable[[str], None], **options: bool) -> Any:
+    """Its usual client, closed with the bed."""
+    folder = str(install(_PEER, cache_folder(), say))
+    if folder not in sys.path:
+        sys.path.append(folder)  # at the end: nothing of ours is hidden by it
+    client: Any = importlib.import_module("redis.asyncio")
+    base = client.Redis(unix_socket_path=socket, **options)
+    bed.stack.callback(lambda: bed.run(base.aclose()))
+    return base
 
 
 def redis_program(say: Callable[[str], None]) -> str:

@@ -206,6 +206,12 @@ class Jobs:
         if found[1] != key:
             raise Bug(story=(f"`bench host` asked for {key} and got {found}",))
 
+    async def job(self) -> None:
+        """Take any under a lease, and acknowledge it."""
+        found = await self._space.take("job", ANY, ANY, lease=600)
+        await self._space.acknowledge(found)
+        self._missing += 1
+
     async def refill(self) -> None:
         """Write as many again as were taken."""
         fresh = [f"{self._rng.getrandbits(48):x}" for _ in range(self._missing)]
@@ -231,6 +237,8 @@ def host(run: BenchRun) -> Iterator[BenchRow]:
         yield from _takes(run, bed, many)
     with Bed() as bed:
         yield _durable(run, bed)
+    with Bed() as bed:
+        yield _leased(run, bed)
     with Bed() as bed:
         yield from _messages(run, bed)
     yield from _start(run, many if run.quick else 1_000_000)
@@ -325,6 +333,32 @@ def _durable(run: BenchRun, bed: Bed) -> BenchRow:
         goal=times_faster(3, "PostgreSQL"),
         how="every one is on disk before it is answered (PostgreSQL: synchronous_commit=on); "
         f"floor: bare SQLite that commits {IN_FLIGHT} rows at a time",
+    )
+
+
+def _leased(run: BenchRun, bed: Bed) -> BenchRow:
+    from nomospace_lab.bench.commits import Commits
+    from nomospace_lab.bench.peers.queues import STREAM, TABLE, LeasedStream, LeasedTable
+
+    url = bed.host("ward", "--store", str(bed.folder / "ward.db"))
+    jobs = Jobs(bed, url, 10_000, durable=True)
+    rivals = (LeasedTable(bed, 10_000), LeasedStream(bed, 10_000, run.say))
+    commits = Commits(bed.folder / "commits.db", IN_FLIGHT)
+    bed.stack.callback(commits.close)
+    run.say("leases")
+    samples = {"ours": bed.in_flight(jobs.job, jobs.refill), "commits": commits.sample()}
+    peers = {name: one for rival in rivals for name, one in rival.samples().items()}
+    best = run.interleave(samples | peers)
+    return BenchRow(
+        what=f"a durable leased take and its acknowledgement, {IN_FLIGHT} at a time",
+        unit="µs",
+        ours=best["ours"] / PER_US,
+        floor=best["commits"] / PER_US,
+        peers={name: best[name] / PER_US for name in peers},
+        why_null={name: why for rival in rivals for name, why in rival.why_null.items()},
+        goal=times_faster(1, TABLE) & times_faster(1, STREAM),
+        how="lease and acknowledgement are on disk before they are answered (PostgreSQL: "
+        "synchronous_commit=on; Redis: appendfsync always); the floor is that of the row before",
     )
 
 
