@@ -152,6 +152,12 @@ async def _over_http(address: str) -> None:
             await model.call("write", space="jobs", fields=["job", 17])
             took = await model.call("take", space="jobs", template=["job", "_:int"], wait_s=60)
             assert took["tuple"]["writer"] == "web@exchange"
+            for priority in (0, 5):
+                urgent = {"fields": ["urgent", priority], "priority": priority}
+                await model.call("write", space="jobs", **urgent)
+            took = await model.call("take", space="jobs", template=["urgent", "_:int"])
+            assert took["tuple"]["fields"] == ["urgent", "5"]
+            assert (await model.call("write", space="jobs", fields=["x"], priority=1.5))["is_error"]
             assert "jobs, shared" in await _page(client, "nomospace://spaces")
 
 

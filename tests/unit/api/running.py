@@ -12,10 +12,11 @@ END_S = 60.0
 
 @dataclass(frozen=True)
 class Running:
-    """Where the API of a host is, and the token that it printed."""
+    """Where the API of a host is, the token that it printed, and where its own port is."""
 
     url: str
     token: str
+    port: str = ""
 
     @property
     def headers(self) -> dict[str, str]:
@@ -27,7 +28,7 @@ def host(*more: str) -> Iterator[Running]:
     """A host called `ward`, without certificates and without a disk, until the end of the block."""
     options = "--insecure --store memory --listen 127.0.0.1:0 --api 127.0.0.1:0".split()
     with host_run("ward", *options, *more) as line:
-        yield Running(line["api"], line["api_token"])
+        yield Running(line["api"], line["api_token"], line["url"])
 
 
 @contextmanager

@@ -10,6 +10,7 @@ import pytest
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from nomospace import sync
 from tests.unit.api.running import Running, host
 
 LAW = "law(open). R1. sent(_, _, _) :- do(forward). R2. arrived(_, _, _) :- do(deliver)."
@@ -61,6 +62,37 @@ def test_a_socket_waits_reacts_listens_and_cancels(running: Running) -> None:
             assert (await hear(bob))["answer"]["tuple"]["fields"] == ["late"]
 
     asyncio.run(program())
+
+
+def test_the_most_urgent_is_found_first_whoever_wrote_it(running: Running) -> None:
+    """HTTP, a socket and a program that blocks: each writes and each takes."""
+    jobs = "/v1/agents/http@ward/spaces/urgent"
+    template = ["job", {"pattern": "_:int"}]
+
+    async def program(http: httpx.Client, mine: sync.Space) -> None:
+        async with socket(running, "line@ward") as line:
+            await say(line, id=1, do="out", space="urgent", fields=["job", 9], priority=9)
+            assert await hear(line) == {"id": 1, "answer": {"written": 1}}
+            mine.out("job", 0)
+            mine.out_many([("job", -3)], priority=-3)
+            http.post(f"{jobs}/out", json={"fields": ["job", 5], "priority": 5}).raise_for_status()
+            first = http.post(f"{jobs}/take", json={"template": template}).json()["tuple"]
+            assert (first["fields"], first["priority"]) == (["job", 9], 9)
+            second = mine.take("job", int, timeout=S)
+            assert (second, second.priority) == (("job", 5), 5)
+            for number in (0, -3):
+                await say(line, id=2, do="take", space="urgent", template=template)
+                assert (await hear(line))["answer"]["tuple"]["fields"] == ["job", number]
+            await say(line, id=3, do="out", space="urgent", fields=["job", 1], priority="high")
+            assert (await hear(line))["problem"]["code"] == "api.bad-message"
+
+    with (
+        httpx.Client(base_url=running.url, headers=running.headers, trust_env=False) as http,
+        sync.connect(running.port) as there,
+    ):
+        asyncio.run(program(http, there.agent("blocking").space("urgent", shared=True)))
+        bad = http.post(f"{jobs}/out", json={"fields": ["job", 1], "priority": "high"})
+        assert (bad.status_code, bad.json()["code"]) == (422, "api.bad-shape")
 
 
 def test_a_socket_sends_and_receives_under_a_law(running: Running) -> None:
