@@ -432,6 +432,20 @@ SPACES: Final = (
         "tests/unit/host/test_tracing.py",
     ),
     Mutant(
+        "a word on a lease that was heard and said again counts no more",
+        LENDING,
+        "            counts = self._is_repeated(body)\n",
+        "            counts = False\n",
+        "tests/unit/host/test_leases.py",
+    ),
+    Mutant(
+        "a tuple under a lease is shown to a host that its taker is not at",
+        LENDING,
+        " and self._host.group.where.get(body.agent) == peer\n",
+        "\n",
+        "tests/unit/host/test_leases.py",
+    ),
+    Mutant(
         "what is lent is not found again after a crash",
         LENDING,
         "                self._keep(name, record, lease, agent, until)\n",

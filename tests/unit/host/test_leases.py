@@ -10,7 +10,7 @@ from nomospace.host.calls import Depart
 from nomospace.host.holding import DELIVERIES_MAX
 from nomospace.host.lending import AWAY_US, DelayTooLong
 from nomospace.law import load
-from nomospace.protocols.spaces import LeaseClosed
+from nomospace.protocols.spaces import LeaseClosed, LeaseSettled
 from nomospace.terms.templates import ANY, Template
 from tests.paper.hosts import Hosts
 
@@ -442,3 +442,13 @@ def test_a_law_sees_what_another_host_lent_after_a_restart_or_a_move(moves: bool
     net.ask(ANN, Settle("jobs", found.lease, False, 0, 5_000_000, "paper"))
     net.run(6)
     assert lease(net, BOB).deliveries == 2
+
+
+def test_what_is_lent_is_shown_to_the_host_of_its_taker_only(net: Hosts) -> None:
+    found = lease(net, ANN)
+    key = (net.hosts["a"].step.life, 99, 0)
+    for peer, closed in (("c", LeaseClosed(key, False)), ("a", LeaseClosed(key, True, ("job", 1)))):
+        net.hosts[peer].group.tell("b", LeaseSettled(key, found.lease, False, ANN))
+        net.run(1)
+        told = [(one.dst, one.body) for one in net.said if isinstance(one.body, LeaseClosed)]
+        assert told[-1] == (peer, closed)

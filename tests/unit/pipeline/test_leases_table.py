@@ -15,15 +15,15 @@ def test_duckdb_counts_leases_and_how_long_jobs_are_at_work(
 ) -> None:
     record(tmp_path)
     monkeypatch.chdir(tmp_path)
-    counted = duckdb.sql("SELECT op, count(*) FROM 'journal/leases/*.parquet' GROUP BY op")
+    counted = duckdb.execute("SELECT op, count(*) FROM 'journal/leases/*.parquet' GROUP BY op")
     assert dict(counted.fetchall()) == ENDS
-    whys = duckdb.sql("SELECT why FROM 'journal/leases/*.parquet' WHERE op = 'returned'")
+    whys = duckdb.execute("SELECT why FROM 'journal/leases/*.parquet' WHERE op = 'returned'")
     assert whys.fetchall() == [("no paper",)]
     (query,) = [
         block.text
         for block in blocks(ROOT / "docs" / "pipeline" / "guide.md")
         if block.language == "sql" and "leases" in block.text
     ]
-    ((space, seconds),) = duckdb.sql(query).fetchall()
+    ((space, seconds),) = duckdb.execute(query).fetchall()
     assert space == "jobs"
     assert seconds >= 0
