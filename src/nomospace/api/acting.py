@@ -109,18 +109,7 @@ async def read(
     request: Request, seat: TheSeat, space: SpacePath, asked: m.FindAsked
 ) -> m.MaybeFound:
     """A tuple that matches, left where it is."""
-    template = template_of(asked.template)
-    work = seat.find(
-        space,
-        template,
-        take=False,
-        wait_s=asked.wait,
-        at=asked.at,
-        dest=asked.dest,
-        **asked.correlation(),
-    )
-    found = await while_wanted(request, work, seat)
-    return m.MaybeFound(tuple=None if found is None else m.TupleFound.of(found))
+    return await while_wanted(request, find(seat, space, asked), seat)
 
 
 @router.post(f"{SPACE}/take", tags=["spaces"], response_model_exclude_unset=True)
@@ -128,42 +117,43 @@ async def take(
     request: Request, seat: TheSeat, space: SpacePath, asked: m.TakeAsked
 ) -> m.MaybeFound:
     """Take a tuple that matches. Take it under a lease where an answer that gets lost matters."""
-    template = template_of(asked.template)
-    work = seat.find(
+    return await while_wanted(request, find(seat, space, asked), seat)
+
+
+async def find(seat: AgentSeat, space: str, asked: m.FindAsked | m.TakeAsked) -> m.MaybeFound:
+    """Read or take a tuple, as asked."""
+    found = await seat.find(
         space,
-        template,
-        take=True,
+        template_of(asked.template),
+        take=isinstance(asked, m.TakeAsked),
         wait_s=asked.wait,
-        lease_s=asked.lease,
+        lease_s=asked.lease if isinstance(asked, m.TakeAsked) else None,
         at=asked.at,
         dest=asked.dest,
         **asked.correlation(),
     )
-    found = await while_wanted(request, work, seat)
     return m.MaybeFound(tuple=None if found is None else m.TupleFound.of(found))
 
 
 @router.post(f"{SPACE}/read-all", tags=["spaces"], response_model_exclude_unset=True)
 async def read_all(seat: TheSeat, space: SpacePath, asked: m.FindAllAsked) -> m.AllFound:
     """All tuples that match at one host or agent."""
-    found = await seat.find_all(
-        space,
-        template_of(asked.template),
-        take=False,
-        at=asked.at,
-        dest=asked.dest,
-        **asked.correlation(),
-    )
-    return m.AllFound(tuples=[m.TupleFound.of(one) for one in found])
+    return await _find_all(seat, space, asked, take=False)
 
 
 @router.post(f"{SPACE}/take-all", tags=["spaces"], response_model_exclude_unset=True)
 async def take_all(seat: TheSeat, space: SpacePath, asked: m.FindAllAsked) -> m.AllFound:
     """Take all tuples that match at one host or agent, in one step."""
+    return await _find_all(seat, space, asked, take=True)
+
+
+async def _find_all(
+    seat: AgentSeat, space: str, asked: m.FindAllAsked, *, take: bool
+) -> m.AllFound:
     found = await seat.find_all(
         space,
         template_of(asked.template),
-        take=True,
+        take=take,
         at=asked.at,
         dest=asked.dest,
         **asked.correlation(),

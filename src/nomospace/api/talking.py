@@ -31,8 +31,8 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field, ValidationError
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from nomospace.api import models as m
-from nomospace.api.forms import fields_of, json_of, message_of, template_of
+from nomospace.api import acting, models as m
+from nomospace.api.forms import json_of, template_of
 from nomospace.api.guard import Buckets, TooFast, answer, reason_of
 from nomospace.api.service import WAIT_S_MAX, AgentSeat, Service
 from nomospace.client import Tuple
@@ -142,11 +142,11 @@ class AgentSocket:
             str, tuple[type[BaseModel], Callable[[Any], Coroutine[object, None, Any]]]
         ]
         self._doing = {
-            "out": (_Out, self._out),
-            "read": (_Read, self._read),
-            "take": (_Take, self._take),
-            "settle": (_Settle, self._settle),
-            "send": (_Send, self._send),
+            "out": (_Out, lambda asked: acting.out(seat, asked.space, asked)),
+            "read": (_Read, lambda asked: acting.find(seat, asked.space, asked)),
+            "take": (_Take, lambda asked: acting.find(seat, asked.space, asked)),
+            "settle": (_Settle, lambda asked: acting.settle(seat, asked.space, asked)),
+            "send": (_Send, lambda asked: acting.send(seat, asked.law, asked)),
             "cancel": (_Cancel, self._cancel),
         }
 
@@ -233,51 +233,6 @@ class AgentSocket:
         self._tell({"id": key, "answer": told})
 
     # -- what can be done ------------------------------------------------------------------------
-
-    async def _out(self, asked: _Out) -> m.Written:
-        fields = fields_of(asked.fields)
-        space = await self._seat.space(asked.space)
-        await space.out(
-            *fields, to=asked.to, ttl=asked.ttl, once=asked.once, priority=asked.priority
-        )
-        return m.Written(written=1)
-
-    async def _read(self, asked: _Read) -> m.MaybeFound:
-        return await self._find(asked, take=False, lease_s=None)
-
-    async def _take(self, asked: _Take) -> m.MaybeFound:
-        return await self._find(asked, take=True, lease_s=asked.lease)
-
-    async def _find(
-        self, asked: _Read | _Take, *, take: bool, lease_s: float | None
-    ) -> m.MaybeFound:
-        found = await self._seat.find(
-            asked.space,
-            template_of(asked.template),
-            take=take,
-            wait_s=asked.wait,
-            lease_s=lease_s,
-            at=asked.at,
-            dest=asked.dest,
-            **asked.correlation(),
-        )
-        return m.MaybeFound(tuple=None if found is None else m.TupleFound.of(found))
-
-    async def _settle(self, asked: _Settle) -> m.Settled:
-        await self._seat.settle(
-            asked.space,
-            asked.lease,
-            done=asked.done,
-            renew_s=asked.renew,
-            delay_s=asked.delay,
-            why=asked.why,
-        )
-        return m.Settled(done=asked.done)
-
-    async def _send(self, asked: _Send) -> m.RulingTold:
-        message = message_of(asked.message)
-        told = await self._seat.send(asked.law, message, asked.to, here=asked.here)
-        return m.RulingTold.of(told)
 
     async def _cancel(self, asked: _Cancel) -> dict[str, object]:
         handle = self._handles.pop(asked.of, None)
