@@ -33,8 +33,12 @@ COMMANDS = {
     "space": Command("nomospace.cli.space", "app", "Show the spaces of a running host."),
     "agent": Command("nomospace.cli.agent", "app", "Show the agents of a host, and move them."),
     "mcp": Command("nomospace.cli.mcp", "app", "Let a language model be an agent, over MCP."),
-    "mediator": Command("nomospace.cli.mediator", "app", "Pass on what is published, under a law."),
-    "front": Command("nomospace.cli.front", "app", "Serve a table or a Redis list, under a law."),
+    "mediator": Command(
+        "nomospace.cli.serving", "mediator_app", "Pass on what is published, under a law."
+    ),
+    "front": Command(
+        "nomospace.cli.serving", "front_app", "Serve a table or a Redis list, under a law."
+    ),
     "journal": Command("nomospace.cli.journal", "app", "Read the record of what happened."),
     "backup": Command("nomospace.cli.backup", "backup_app", "Write a store into one file."),
     "restore": Command("nomospace.cli.backup", "restore_app", "Make a store of a backup."),
