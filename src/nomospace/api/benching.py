@@ -43,13 +43,11 @@ class DraftTooLong(CallerError):
     """A law's text is too long to be checked while it is typed."""
 
     code = "api.draft-too-long"
+    words = (
+        f"the text has {{chars:,}} characters, and {DRAFT_CHARS_MAX:,} can be checked here; "
+        "use `nomospace law check FILE`"
+    )
     chars: int
-
-    def __str__(self) -> str:
-        return (
-            f"the text has {self.chars:,} characters, and {DRAFT_CHARS_MAX:,} can be checked here; "
-            "use `nomospace law check FILE`"
-        )
 
 
 @dataclass(frozen=True, slots=True)

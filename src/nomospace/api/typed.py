@@ -27,10 +27,8 @@ class TooLong(CallerError):
     """A text that was typed is longer than one that is read."""
 
     code = "api.typed-too-long"
+    words = f"{{chars:,}} characters were typed, and {TEXT_MAX:,} can be read; cut it down"
     chars: int
-
-    def __str__(self) -> str:
-        return f"{self.chars:,} characters were typed, and {TEXT_MAX:,} can be read; cut it down"
 
 
 class Slip(NamedTuple):

@@ -264,25 +264,21 @@ class NotAMember(CallerError):
     """A governed space is used by an agent that has not adopted its law."""
 
     code = "law.not-a-member"
+    words = "{agent} has not adopted law {law:.12}; adopt it first"
     agent: str
     law: str
-
-    def __str__(self) -> str:
-        return f"{self.agent} has not adopted law {self.law[:12]}; adopt it first"
 
 
 class AlreadyMember(CallerError):
     """An agent adopts a law that it is under already."""
 
     code = "law.already-a-member"
+    words = (
+        "{agent} is a member under law {law:.12} already; for a second membership "
+        "adopt it as another"
+    )
     agent: str
     law: str
-
-    def __str__(self) -> str:
-        return (
-            f"{self.agent} is a member under law {self.law[:12]} already; for a second membership "
-            "adopt it as another"
-        )
 
 
 class MoveRefused(Unavailable):

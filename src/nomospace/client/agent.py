@@ -33,14 +33,12 @@ class BadName(CallerError):
     """A name that no host, agent or space can have."""
 
     code = "client.bad-name"
+    words = (
+        f"{{value}} is no name of {{what}}; use 1 to {NAME_MAX} printable characters "
+        "without spaces and without '@'"
+    )
     what: str
     value: str
-
-    def __str__(self) -> str:
-        return (
-            f"{self.value} is no name of {self.what}; use 1 to {NAME_MAX} printable characters "
-            "without spaces and without '@'"
-        )
 
 
 class NotAProgram(CallerError):

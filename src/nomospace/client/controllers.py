@@ -22,14 +22,12 @@ class NoController(Unavailable):
     """A controller service knows no host for a law."""
 
     code = "client.no-controller"
+    words = (
+        "{url} knows no host whose controllers may serve law {law:.12}; "
+        "let one register that its cAuthority has certified"
+    )
     url: str
     law: str
-
-    def __str__(self) -> str:
-        return (
-            f"{self.url} knows no host whose controllers may serve law {self.law[:12]}; "
-            "let one register that its cAuthority has certified"
-        )
 
 
 class ControllerHost(msgspec.Struct, frozen=True):

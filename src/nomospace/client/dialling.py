@@ -63,11 +63,9 @@ class BadUrl(CallerError):
     """Text that is no address of a host for clients."""
 
     code = "client.bad-url"
+    words = f"{{url!r}} is no address of a host: {{why}}; write nomos://ward-3:{PORT}"
     url: str
     why: str
-
-    def __str__(self) -> str:
-        return f"{self.url!r} is no address of a host: {self.why}; write nomos://ward-3:{PORT}"
 
 
 class BadIdentity(CallerError):

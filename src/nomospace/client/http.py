@@ -45,35 +45,29 @@ class ServiceAway(Unavailable):
     """A service did not answer, or not to the end."""
 
     code = "client.service-away"
+    words = "{url:.200} does not answer: {why}; look whether it runs, then try again"
     url: str
     why: str
-
-    def __str__(self) -> str:
-        return f"{self.url[:200]} does not answer: {self.why}; look whether it runs, then try again"
 
 
 class ServiceRefused(CallerError):
     """A service answered with a problem: `problem` is its code, `detail` its words."""
 
     code = "client.service-refused"
+    words = "{url:.200} answers {status}: {detail}"
     url: str
     status: int
     problem: str
     detail: str
-
-    def __str__(self) -> str:
-        return f"{self.url[:200]} answers {self.status}: {self.detail}"
 
 
 class BadAnswer(PeerError):
     """A service's answer cannot be one."""
 
     code = "client.bad-answer"
+    words = "{url:.200} is not the service that was meant: {why}"
     url: str
     why: str
-
-    def __str__(self) -> str:
-        return f"{self.url[:200]} is not the service that was meant: {self.why}"
 
 
 class HttpAnswer(msgspec.Struct, frozen=True):

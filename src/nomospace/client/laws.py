@@ -31,15 +31,13 @@ class NotThatLaw(PeerError):
     """A text is not of the law that it should be."""
 
     code = "client.not-that-law"
+    words = (
+        "{source:.200} gives law sha256:{found}, not sha256:{expected}; "
+        "it was changed on its way or replaced there: do not adopt it unseen"
+    )
     source: str
     expected: str
     found: str
-
-    def __str__(self) -> str:
-        return (
-            f"{self.source[:200]} gives law sha256:{self.found}, not sha256:{self.expected}; "
-            "it was changed on its way or replaced there: do not adopt it unseen"
-        )
 
 
 class NoLawServer(CallerError):

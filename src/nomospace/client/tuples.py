@@ -163,14 +163,9 @@ class BadDuration(CallerError):
     """A lease, a timeout or a tuple's life is no time that can pass."""
 
     code = "client.bad-duration"
+    words = f"{{what}}={{value}} is no duration; give seconds above 0, at most {SECONDS_MAX:,.0f}"
     what: str
     value: str
-
-    def __str__(self) -> str:
-        return (
-            f"{self.what}={self.value} is no duration; give seconds above 0, "
-            f"at most {SECONDS_MAX:,.0f}"
-        )
 
 
 KEY_CHARS_MAX: Final = 500
@@ -190,10 +185,8 @@ class BadKey(CallerError):
     """A key under which nothing can be written once."""
 
     code = "client.bad-key"
+    words = f"once={{value}} is no key; use a string of 1 to {KEY_CHARS_MAX} characters"
     value: str
-
-    def __str__(self) -> str:
-        return f"once={self.value} is no key; use a string of 1 to {KEY_CHARS_MAX} characters"
 
 
 class BadPriority(CallerError):

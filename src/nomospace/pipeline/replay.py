@@ -91,13 +91,11 @@ class JournalTooLarge(CallerError):
     """A journal is too large for one process's memory."""
 
     code = "pipeline.too-large"
+    words = (
+        f"the journal has {{rows:,}} rows, and one process sorts {PROCESS_ROWS_MAX:,} in "
+        "memory at most; take --engine duckdb, which uses the disk, or spark"
+    )
     rows: int
-
-    def __str__(self) -> str:
-        return (
-            f"the journal has {self.rows:,} rows, and one process sorts {PROCESS_ROWS_MAX:,} in "
-            "memory at most; take --engine duckdb, which uses the disk, or spark"
-        )
 
 
 # -- Arrow to Arrow --------------------------------------------------------------------------------

@@ -81,10 +81,8 @@ class LawTooLarge(CallerError):
     """A text above the limit."""
 
     code = "laws.too-large"
+    words = f"a law of {{bytes:,}} bytes is above the limit of {TEXT_BYTES_MAX:,}; shorten it"
     bytes: int
-
-    def __str__(self) -> str:
-        return f"a law of {self.bytes:,} bytes is above the limit of {TEXT_BYTES_MAX:,}; shorten it"
 
 
 class LawNotShelved(CallerError):

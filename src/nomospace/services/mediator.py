@@ -48,26 +48,22 @@ class NotASubscription(CallerError):
     """A term that cannot be subscribed to."""
 
     code = "mediator.not-a-subscription"
+    words = (
+        f"{{given}} is no subscription; name a topic with a list of at most {CRITERIA_MAX} "
+        "attributes, like alarm([kind(fire), status(expert)])"
+    )
     given: str
-
-    def __str__(self) -> str:
-        return (
-            f"{self.given} is no subscription; name a topic with a list of at most {CRITERIA_MAX} "
-            "attributes, like alarm([kind(fire), status(expert)])"
-        )
 
 
 class NotAPublication(CallerError):
     """A term that cannot be published."""
 
     code = "mediator.not-a-publication"
+    words = (
+        f"{{given}} is no publication; name a topic with at most {ATTRIBUTES_MAX} "
+        "attributes, like alarm(kind(fire), text(smoke))"
+    )
     given: str
-
-    def __str__(self) -> str:
-        return (
-            f"{self.given} is no publication; name a topic with at most {ATTRIBUTES_MAX} "
-            "attributes, like alarm(kind(fire), text(smoke))"
-        )
 
 
 class TooManySubscriptions(Unavailable):

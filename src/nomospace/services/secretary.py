@@ -64,14 +64,12 @@ class NotOnRoll(CallerError):
     """An agent that is not on the roll of a closed community."""
 
     code = "secretary.not-on-roll"
+    words = (
+        "{agent} is not on the roll of the community of law {law:.12}; "
+        "ask its secretary's operator to put it there"
+    )
     agent: str
     law: str
-
-    def __str__(self) -> str:
-        return (
-            f"{self.agent} is not on the roll of the community of law {self.law[:12]}; "
-            "ask its secretary's operator to put it there"
-        )
 
 
 class OneMembership(CallerError):
@@ -111,25 +109,21 @@ class HasQuit(CallerError):
     """An agent that was a member and has quit."""
 
     code = "secretary.has-quit"
+    words = (
+        "{agent} has quit the community of law {law:.12}, which takes nobody "
+        "back; ask its secretary's operator to strike it off the roll"
+    )
     agent: str
     law: str
-
-    def __str__(self) -> str:
-        return (
-            f"{self.agent} has quit the community of law {self.law[:12]}, which takes nobody "
-            "back; ask its secretary's operator to strike it off the roll"
-        )
 
 
 class NoSuchMember(CallerError):
     """A look-up for somebody who is no member."""
 
     code = "secretary.no-such-member"
+    words = "{agent} is no member of the community of law {law:.12} now"
     agent: str
     law: str
-
-    def __str__(self) -> str:
-        return f"{self.agent} is no member of the community of law {self.law[:12]} now"
 
 
 class RollFull(Unavailable):

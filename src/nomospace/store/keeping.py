@@ -45,14 +45,12 @@ class KeptUnusable(Unavailable):
     """Tables cannot be kept, or those that are kept cannot be used just now."""
 
     code = "match.kept-unusable"
+    words = (
+        "the kept tables {where} cannot be used ({why:.500}); ask again later, or "
+        "match with --no-keep"
+    )
     where: str
     why: str
-
-    def __str__(self) -> str:
-        return (
-            f"the kept tables {self.where} cannot be used ({self.why[:500]}); ask again later, or "
-            "match with --no-keep"
-        )
 
 
 class KeptDamaged(DatabaseFailed):

@@ -51,13 +51,11 @@ class BundleTooLarge(CallerError):
     """A bundle above the limit."""
 
     code = "trust.bundle-too-large"
+    words = (
+        f"a bundle of {{bytes:,}} bytes is above the limit of {BUNDLE_BYTES_MAX:,}; "
+        "let the program import what its hosts have, and bring the rest"
+    )
     bytes: int
-
-    def __str__(self) -> str:
-        return (
-            f"a bundle of {self.bytes:,} bytes is above the limit of {BUNDLE_BYTES_MAX:,}; "
-            "let the program import what its hosts have, and bring the rest"
-        )
 
 
 class UnknownPublisher(PeerError):
@@ -113,10 +111,8 @@ class NotAKey(CallerError):
     """Bytes that are no key."""
 
     code = "trust.bad-key"
+    words = f"a key has {KEY_BYTES} bytes, not {{bytes}}; use secrets.token_bytes(32)"
     bytes: int
-
-    def __str__(self) -> str:
-        return f"a key has {KEY_BYTES} bytes, not {self.bytes}; use secrets.token_bytes(32)"
 
 
 @dataclass(frozen=True)

@@ -37,13 +37,11 @@ class NotAPublicKey(CallerError):
     """A text that stands where a public key should, and is none."""
 
     code = "trust.not-a-public-key"
+    words = (
+        f"{{text!r}} is no key; one is {PREFIX} and {KEY_BYTES} bytes in hexadecimal or "
+        "base64, as `nomospace trust show` prints it"
+    )
     text: str
-
-    def __str__(self) -> str:
-        return (
-            f"{self.text!r} is no key; one is {PREFIX} and {KEY_BYTES} bytes in hexadecimal or "
-            "base64, as `nomospace trust show` prints it"
-        )
 
 
 class NotASecretKey(CallerError):

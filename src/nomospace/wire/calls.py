@@ -95,24 +95,20 @@ class LawUnknown(CallerError):
     """A law was named by its hash, and the host does not have it."""
 
     code = "wire.law-unknown"
+    words = "law {hash:.12} is not known to this host; send its text"
     hash: str
-
-    def __str__(self) -> str:
-        return f"law {self.hash[:12]} is not known to this host; send its text"
 
 
 class LawAltered(CallerError):
     """The text of a law is that of another one than its hash says."""
 
     code = "wire.law-altered"
+    words = (
+        "the text that came for law {hash:.12} is that of law {found:.12}; "
+        "get the law again from where you trust it"
+    )
     hash: str
     found: str
-
-    def __str__(self) -> str:
-        return (
-            f"the text that came for law {self.hash[:12]} is that of law {self.found[:12]}; "
-            "get the law again from where you trust it"
-        )
 
 
 class BadCall(CallerError):

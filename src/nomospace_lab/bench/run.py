@@ -34,30 +34,24 @@ class BadRounds(CallerError):
     """A number of rounds was asked for that cannot be run."""
 
     code = "bench.rounds"
+    words = f"{{rounds}} rounds cannot be run; give a number from 1 to {ROUNDS_MAX:,}"
     rounds: int
-
-    def __str__(self) -> str:
-        return f"{self.rounds} rounds cannot be run; give a number from 1 to {ROUNDS_MAX:,}"
 
 
 class BadScale(CallerError):
     """A share of an experiment's time was asked for that cannot be run."""
 
     code = "bench.scale"
+    words = f"a scale of {{scale:g}} cannot be run; give one from {SCALE_MIN:g} to 1"
     scale: float
-
-    def __str__(self) -> str:
-        return f"a scale of {self.scale:g} cannot be run; give one from {SCALE_MIN:g} to 1"
 
 
 class BadStored(CallerError):
     """A space was to have fewer tuples than a bench takes from it."""
 
     code = "bench.stored"
+    words = f"{{stored}} tuples in the store are too few; give {STORED_MIN:,} or more"
     stored: int
-
-    def __str__(self) -> str:
-        return f"{self.stored} tuples in the store are too few; give {STORED_MIN:,} or more"
 
 
 @dataclass(slots=True)

@@ -69,13 +69,11 @@ class WeakSecret(CallerError):
     """The secret that HTTP clients are to show can be guessed."""
 
     code = "mcp.weak-secret"
+    words = (
+        f"with --http clients show a secret, and {{length}} characters are no secret; set "
+        f"NOMOSPACE_MCP_TOKEN to {SECRET_CHARS_MIN} or more, as from: openssl rand -hex 32"
+    )
     length: int
-
-    def __str__(self) -> str:
-        return (
-            f"with --http clients show a secret, and {self.length} characters are no secret; set "
-            f"NOMOSPACE_MCP_TOKEN to {SECRET_CHARS_MIN} or more, as from: openssl rand -hex 32"
-        )
 
 
 def build(member: ModelMember, *, version: str = "") -> Server[Any]:

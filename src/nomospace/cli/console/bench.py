@@ -44,9 +44,7 @@ class BenchBusy(Unavailable):
     """More trials are under way than there may be."""
 
     code = "console.bench-busy"
-
-    def __str__(self) -> str:
-        return f"{TRIALS_MAX} trials are under way already; try again in a moment"
+    words = f"{TRIALS_MAX} trials are under way already; try again in a moment"
 
 
 class TrialBench:

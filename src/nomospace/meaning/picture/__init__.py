@@ -85,13 +85,11 @@ class PictureTooLarge(CallerError):
     """More classes were to be drawn than a picture can show."""
 
     code = "ontology.picture-too-large"
+    words = (
+        f"{{classes:,}} classes are too many for one picture, which shows "
+        f"{PICTURE_CLASSES_MAX:,}; ask for a part: --class NAME"
+    )
     classes: int
-
-    def __str__(self) -> str:
-        return (
-            f"{self.classes:,} classes are too many for one picture, which shows "
-            f"{PICTURE_CLASSES_MAX:,}; ask for a part: --class NAME"
-        )
 
 
 def draw(ontology: Ontology, names: Iterable[str] | None = None) -> str:

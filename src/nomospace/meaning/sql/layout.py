@@ -87,13 +87,11 @@ class PathTooLong(CallerError):
     """A predicate or a function looks further into an object than databases do."""
 
     code = "match.path-too-long"
+    words = (
+        f"the path {{path:.80}} has over {PATH_NAMES_MAX} names, the most that a database "
+        "looks along; shorten it, or match with --engine memory"
+    )
     path: str
-
-    def __str__(self) -> str:
-        return (
-            f"the path {self.path[:80]} has over {PATH_NAMES_MAX} names, the most that a database "
-            "looks along; shorten it, or match with --engine memory"
-        )
 
 
 class ArrayTooLong(CallerError):

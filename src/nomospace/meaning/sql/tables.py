@@ -58,14 +58,12 @@ class DatabaseFailed(Unavailable):
     """The database that was to answer a question did not."""
 
     code = "match.database-failed"
+    words = (
+        "{engine} did not answer: {why:.500}; ask again, ask for less, or match "
+        "with --engine memory"
+    )
     engine: str
     why: str
-
-    def __str__(self) -> str:
-        return (
-            f"{self.engine} did not answer: {self.why[:500]}; ask again, ask for less, or match "
-            "with --engine memory"
-        )
 
 
 class Database(Protocol):

@@ -107,10 +107,8 @@ class WeakKey(CallerError):
     """The key that mediators of one NATS server share is too short."""
 
     code = "mediator.weak-key"
+    words = f"a key of {{bytes}} bytes is too short; share one of at least {KEY_BYTES_MIN}"
     bytes: int
-
-    def __str__(self) -> str:
-        return f"a key of {self.bytes} bytes is too short; share one of at least {KEY_BYTES_MIN}"
 
 
 class SpaceMediator:

@@ -76,24 +76,20 @@ class NotAdmitted(CallerError):
     """A secretary does not let an agent adopt its law; `reason` is the code, `why` its words."""
 
     code = "secretary.not-admitted"
+    words = "{agent} may not adopt law {law:.12}: {why}"
     agent: str
     law: str
     reason: str
     why: str
-
-    def __str__(self) -> str:
-        return f"{self.agent} may not adopt law {self.law[:12]}: {self.why}"
 
 
 class NotAsked(Unavailable):
     """An agent adopts a law whose secretary was not asked about it."""
 
     code = "secretary.not-asked"
+    words = "the secretary of law {law:.12} was not asked about {agent}; adopt again"
     agent: str
     law: str
-
-    def __str__(self) -> str:
-        return f"the secretary of law {self.law[:12]} was not asked about {self.agent}; adopt again"
 
 
 class Admission(msgspec.Struct, frozen=True):

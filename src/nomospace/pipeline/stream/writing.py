@@ -75,14 +75,12 @@ class RowHeld(Unavailable):
     """A law has neither let a row through nor refused it in time."""
 
     code = "pipeline.row-held"
+    words = (
+        f"nothing has become of {{fields}} in {{space}} within {ROW_S:g} s: its law "
+        "holds it, or the host is busy; start again from the same checkpoint"
+    )
     space: str
     fields: str
-
-    def __str__(self) -> str:
-        return (
-            f"nothing has become of {self.fields} in {self.space} within {ROW_S:g} s: its law "
-            "holds it, or the host is busy; start again from the same checkpoint"
-        )
 
 
 class Keyed(NamedTuple):
