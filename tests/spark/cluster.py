@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 import pyspark
 
 from nomospace.pipeline.java import find_java
-from nomospace.pipeline.jobs.home import spark_home
+from nomospace.pipeline.jobs.session import spark_home
 
 QUICK_TO_START: Final = (
     "-XX:TieredStopAtLevel=1 -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"

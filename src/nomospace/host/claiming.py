@@ -11,17 +11,24 @@ waits there come offers (`seeking` says how), of which one at a time is claimed:
 Further offers are kept, and while a claim is out the waiter here sleeps, so that no tuple is taken
 in vain. Should the operation be over when its tuple comes (it was called off, or contact broke and
 it was served elsewhere), the tuple goes back as a transfer. `serving` is the other end.
+
+Sets of tuples that another host found, as whoever asked for them is to get them.
+
+Only tuples travel. What a set answers with, and why, is found again here: by this host's reading,
+which is that of every host that shares the space.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from nomospace.calls.answers import Found
 from nomospace.calls.problems import Busy, TooMuch
 from nomospace.calls.requests import BULK
-from nomospace.host.composing import apart, composed
 from nomospace.host.operations import Op, ask_of, gathered_of
 from nomospace.host.part import HostPart
 from nomospace.host.residents import record_of, row_of
+from nomospace.meaning.ontology import Ontology
 from nomospace.protocols.spaces import (
     Ask,
     Claim,
@@ -35,6 +42,8 @@ from nomospace.protocols.spaces import (
     Shown,
     TupleOffer,
 )
+from nomospace.space import Gathering, Record, SetQuestion, SetSearch, Slice
+from nomospace.space.search import FIRST_UNITS_MAX
 from nomospace.terms import Term
 
 
@@ -210,3 +219,40 @@ class Claiming(HostPart):
             self._step.answer(one.op, founds)
         else:
             self._step.answer(one.op, founds[0] if founds else None)
+
+
+def apart(rows: Sequence[Record], sizes: Sequence[int]) -> tuple[list[Record], list[list[Record]]]:
+    """Tuples that answer alone, and the sets that come after them.
+
+    >>> one, two, three = [Record((number,), "ann@a", number, "", "") for number in (1, 2, 3)]
+    >>> singles, sets = apart([one, two, three], [2])
+    >>> singles == [one], sets == [[two, three]]
+    (True, True)
+    """
+    first = max(0, len(rows) - sum(sizes))
+    return list(rows[:first]), list(_cut(rows[first:], sizes))
+
+
+def _cut(rows: Sequence[Record], sizes: Sequence[int]) -> Iterator[list[Record]]:
+    at = 0
+    for size in sizes:
+        yield list(rows[at : at + size])
+        at += size
+
+
+def composed(
+    ontology: Ontology, ask: SetQuestion, sets: Sequence[Sequence[Record]]
+) -> list[Gathering | None]:
+    """What each set answers with; nothing for one that does not, as it is read here.
+
+    Nor for any of them where that costs too much to tell.
+    """
+    from nomospace.space.correlating import Correlating  # the planner with it: on use
+
+    records = {record.id: record for one in sets for record in one}
+    correlating = Correlating(ontology)
+    for record in records.values():
+        correlating.add(record)
+    found = correlating.go_on(SetSearch(ask, every=True), Slice(FIRST_UNITS_MAX)) or []
+    known = {frozenset(gathering.ids): gathering for gathering in found}
+    return [known.get(frozenset([record.id for record in one])) for one in sets]

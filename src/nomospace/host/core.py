@@ -25,19 +25,23 @@ share the step under way:
 - `plain`: plain writes, reads and takes, which concern nobody else;
 - `directory`: who is at which host of the group, and who shares what, line by line;
 - this file: the step, and the calls of agents, which are held while the group changes.
+
+What agents ask of a host: each kind of request goes to the part that carries it out.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from nomospace.calls import requests
 from nomospace.calls.addresses import key_at
 from nomospace.calls.problems import Busy
+from nomospace.calls.requests import Adjust, Cancel
+from nomospace.errors import NomospaceError
 from nomospace.host import calls as facts
-from nomospace.host.call_table import CallTable, Handler
+from nomospace.host.calls import Call, PutBack
 from nomospace.host.certifying import Certifying
 from nomospace.host.changes import Durable, ProgramKept
 from nomospace.host.claiming import Claiming
@@ -57,6 +61,7 @@ from nomospace.host.mailing import Mailing
 from nomospace.host.mirroring import Mirroring
 from nomospace.host.moving import Moving
 from nomospace.host.outcomes import Outcomes
+from nomospace.host.part import HostPart
 from nomospace.host.peers import Peers
 from nomospace.host.placing import Placing
 from nomospace.host.plain import PLAIN, PlainCalls
@@ -86,6 +91,10 @@ from nomospace.space.stored import StoreEngine
 from nomospace.space.tables import TupleTables
 from nomospace.terms import Term
 from nomospace.trust.revocation import Revocations
+
+if TYPE_CHECKING:
+    from nomospace.host.ports import HostParts
+
 
 HELD_MAX: Final = 100_000
 """How many calls may be held while the group changes."""
@@ -492,3 +501,31 @@ def _no_time() -> int:
 
 def _no_roll(agent: str, law: str) -> tuple[Term, ...]:
     return ()
+
+
+ALWAYS: Final = frozenset({PutBack, Cancel, Adjust})
+"""What is done for suspended agents too: drivers ask it when a client is gone."""
+
+Handler: TypeAlias = Callable[[int, Resident, Any], None]
+"""Carries out a request of an agent, and answers it by its number."""
+
+
+class CallTable(HostPart):
+    """The calls of one host's agents, and who carries out which."""
+
+    def __init__(self, host: HostParts, handlers: Mapping[type, Handler]) -> None:
+        super().__init__(host)
+        self._handlers = handlers
+
+    def call(self, call: Call) -> None:
+        """Do what an agent asks; whatever it asked wrongly is its answer."""
+        request, host = call.request, self._host
+        try:
+            resident = self._spaces.resident(call.agent)
+            if host.suspending.concerned and request.__class__ not in ALWAYS:
+                refused = host.suspending.refusal(call.agent)
+                if refused is not None:
+                    raise refused
+            self._handlers[request.__class__](call.op, resident, request)
+        except NomospaceError as error:
+            self._step.fail(call.op, error)

@@ -9,6 +9,12 @@ Nothing here costs a host anything until somebody asks. Rulings and operations o
 from the journal, where they are anyway, so a view shows what is on disk and survives a restart.
 How often a rule was used is counted when it is asked for, from where the last count ended; what
 was too long ago to be counted is said (`LawView.uncounted`).
+
+A membership as it was before a ruling that is long past, or after it has gone: from the journal.
+
+A controller tells why from memory for its latest rulings, and a busy member's memory is seconds
+long. The journal has more: a checkpoint of every membership now and then, and every change since.
+So the state before any ruling that it still has is put together again, without running a law.
 """
 
 from __future__ import annotations
@@ -17,14 +23,15 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from nomospace.control import TooMuchState, TooOld
+from msgspec.structs import replace
+
+from nomospace.control import Membership, TooMuchState, TooOld, redo
 from nomospace.control.explain import Explanation, explain, verdict_on
 from nomospace.errors import CallerError
 from nomospace.node import viewed
 from nomospace.node.operating import ContactQuestion, Operating
-from nomospace.node.past import member_before
 from nomospace.node.within import LINES_MAX, Within, shown, space_view
-from nomospace.store.journal import EventRecord, decode_record
+from nomospace.store.journal import CHECKPOINT_EVERY, EventRecord, JournalGap, decode_record, replay
 from nomospace.terms import Compound
 from nomospace.wire.admin import (
     TAIL_MAX,
@@ -46,11 +53,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from nomospace.client import DisclosedRuling
-    from nomospace.control import Membership, Ruling
+    from nomospace.control import Ruling
     from nomospace.host.core import Host as Core
     from nomospace.law import CompiledLaw
     from nomospace.node.serve import Server
     from nomospace.node.within import Kept
+    from nomospace.store.interface import Store
+
 
 STATE_MAX: Final = 200
 """How many terms of a control state are shown."""
@@ -386,7 +395,7 @@ class Views:
         """Why a ruling is as it is, all of it, by the number of its record in the journal.
 
         What its member cannot tell from memory, or is not here any more to tell, the journal does
-        (`past`). Raises `NotSeen` for a record that is none, and `TooOld`, or `NotSeen` for the
+        (`member_before`). Raises `NotSeen` for a record that is none, and `TooOld`, or `NotSeen` for the
         member, where the journal does not go back far enough.
         """
         keeper = self._server.host.keeper
@@ -490,3 +499,32 @@ def _why(ruling: viewed.RulingView, story: Explanation) -> viewed.WhyView:
         for one in story.rules
     ]
     return viewed.WhyView(ruling, story.verdict, tuple(tried), story.text)
+
+
+RECORDS_MAX: Final = 4 * CHECKPOINT_EVERY
+"""How many records before a ruling are read at most: the host stands still meanwhile."""
+
+
+def member_before(store: Store, law: CompiledLaw, record: int, ruling: Ruling) -> Membership | None:
+    """The membership of a ruling right before it; `None` if the journal does not tell any more.
+
+    `record` is the number of the ruling's own record. The nearer half is tried first: most often
+    the last checkpoint is there.
+    """
+    for reach in (RECORDS_MAX // 2, RECORDS_MAX):
+        begin = max(0, record - 1 - reach)
+        entries = store.journal(begin, record - 1 - begin)
+        try:
+            found = replay([decode_record(one.record) for one in entries if one.seq < record])
+        except JournalGap:
+            return None  # records that it rests on are gone
+        snapshot = found.get((ruling.home, ruling.law))
+        if snapshot is not None and snapshot.seq == ruling.seq - 1:
+            if ruling.due_at is not None:
+                # A due obligation is gone before its event is ruled on.
+                gone = redo(snapshot, [replace(ruling, delta=ruling.delta[:1])])
+                snapshot = replace(gone, seq=snapshot.seq)
+            return Membership.restore(law, snapshot)
+        if begin == 0:
+            break
+    return None

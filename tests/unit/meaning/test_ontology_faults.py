@@ -8,8 +8,8 @@ import pytest
 
 from nomospace.meaning import CLASSES_MAX, FaultyOntology, Ontology, read_ontology, reading as files
 from nomospace.meaning.reading import closing, faults, naming
+from nomospace.meaning.reading.depending import FORMULA_CHARS_MAX, TIES_MAX
 from nomospace.meaning.reading.faults import FAULTS_MAX, OntologyFault
-from nomospace.meaning.reading.formulas import FORMULA_CHARS_MAX, TIES_MAX
 
 FUNCTION = """
 classes:

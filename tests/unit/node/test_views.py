@@ -168,7 +168,7 @@ def test_why_says_what_is_no_ruling_and_what_is_too_old(monkeypatch: pytest.Monk
         member = server.host.core.governing.find(last.home, last.law)
         assert member is not None
         member._history.clear()
-        monkeypatch.setattr("nomospace.node.past.RECORDS_MAX", 0)
+        monkeypatch.setattr("nomospace.node.views.RECORDS_MAX", 0)
         with pytest.raises(TooOld):
             views.why(last.record)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nomospace.pipeline.jobs import session
-from nomospace.pipeline.jobs.home import spark_home
+from nomospace.pipeline.jobs.session import spark_home
 
 WRITES = """#!/bin/sh
 echo classes > "$3"
