@@ -395,8 +395,8 @@ class Views:
         """Why a ruling is as it is, all of it, by the number of its record in the journal.
 
         What its member cannot tell from memory, or is not here any more to tell, the journal does
-        (`member_before`). Raises `NotSeen` for a record that is none, and `TooOld`, or `NotSeen` for the
-        member, where the journal does not go back far enough.
+        (`member_before`). Raises `NotSeen` for a record that is none, and `TooOld`, or `NotSeen`
+        for the member, where the journal does not go back far enough.
         """
         keeper = self._server.host.keeper
         entries = [] if keeper is None or record < 1 else keeper.store.journal(record - 1, 1)
