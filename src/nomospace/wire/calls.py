@@ -42,8 +42,8 @@ from nomospace.terms import ANY, Source, encode
 from nomospace.terms.templates import Template
 from nomospace.terms.tuples import check_tuple
 from nomospace.wire.annotations import Struct
-from nomospace.wire.call_slots import SHAPES
 from nomospace.wire.forms import (
+    SHAPES,
     WireAdopt,
     WireFounds,
     WireListed,

@@ -25,7 +25,7 @@ from nomospace.errors import (
     Unavailable,
 )
 from nomospace.wire.annotations import Step, has_any, is_struct
-from nomospace.wire.call_slots import SHAPES
+from nomospace.wire.forms import SHAPES
 from nomospace.wire.packing import Unfit, pack
 from nomospace.wire.values import thaw
 

@@ -2,16 +2,25 @@
 
 A template goes as the bytes of its list term, a law as its hash or with its text, and several
 tuples or reactions in a struct of their own, so that every answer has a tag (see `calls`).
+
+`CALL_SLOTS` says what stands in the open fields of requests and answers. `slots` has all that
+travels; a client has nothing of what hosts say to each other or write down.
 """
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
+from nomospace.calls import answers, requests
 from nomospace.calls.answers import Found
 from nomospace.calls.requests import LawText, OntologyText, Sets
 from nomospace.calls.ways import Mode, Strength
 from nomospace.terms import Term
+from nomospace.wire.annotations import Struct
+from nomospace.wire.kinds import DATA, OPERATION, SAID, TERM, Slot
+from nomospace.wire.shapes import Shapes
 
 
 class WireSeek(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="seek"):
@@ -80,3 +89,25 @@ class WireListing(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="l
     """The reactions of an agent."""
 
     reactions: tuple[WireListed, ...]
+
+
+CALL_SLOTS: Final[dict[tuple[Struct, str], Slot]] = {
+    (requests.OutMany, "rows"): TERM,
+    (requests.Tell, "message"): TERM,
+    (requests.SendPlain, "message"): TERM,
+    (requests.Move, "state"): DATA,
+    (requests.Move, "code"): DATA,
+    (requests.Launch, "state"): DATA,
+    (requests.Launch, "code"): DATA,
+    (requests.Save, "state"): DATA,
+    (WireAdopt, "args"): TERM,
+    (answers.Found, "fields"): TERM,
+    (answers.Member, "fields"): TERM,
+    (requests.Unread, "message"): SAID,
+    (requests.Out, "fields"): TERM,
+    (answers.DisclosedRuling, "operations"): OPERATION,
+    (answers.Standing, "state"): SAID,
+    (answers.Standing, "owed"): SAID,
+}
+
+SHAPES: Final = Shapes(CALL_SLOTS)

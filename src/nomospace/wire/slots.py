@@ -19,7 +19,7 @@ from nomospace.protocols.routing import changes as routed, frames as posts
 from nomospace.protocols.streams import Ack, Data
 from nomospace.protocols.transfers import Taken, Transfer
 from nomospace.wire.annotations import Struct
-from nomospace.wire.call_slots import CALL_SLOTS
+from nomospace.wire.forms import CALL_SLOTS
 from nomospace.wire.kinds import DATA, OPERATION, SAID, TERM, Of, Slot, Tagged
 from nomospace.wire.shapes import Shapes
 

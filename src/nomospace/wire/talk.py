@@ -38,7 +38,6 @@ from nomospace.terms import Term, encode
 from nomospace.terms.templates import Template
 from nomospace.terms.tuples import check_tuple
 from nomospace.wire.admin import A, OperatorQuestion, Question, read_question
-from nomospace.wire.call_slots import SHAPES
 from nomospace.wire.calls import (
     CALL_PARTS_MAX,
     PERIOD_US_MAX,
@@ -51,6 +50,7 @@ from nomospace.wire.calls import (
     encode_value,
 )
 from nomospace.wire.errors import decode_error, encode_error
+from nomospace.wire.forms import SHAPES
 from nomospace.wire.framing import FRAME_BYTES_MAX, BadFrame, FrameTooLarge, Versions
 from nomospace.wire.packing import HARMLESS, Unfit, pack, reader_of, unpack
 from nomospace.wire.values import thaw, thaw_all

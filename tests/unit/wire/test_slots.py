@@ -12,8 +12,8 @@ from nomospace.host.core import Host
 from nomospace.protocols import courier, messages, spaces, streams, transfers
 from nomospace.protocols.routing import changes as routed, frames as posts, seats
 from nomospace.wire.annotations import has_any
-from nomospace.wire.call_slots import CALL_SLOTS
 from nomospace.wire.calls import ANSWERS, REQUESTS
+from nomospace.wire.forms import CALL_SLOTS
 from nomospace.wire.kinds import Tagged
 from nomospace.wire.shapes import Shapes
 from nomospace.wire.slots import CARRIED, CHANGES, FRAMES, RELAYED, SHAPES, SLOTS, STREAMED
