@@ -7,7 +7,7 @@ import pytest
 from nomospace.client.ontologies import load_ontology
 from nomospace.meaning import FUNCTIONS, functions, ontology, picture, reading
 from nomospace.meaning.functions import Functions
-from nomospace.meaning.reading import faults, formulas, naming
+from nomospace.meaning.reading import depending, faults, naming
 from tests.repo.rooms import PACKAGE, ROOT
 
 TEXT = (ROOT / "docs" / "meaning" / "ontologies.md").read_text("utf-8")
@@ -22,8 +22,8 @@ LIMITS = {
     "parents of a class": naming.PARENTS_MAX,
     "properties that a class declares": naming.PROPERTIES_MAX,
     "inputs of a function": functions.ARITY_MAX,
-    "comparisons of a `when`": formulas.TIES_MAX,
-    "characters of a function or a `when`": formulas.FORMULA_CHARS_MAX,
+    "comparisons of a `when`": depending.TIES_MAX,
+    "characters of a function or a `when`": depending.FORMULA_CHARS_MAX,
     "classes of a picture": picture.PICTURE_CLASSES_MAX,
     "faults told at once": faults.FAULTS_MAX,
     "steps from class to parent while checking": faults.STEPS_MAX,

@@ -11,6 +11,7 @@ import signal
 import sys
 from collections.abc import Coroutine
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -134,28 +135,18 @@ def mcp(
         remote.run(serving.run)
 
 
+@dataclass
 class _Serving:
     """What the command was told."""
 
-    def __init__(
-        self,
-        remote: Remote,
-        agent: str | None,
-        law: Law | None,
-        claims: list[Term],
-        certificates: list[Path],
-        member: int,
-        http: tuple[str, int] | None,
-        secret: str,
-    ) -> None:
-        self._remote = remote
-        self._agent = agent
-        self._law = law
-        self._claims = claims
-        self._certificates = certificates
-        self._member = member
-        self._http = http
-        self._secret = secret
+    remote: Remote
+    agent: str | None
+    law: Law | None
+    claims: list[Term]
+    certificates: list[Path]
+    member: int
+    http: tuple[str, int] | None
+    secret: str
 
     async def run(self, host: RemoteHost) -> None:
         """Serve as the agent until the client goes, or a signal comes."""
@@ -167,24 +158,24 @@ class _Serving:
         assert task is not None
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, task.cancel)
-        agent = await host.agent(self._agent)
+        agent = await host.agent(self.agent)
         joined = await ModelMember.join(
             agent,
-            self._law,
-            claims=self._claims,
-            certificates=self._certificates,
-            number=self._member,
+            self.law,
+            claims=self.claims,
+            certificates=self.certificates,
+            number=self.member,
         )
         async with joined as member:
-            if self._http is None:
+            if self.http is None:
                 await serve_stdio(member, version=__version__)
             else:
-                address, port = self._http
+                address, port = self.http
                 serving = serve_http(
                     member,
                     address,
                     port,
-                    secret=self._secret,
+                    secret=self.secret,
                     ready=self._ready,
                     version=__version__,
                 )
@@ -211,7 +202,7 @@ class _Serving:
             await asyncio.wait([served])  # whoever listens on a stream hears its end
 
     def _ready(self, url: str) -> None:
-        if self._remote.as_json:
+        if self.remote.as_json:
             print_json({"url": url})
         else:
             print(f"serves MCP at {url}; Ctrl-C ends it", file=sys.stderr, flush=True)

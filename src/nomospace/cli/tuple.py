@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypedDict
 
 import typer
@@ -277,67 +278,60 @@ def _sets(together: bool, key: str, max_set: int | None) -> Correlation:
     return correlation("auto" if together else None, key, max_set)
 
 
+@dataclass
 class _Seeking:
     """What `read` and `take` share."""
 
-    def __init__(
-        self,
-        remote: Remote,
-        space: str,
-        patterns: Sequence[str],
-        as_: str,
-        at: str,
-        dest: str,
-        wait: float | None,
-        all_: bool,
-        private: bool,
-        sets: Correlation,
-    ) -> None:
-        if all_ and wait is not None:
+    remote: Remote
+    space: str
+    patterns: Sequence[str]
+    speaks_for: str
+    at: str
+    dest: str
+    wait: float | None
+    all: bool
+    private: bool
+    sets: Correlation
+
+    def __post_init__(self) -> None:
+        if self.all and self.wait is not None:
             raise Unusable(what="--all", why="it does not wait; leave --wait away")
-        self.template = read_patterns(patterns)
-        self._remote = remote
-        self._space = space
-        self._as = as_
-        self._sets = sets
-        self._place = _Place(at=at or None, dest=dest or None)
-        self._wait = wait
-        self._all = all_
-        self._private = private
+        self.template = read_patterns(self.patterns)
+        self.place = _Place(at=self.at or None, dest=self.dest or None)
 
     def run(self, how: str) -> None:
-        if not self._remote.run(lambda host: self._work(host, how)):
-            if not self._remote.as_json:
-                where = "" if self._wait is None else f" within {self._wait:g} s"
-                print(f"nothing in {self._space} matches{where}", file=sys.stderr)
+        if not self.remote.run(lambda host: self._work(host, how)):
+            if not self.remote.as_json:
+                where = "" if self.wait is None else f" within {self.wait:g} s"
+                print(f"nothing in {self.space} matches{where}", file=sys.stderr)
             raise typer.Exit(SAID_NO)
 
     async def _work(self, host: RemoteHost, how: str) -> bool:
-        agent = await host.agent(self._remote.agent(self._as))
-        space = await agent.space(self._space, shared=not self._private)
-        if self._wait is not None:
+        agent = await host.agent(self.remote.agent(self.speaks_for))
+        space = await agent.space(self.space, shared=not self.private)
+        if self.wait is not None:
             return await self._waited(space, how)
-        if self._all:
+        if self.all:
             find = space.read_all if how == "read" else space.take_all
-            found = await find(*self.template, **self._place, **self._sets)
+            found = await find(*self.template, **self.place, **self.sets)
         else:
             find_one = space.read_nowait if how == "read" else space.take_nowait
-            one = await find_one(*self.template, **self._place, **self._sets)
+            one = await find_one(*self.template, **self.place, **self.sets)
             found = [] if one is None else [one]
         for fields in found:
-            _print_tuple(fields, as_json=self._remote.as_json)
+            _print_tuple(fields, as_json=self.remote.as_json)
         return bool(found)
 
     async def _waited(self, space: Space, how: str) -> bool:
         from nomospace.client import TimedOut
 
-        place, sets, as_json = self._place, self._sets, self._remote.as_json
+        place, sets, as_json = self.place, self.sets, self.remote.as_json
         try:
             if how == "read":
-                found = await space.read(*self.template, timeout=self._wait, **place, **sets)
+                found = await space.read(*self.template, timeout=self.wait, **place, **sets)
                 _print_tuple(found, as_json=as_json)
                 return True
-            taking = space.take(*self.template, timeout=self._wait, lease=LEASE_S, **place, **sets)
+            taking = space.take(*self.template, timeout=self.wait, lease=LEASE_S, **place, **sets)
             async with taking as lent:  # whoever is killed before it is printed has not had it
                 _print_tuple(lent, as_json=as_json)
         except TimedOut:

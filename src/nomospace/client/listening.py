@@ -19,6 +19,7 @@ import threading
 import traceback
 from collections.abc import Callable
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from time import monotonic, sleep
 from typing import Final, TypeVar
 
@@ -61,24 +62,17 @@ class ListenerOverran(CallerError):
     stack: str = ""
 
 
+@dataclass(slots=True, eq=False)
 class ListenerRun:
     """One run of a listener. `task` is the task that runs it; a plain listener has none."""
 
-    __slots__ = ("active", "limit_s", "named", "stack", "started", "task", "who")
-
-    def __init__(
-        self,
-        who: Callable[[], str],
-        limit_s: float,
-        task: asyncio.Task[object] | None = None,
-    ) -> None:
-        self.who = who
-        self.limit_s = limit_s
-        self.task = task
-        self.active = True
-        self.started = monotonic()
-        self.named = 0  # how often the watch has named it
-        self.stack = ""
+    who: Callable[[], str]
+    limit_s: float
+    task: asyncio.Task[object] | None = None
+    active: bool = True
+    started: float = field(default_factory=monotonic)
+    named: int = 0  # how often the watch has named it
+    stack: str = ""
 
     def overran(self) -> ListenerOverran | None:
         """The error to raise or report, when its time is up."""

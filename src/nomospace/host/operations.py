@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -34,24 +35,15 @@ MET_MAX: Final = 10_000
 """Sets that a reaction knows it has fired for; the oldest is forgotten first."""
 
 
+@dataclass(slots=True, eq=False)
 class Look:
     """A search that is parked. `found` or `failed` is called when it ends, unless it is dropped."""
 
-    __slots__ = ("failed", "found", "owner", "search", "space")
-
-    def __init__(
-        self,
-        owner: str,
-        space: Space,
-        search: Search | SetSearch,
-        found: Callable[[list[Any]], None],
-        failed: Callable[[NomospaceError], None],
-    ) -> None:
-        self.owner = owner
-        self.space = space
-        self.search = search
-        self.found = found
-        self.failed = failed
+    owner: str
+    space: Space
+    search: Search | SetSearch
+    found: Callable[[list[Any]], None]
+    failed: Callable[[NomospaceError], None]
 
     @property
     def awaits(self) -> RowsKey | None:
@@ -69,6 +61,7 @@ NO_SEARCH: Final = Search(Template.of((ANY,)), None, None)
 """Of what is gone on with and looks for nothing: who does it knows how far it has come."""
 
 
+@dataclass(slots=True, eq=False)
 class Op:
     """An operation of an agent here that waits, or that another host was asked for.
 
@@ -76,47 +69,22 @@ class Op:
     of the host; the caller's `op` is answered, unless that is 0.
     """
 
-    __slots__ = (
-        "agent",
-        "asked",
-        "call",
-        "claim",
-        "fires",
-        "law",
-        "look",
-        "number",
-        "offers",
-        "op",
-        "price",
-        "seek",
-        "sites",
-    )
-
-    def __init__(
-        self,
-        number: int,
-        op: int,
-        agent: str,
-        law: str,
-        seek: Seek,
-        call: Outstanding | None = None,
-    ) -> None:
-        self.number = number
-        self.op = op
-        self.agent = agent
-        self.law = law
-        self.seek = seek
-        self.call = call
-        self.sites: dict[str, None] = {}
-        self.offers: deque[tuple[str, Id]] = deque()
-        self.claim: tuple[str, Id] | None = None
-        self.asked = ""
-        self.price = 0
-        """What counts for it as long as it waits (`looking`)."""
-        self.look: Look | None = None
-        """The search at this host that goes on for it, if one does."""
-        self.fires: Callable[[Found | NomospaceError], None] | None = None
-        """For a reaction, which is no operation and waits for sets as one does: who is told."""
+    number: int
+    op: int
+    agent: str
+    law: str
+    seek: Seek
+    call: Outstanding | None = None
+    sites: dict[str, None] = field(default_factory=dict)
+    offers: deque[tuple[str, Id]] = field(default_factory=deque)
+    claim: tuple[str, Id] | None = None
+    asked: str = ""
+    price: int = 0
+    """What counts for it as long as it waits (`looking`)."""
+    look: Look | None = None
+    """The search at this host that goes on for it, if one does."""
+    fires: Callable[[Found | NomospaceError], None] | None = None
+    """For a reaction, which is no operation and waits for sets as one does: who is told."""
 
     @property
     def message(self) -> Term:
@@ -158,40 +126,24 @@ class Carried(msgspec.Struct, frozen=True):
     met: tuple[tuple[Id, ...], ...] = ()
 
 
+@dataclass(slots=True, eq=False)
 class Registered:
     """A reaction of an agent here."""
 
-    __slots__ = (
-        "agent",
-        "enabled",
-        "fired",
-        "generation",
-        "home",
-        "id",
-        "law",
-        "message",
-        "met",
-        "request",
-        "seen",
-        "sets",
-        "sites",
-    )
-
-    def __init__(self, id: str, agent: str, law: str, request: React, message: Term) -> None:
-        self.id = id
-        self.agent = agent
-        self.law = law
-        self.request = request
-        self.message = message
-        self.enabled = True
-        self.fired = 0
-        self.generation = 0
-        self.seen = SeenIds()
-        self.home: Space | None = None  # the space of this host that it is registered in
-        self.sites: dict[str, None] = {}  # the peers with a watchdog
-        self.sets: Op | None = None  # what waits for sets, if it reacts to them
-        self.met: dict[tuple[Id, ...], None] = {}
-        """The sets that it has fired for, the latest ones."""
+    id: str
+    agent: str
+    law: str
+    request: React
+    message: Term
+    enabled: bool = True
+    fired: int = 0
+    generation: int = 0
+    seen: SeenIds = field(default_factory=SeenIds)
+    home: Space | None = None  # the space of this host that it is registered in
+    sites: dict[str, None] = field(default_factory=dict)  # the peers with a watchdog
+    sets: Op | None = None  # what waits for sets, if it reacts to them
+    met: dict[tuple[Id, ...], None] = field(default_factory=dict)
+    """The sets that it has fired for, the latest ones."""
 
     def meet(self, members: Sequence[Member]) -> bool:
         """Whether a set is new to it; then it is not from now on."""

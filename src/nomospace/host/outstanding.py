@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Final
 
@@ -35,29 +36,18 @@ ANSWERED: Final = 2
 _number: Final = attrgetter("number")
 
 
+@dataclass(slots=True, eq=False)
 class Pending:
     """An event that waits to be ruled on. `then` is told the ruling; a call's `op` what fails."""
 
-    __slots__ = ("came", "durable", "event", "number", "op", "share", "then")
-
-    def __init__(
-        self,
-        event: Event,
-        came: Journey = HERE,
-        op: int = 0,
-        then: Callable[[Ruling], None] | None = None,
-        number: int = 0,
-        *,
-        durable: bool = False,
-        share: int | None = None,
-    ) -> None:
-        self.event = event
-        self.came = came
-        self.op = op
-        self.then = then
-        self.durable = durable  # whether it must not be lost
-        self.number = number  # under which it is held then
-        self.share = share  # how many rulings and deliveries it may cause, if others share in them
+    event: Event
+    came: Journey = HERE
+    op: int = 0
+    then: Callable[[Ruling], None] | None = None
+    number: int = 0  # under which it is held, if it must not be lost
+    durable: bool = field(default=False, kw_only=True)  # whether it must not be lost
+    share: int | None = field(default=None, kw_only=True)
+    """How many rulings and deliveries it may cause, if others share in them."""
 
 
 class Released(msgspec.Struct, frozen=True):

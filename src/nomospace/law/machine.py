@@ -107,34 +107,23 @@ class Trace:
                 self.visible -= {id(inner) for inner in goals_in(goal.goal)}
 
 
+@dataclass(eq=False)
 class Machine:
     """One rule on one event."""
 
-    def __init__(
-        self,
-        law: LawTree,
-        hash: str,
-        call_prices: dict[tuple[str, int], int],
-        state: Bag,
-        obligations: Bag,
-        now: int,
-        units: Units,
-        specials: Env,
-        trace: Trace | None,
-    ) -> None:
-        self.law = law
-        self.hash = hash
-        self.call_prices = call_prices
-        self.state = state
-        self.obligations = obligations
-        self.now = now
-        self.units = units
-        self.specials = specials
-        self.trace = trace
-        self.trail: list[Var] = []
-        self.choices: list[ChoicePoint] = []
-        self.operations: list[Value] = []
-        self.path: list[tuple[Goal, Env]] = []
+    law: LawTree
+    hash: str
+    call_prices: dict[tuple[str, int], int]
+    state: Bag
+    obligations: Bag
+    now: int
+    units: Units
+    specials: Env
+    trace: Trace | None
+    trail: list[Var] = field(default_factory=list)
+    choices: list[ChoicePoint] = field(default_factory=list)
+    operations: list[Value] = field(default_factory=list)
+    path: list[tuple[Goal, Env]] = field(default_factory=list)
 
     def note(self, goal: Doable, env: Env) -> None:
         """Keep for the story that a goal is tried."""
