@@ -144,11 +144,6 @@ class Plan(NamedTuple):
         return why_cut(self.question, self.complete)
 
     @property
-    def singles(self) -> tuple[TupleNetwork, ...]:
-        """Those whose answers are exact or semantic."""
-        return tuple([one for one in self.networks if one.kind != CORRELATION])
-
-    @property
     def sets(self) -> tuple[TupleNetwork, ...]:
         """Those whose answers are correlations."""
         return tuple([one for one in self.networks if one.kind == CORRELATION])

@@ -164,7 +164,6 @@ class Standings:
         self._by: dict[Hashable, dict[WatchedPrincipal, None]] = {}
         self._due: int | None = None
         """When the first of them ends."""
-        self._stale = False
 
     def __len__(self) -> int:
         return sum(map(len, self._by.values()))
@@ -177,16 +176,11 @@ class Standings:
             self._note_end(principal)
         return standing
 
-    def doubt(self) -> None:
-        """Something has changed: judge all again with the next look."""
-        self._stale = True
-
     async def look(self) -> None:
         """Judge again whoever must be."""
         changed = self.door.changed()  # asked each time: it says so once
-        if not (changed or self._stale or (self._due is not None and self._now() > self._due)):
+        if not (changed or (self._due is not None and self._now() > self._due)):
             return
-        self._stale = False
         self._due = None
         for count, proof in enumerate(list(self._by), 1):
             self._judge(proof)

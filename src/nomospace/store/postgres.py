@@ -30,6 +30,7 @@ import psycopg
 from psycopg import errors, pq, sql
 
 from nomospace.errors import NomospaceError
+from nomospace.store import schema
 from nomospace.store.interface import (
     BadStoreUrl,
     Step,
@@ -39,20 +40,7 @@ from nomospace.store.interface import (
     StoreInUse,
     StoreTooNew,
 )
-from nomospace.store.schema import (
-    BACKLOG,
-    BIRTH,
-    BIRTHS,
-    COLUMNS,
-    FIRST_STATE,
-    LOGS,
-    OTHERS,
-    STATEMENTS,
-    TUPLES,
-    VERSION,
-    Params,
-    SqlRow,
-)
+from nomospace.store.schema import VERSION, Params, SqlRow
 from nomospace.store.sql import SqlStore, Staged
 
 CONNECT_S: Final = 5
@@ -76,7 +64,7 @@ _WORDS: Final = {
     "lean": "",
     "maybe": "IF NOT EXISTS",
 }
-_SQL: Final = {name: statement.replace("?", "%s") for name, statement in STATEMENTS.items()}
+_SQL: Final = {name: statement.replace("?", "%s") for name, statement in schema.STATEMENTS.items()}
 _COLUMNS_4: Final = ("arity", "f0", "f1", "f2", "f3", "doc")
 """What a tuple was found by in version 4; an index on them goes with them."""
 _NAME: Final = re.compile(r"[a-z_][a-z0-9_]{0,62}")
@@ -150,9 +138,9 @@ class PostgresStore(SqlStore):
         writer = self._write_with()
         with writer.transaction():
             writer.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(self._schema))
-            for statement in f"{OTHERS};{TUPLES};{COLUMNS}".format(**_WORDS).split(";"):
+            for statement in schema.ALL.format(**_WORDS).split(";"):
                 writer.execute(statement.encode())
-            writer.execute(FIRST_STATE.encode())
+            writer.execute(schema.FIRST_STATE.encode())
 
     def _bring_up_to_date(self, version: int) -> None:
         """Version 1, the first one here, had no backlog, and an index on the fields of tuples.
@@ -163,15 +151,15 @@ class PostgresStore(SqlStore):
         writer = self._write_with()
         with writer.transaction():
             if version < 2:
-                writer.execute(BACKLOG.format(**_WORDS).encode())
+                writer.execute(schema.BACKLOG.format(**_WORDS).encode())
                 writer.execute(b"DROP INDEX IF EXISTS tuples_fields")
             if version < 3:
-                writer.execute(BIRTH.format(**_WORDS).encode())
-                writer.execute(BIRTHS.format(**_WORDS).encode())
+                writer.execute(schema.BIRTH.format(**_WORDS).encode())
+                writer.execute(schema.BIRTHS.format(**_WORDS).encode())
             if version < 5:
                 drops = ", ".join([f"DROP COLUMN IF EXISTS {name}" for name in _COLUMNS_4])
                 writer.execute(f"ALTER TABLE tuples {drops}".encode())
-            for statement in f"{COLUMNS};{LOGS}".format(**_WORDS).split(";"):
+            for statement in f"{schema.COLUMNS};{schema.LOGS}".format(**_WORDS).split(";"):
                 writer.execute(statement.encode())
             writer.execute(f"UPDATE state SET version = {VERSION} WHERE one = 1".encode())
 
@@ -393,7 +381,7 @@ class PostgresStore(SqlStore):
                     "SELECT tablename FROM pg_tables WHERE schemaname = ?", (self.schema,)
                 )
             }
-        wanted = re.findall(r"CREATE TABLE (\w+)", OTHERS + TUPLES)
+        wanted = re.findall(r"CREATE TABLE (\w+)", schema.OTHERS + schema.TUPLES)
         return iter(
             [StoreFinding(name, "", "it is missing") for name in wanted if name not in names]
         )

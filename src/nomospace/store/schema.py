@@ -126,6 +126,9 @@ UPDATE state SET needed = journal + 1
 """
 """Before version 7 `rulings` had all rulings; what it has still counts."""
 
+ALL: Final = f"{OTHERS};{TUPLES};{COLUMNS}"
+"""The tables that a new store begins with."""
+
 FIRST_STATE: Final = (
     "INSERT INTO state (one, version, life, batch, last_at, clock, floor, journal, birth, needed)"
     f" VALUES (1, {VERSION}, 0, 0, 0, '', 0, 0, 0, 1)"

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Final
 
 from nomospace.errors import NomospaceError
+from nomospace.store import schema
 from nomospace.store.interface import (
     Step,
     StoreDamaged,
@@ -31,20 +32,7 @@ from nomospace.store.interface import (
     StoreTooNew,
 )
 from nomospace.store.private import make_file, make_folder
-from nomospace.store.schema import (
-    BACKLOG,
-    BIRTH,
-    BIRTHS,
-    COLUMNS,
-    FIRST_STATE,
-    LOGS,
-    OTHERS,
-    STATEMENTS,
-    TUPLES,
-    VERSION,
-    Params,
-    SqlRow,
-)
+from nomospace.store.schema import VERSION, Params, SqlRow
 from nomospace.store.sql import SqlStore
 
 BUSY_S: Final = 5.0
@@ -142,8 +130,8 @@ class SqliteStore(SqlStore):
     def _bring_up_to_date(self, version: int | None) -> None:
         with self._transaction():
             if version is None:
-                self._script(f"{OTHERS};{TUPLES};{COLUMNS}")
-                self._do(FIRST_STATE)
+                self._script(schema.ALL)
+                self._do(schema.FIRST_STATE)
                 return
             for older in range(version, VERSION):
                 _MIGRATIONS[older](self)
@@ -271,14 +259,14 @@ class SqliteStore(SqlStore):
     def _carry_out(self, runs: list[tuple[str, list[Params]]]) -> None:
         assert self._writer is not None, "it has begun a transaction"
         for name, rows in runs:
-            self._writer.executemany(STATEMENTS[name], rows)
+            self._writer.executemany(schema.STATEMENTS[name], rows)
 
     def _carry_out_many(self, runs: list[tuple[str, list[Params]]]) -> None:
         write = self._write_with
         for name, rows in runs:
             widened = _WIDE.get(name)
             if widened is None:
-                write.executemany(STATEMENTS[name], rows)
+                write.executemany(schema.STATEMENTS[name], rows)
                 continue
             at = 0
             for size, statement in widened.items():
@@ -365,7 +353,7 @@ _PASSING: Final = (
 
 def _wide(name: str) -> dict[int, str]:
     """A statement that puts a row, for many rows, by how many."""
-    head, _, rest = STATEMENTS[name].partition(" VALUES (")
+    head, _, rest = schema.STATEMENTS[name].partition(" VALUES (")
     row, _, tail = rest.partition(")")
     return {size: f"{head} VALUES {', '.join([f'({row})'] * size)}{tail}" for size in _SIZES}
 
@@ -391,13 +379,13 @@ def _from_0(store: SqliteStore) -> None:
 
 def _from_1(store: SqliteStore) -> None:
     """Version 1 wrote every tuple and push into its table at once, with an index on its fields."""
-    store._script(BACKLOG)
+    store._script(schema.BACKLOG)
     store._do("DROP INDEX IF EXISTS tuples_fields")
 
 
 def _from_2(store: SqliteStore) -> None:
     """Version 2 knew nothing of births."""
-    store._script(BIRTH + ";" + BIRTHS)
+    store._script(schema.BIRTH + ";" + schema.BIRTHS)
 
 
 def _from_3(store: SqliteStore) -> None:
@@ -408,7 +396,7 @@ def _from_4(store: SqliteStore) -> None:
     """Version 4 had columns to find tuples by, which no command asked."""
     store._do("ALTER TABLE tuples RENAME TO tuples_4")
     store._do("DROP INDEX tuples_id")
-    store._script(TUPLES)
+    store._script(schema.TUPLES)
     store._do(
         "INSERT INTO tuples (n, space, writer, count, body)"
         " SELECT n, space, writer, count, body FROM tuples_4 ORDER BY n"
@@ -418,12 +406,12 @@ def _from_4(store: SqliteStore) -> None:
 
 def _from_5(store: SqliteStore) -> None:
     """Version 5 had all tuples in memory."""
-    store._script(COLUMNS)
+    store._script(schema.COLUMNS)
 
 
 def _from_6(store: SqliteStore) -> None:
     """Version 6 wrote every ruling twice."""
-    store._script(LOGS)
+    store._script(schema.LOGS)
 
 
 _MIGRATIONS: Final[dict[int, Callable[[SqliteStore], None]]] = {

@@ -23,8 +23,6 @@ from nomospace.errors import PeerError
 SECRET_BYTES: Final = 32
 SHARE_BYTES: Final = 32
 ID_BYTES: Final = 8
-TAG_BYTES: Final = 16
-"""How much longer what is sealed is."""
 
 
 class NotForUs(PeerError):

@@ -24,8 +24,6 @@ TAIL_MAX: Final = 10_000
 """The most lines that one answer has."""
 ANSWER_BYTES_MAX: Final = 4 << 20
 """About how many bytes of tuples or records one answer has: large ones make it shorter."""
-OPERATOR: Final = "operator"
-"""The scope that these questions need."""
 
 
 class OperatorQuestion(msgspec.Struct, Generic[A], frozen=True):
