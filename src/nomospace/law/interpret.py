@@ -12,7 +12,7 @@ they have when the rule has succeeded.
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from nomospace.law.bag import Bag
 from nomospace.law.budget import Units, left_of, spend
@@ -27,6 +27,18 @@ from nomospace.terms import Compound, Term
 
 Outcome: TypeAlias = tuple[int, tuple[Compound | str, ...]] | None
 """Number of the rule (from 0) and the operations, or `None` when no rule has a solution."""
+
+
+class Circumstances(NamedTuple):
+    """What is known when an event is ruled on."""
+
+    home: str
+    args: tuple[Term, ...]
+    state: Bag
+    obligations: Bag
+    now: int
+    units: Units
+    traces: list[Trace] | None = None
 
 
 class Interpreter:
@@ -60,50 +72,29 @@ class Interpreter:
         Raises `Stop` when the evaluation goes past a bound or an operation cannot be. With `rate`,
         each unit counts so many times in every rule.
         """
+        case = Circumstances(home, args, state, obligations, now, units, traces)
         for index, _ in self.by_event.get(event, ()):
-            outcome = self.one(index, home, args, state, obligations, now, units, traces, rate)
+            outcome = self.one(index, case, rate)
             if outcome is not None:
                 return outcome
         return None
 
-    def one(
-        self,
-        index: int,
-        home: str,
-        args: tuple[Term, ...],
-        state: Bag,
-        obligations: Bag,
-        now: int,
-        units: Units,
-        traces: list[Trace] | None = None,
-        rate: int | None = None,
-    ) -> Outcome:
+    def one(self, index: int, case: Circumstances, rate: int | None = None) -> Outcome:
         """The ruling of one rule alone."""
         if rate is None:
             rate = INTERPRETED if index in self.left else 1
         if rate == 1:
-            return self._one(index, home, args, state, obligations, now, units, traces)
+            return self._one(index, case)
         # The rule has a purse of its own, and what it spends there is paid for at the rate.
-        own = _purse(units, rate)
+        own = _purse(case.units, rate)
         left = left_of(own)
         try:
-            entry = self._entered[index]
-            return self._one(index, home, args, state, obligations, now, own, traces, entry)
+            return self._one(index, case._replace(units=own), self._entered[index])
         finally:
-            units[0] += (left - left_of(own)) * rate
+            case.units[0] += (left - left_of(own)) * rate
 
-    def _one(
-        self,
-        index: int,
-        home: str,
-        args: tuple[Term, ...],
-        state: Bag,
-        obligations: Bag,
-        now: int,
-        units: Units,
-        traces: list[Trace] | None,
-        entry: int = 0,
-    ) -> Outcome:
+    def _one(self, index: int, case: Circumstances, entry: int = 0) -> Outcome:
+        home, args, state, obligations, now, units, traces = case
         rule = self.law.rules[index]
         trace = None
         if traces is not None:

@@ -25,7 +25,7 @@ from nomospace.law.budget import Units, ending
 from nomospace.law.canon import law_hash
 from nomospace.law.checks import check
 from nomospace.law.emit import BUDGET, LawBuilder, LawCode, Retreat, Ruler
-from nomospace.law.interpret import Interpreter, Outcome, Trace
+from nomospace.law.interpret import Circumstances, Interpreter, Outcome, Trace
 from nomospace.law.parse import parse
 from nomospace.law.prices import INTERPRETED, priced
 from nomospace.law.tree import FindAll, LawTree, Sense, goals_in, nodes_of, variables_in
@@ -240,9 +240,8 @@ class CompiledLaw:
             units: Units,
         ) -> Outcome:
             args = (x, y, z)[:arity]
-            return self.interpreter.one(
-                index, home, args, state, obligations, now, units, rate=INTERPRETED
-            )
+            case = Circumstances(home, args, state, obligations, now, units)
+            return self.interpreter.one(index, case, INTERPRETED)
 
         return ask
 
