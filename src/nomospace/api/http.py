@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fastapi import APIRouter, FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -25,10 +25,8 @@ from nomospace.api.routing import PROBLEM_MODEL, PROBLEMS, Caller, TheService
 from nomospace.api.service import Service
 from nomospace.errors import CallerError, NomospaceError
 from nomospace.node.addresses import Address
+from nomospace.node.serve import Server
 from nomospace.node.services.web import Web, problem
-
-if TYPE_CHECKING:
-    from nomospace.node.serve import Server
 
 VERSION = "1"
 

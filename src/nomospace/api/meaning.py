@@ -11,9 +11,10 @@ import asyncio
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from nomospace.api.matching import SET_MAX, TUPLES_MAX, read_file
+from nomospace.api.service import Service
 from nomospace.errors import CallerError
 from nomospace.meaning.answers import MeaningAnswer
 from nomospace.meaning.assign import Made, ServingField, tied
@@ -22,12 +23,9 @@ from nomospace.meaning.jsonforms import json_of, read_facts
 from nomospace.meaning.memory import Matcher
 from nomospace.meaning.ontology import PLAIN, Dependence, Ontology, OntologyClass
 from nomospace.meaning.question import parse_template
+from nomospace.node.working import Workers
+from nomospace.terms import Term
 from nomospace.terms.objects import is_object
-
-if TYPE_CHECKING:
-    from nomospace.api.service import Service
-    from nomospace.node.working import Workers
-    from nomospace.terms import Term
 
 CLASSES_MAX: Final = 1_000
 """How many classes are shown; `OntologyView.count` says how many there are."""

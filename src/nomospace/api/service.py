@@ -20,29 +20,24 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING, Any, Final, Literal, Unpack
+from typing import Any, Final, Literal, Unpack
 
 from nomospace.api.logins import End, LoginListener, Logins
 from nomospace.calls.addresses import address_of, key_at, key_of, split_key
 from nomospace.calls.door import NotAnOperator, NotLetIn, NotYourAgent
 from nomospace.calls.requests import CLIENT_PROGRAM, Quit, SendPlain, Settle, Show, Tell
-from nomospace.client import Agent, Departed, DisclosedRuling, TimedOut, Tuple
+from nomospace.client import Agent, Departed, DisclosedRuling, Space, TimedOut, Tuple
 from nomospace.client.tuples import Correlation, agent_id, micros
 from nomospace.errors import CallerError, NomospaceError, Unavailable
 from nomospace.law import CompiledLaw
-from nomospace.node.principals import OpenDoor, Principal
-from nomospace.node.serve import check_keys
+from nomospace.meaning.ontology import Ontology
+from nomospace.node.local_connection import LocalConnection
+from nomospace.node.principals import Door, OpenDoor, Principal
+from nomospace.node.serve import Server, check_keys
 from nomospace.node.viewed import ObligationView
 from nomospace.node.views import Views
 from nomospace.node.working import Workers
 from nomospace.terms import Term, freeze
-
-if TYPE_CHECKING:
-    from nomospace.client import Space
-    from nomospace.meaning.ontology import Ontology
-    from nomospace.node.local_connection import LocalConnection
-    from nomospace.node.principals import Door
-    from nomospace.node.serve import Server
 
 INBOX_MAX: Final = 1_000
 """How many letters of one membership are kept for those who ask late."""

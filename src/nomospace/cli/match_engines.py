@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from nomospace.cli.remote_options import Unusable
 from nomospace.cli.stores import opened
 from nomospace.host.changes import TuplePut
+from nomospace.meaning.answers import Answers, MeaningAnswer
 from nomospace.meaning.facts import Fact
+from nomospace.meaning.ontology import Ontology
+from nomospace.meaning.plan import Plan
+from nomospace.meaning.question import Question
 from nomospace.store.interface import Step
 from nomospace.store.matching import Database, StoredFactTables
-
-if TYPE_CHECKING:
-    from nomospace.meaning.answers import Answers, MeaningAnswer
-    from nomospace.meaning.ontology import Ontology
-    from nomospace.meaning.plan import Plan
-    from nomospace.meaning.question import Question
 
 
 class DatabaseEngine:

@@ -11,21 +11,18 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
 from nomospace.cli.stores import opened, present
-from nomospace.store.keeping import KeptDamaged, KeptUnusable
+from nomospace.meaning.answers import Answers, MeaningAnswer
+from nomospace.meaning.ontology import Ontology
+from nomospace.meaning.plan import Plan
+from nomospace.meaning.question import Question
+from nomospace.meaning.sql.kept import KeptTables
+from nomospace.store.keeping import KeptDamaged, KeptPlace, KeptUnusable
 from nomospace.store.kept import kept_place, open_kept
 from nomospace.store.sql import SqlStore
 from nomospace.store.sqlite import SqliteStore
-
-if TYPE_CHECKING:
-    from nomospace.meaning.answers import Answers, MeaningAnswer
-    from nomospace.meaning.ontology import Ontology
-    from nomospace.meaning.plan import Plan
-    from nomospace.meaning.question import Question
-    from nomospace.meaning.sql.kept import KeptTables
-    from nomospace.store.keeping import KeptPlace
 
 T = TypeVar("T")
 _TEMPORARY: Final = "this question is answered from temporary tables"

@@ -38,18 +38,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 from nomospace.calls.door import NotLetIn
 from nomospace.errors import NomospaceError, Unavailable
 from nomospace.node.addresses import Address
 from nomospace.node.identity import CLIENT_ALPN, HOST_ALPN, Identity
 from nomospace.node.notes import Notes, OnNote
+from nomospace.trust.certificates import HostCertificate
 from nomospace.wire.framing import STRANGER_BYTES_MAX, join
 from nomospace.wire.talk import pack_refusal
-
-if TYPE_CHECKING:
-    from nomospace.trust.certificates import HostCertificate
 
 ACCEPTS_MAX: Final = 8
 """How many connections are taken in before others have a turn again, and a pause of `TURN_S`."""

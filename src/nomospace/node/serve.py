@@ -17,7 +17,7 @@ from functools import partial
 from glob import escape
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol, Self, runtime_checkable
+from typing import Any, Final, Protocol, Self, runtime_checkable
 
 from nomospace.calls.requests import LawText, OntologyText
 from nomospace.client import Report
@@ -32,6 +32,7 @@ from nomospace.node.client_link import ClientLink
 from nomospace.node.clients import Clients
 from nomospace.node.clock import Clock, ClockMark
 from nomospace.node.config import BadConfig, Config
+from nomospace.node.identity import Identity
 from nomospace.node.journaling import QUIET, Journalist, Sealing, check_folder, told
 from nomospace.node.links import Hear, HostLinks
 from nomospace.node.listen import Arrival, Listener
@@ -48,9 +49,6 @@ from nomospace.store.private import narrow
 from nomospace.wire.admin import TAIL_MAX, JournalRecord, Tail
 from nomospace.wire.calls import LawShelf, Unready
 from nomospace.wire.frames import too_large
-
-if TYPE_CHECKING:
-    from nomospace.node.identity import Identity
 
 FAULTY_MAX: Final = 64
 """Of how many ontologies it is remembered what is wrong with them."""

@@ -19,7 +19,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator,
 from contextlib import contextmanager
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from uvicorn import Config, Server
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -28,10 +28,8 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from nomospace.errors import CallerError
 from nomospace.node.addresses import Address
 from nomospace.node.listen import Arrival, Port, PortLimits
+from nomospace.node.notes import OnNote
 from nomospace.node.services.web import problem
-
-if TYPE_CHECKING:
-    from nomospace.node.notes import OnNote
 
 LIMITS: Final = PortLimits(
     connections_max=2_000,
