@@ -210,7 +210,7 @@ def test_a_strong_listener_past_its_limit_is_told_named_and_reported(
         assert await ward.jobs.take_nowait("flood", int) is None
         return wrote
 
-    assert in_ward(program) > 10
+    assert in_ward(program) > 0
     assert "floods of ann@ward on 'jobs' has held its event loop for 0." in caplog.text
     assert any('File "' in one for one in caplog.messages)  # its stack, wherever it was just then
 
