@@ -14,10 +14,14 @@ import pytest
 from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, settings
 
+from tests.compiling import compile_share
 from tests.rounds import Rounds, put_long_first
 
 # Machines are shared: that an input took long to be made or tried says nothing about the test.
-settings.register_profile("shared", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("long", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# Nor is a run to fail by an input that the last one did not try: new ones are for who looks for
+# them, with --hypothesis-profile=long.
+settings.register_profile("shared", settings.get_profile("long"), max_examples=50, derandomize=True)
 settings.load_profile("shared")
 
 
@@ -55,10 +59,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Generator[None, object, object]:
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
     """Look for no rubbish in modules and tests: all stay to the end. Later look for it seldom."""
     gc.disable()
     try:
+        if (worker := getattr(session.config, "workerinput", None)) is not None:
+            number = int(worker["workerid"].removeprefix("gw"))
+            compile_share(session.config, number, worker["workercount"])
         return (yield)
     finally:
         gc.freeze()

@@ -22,7 +22,7 @@ from nomospace_lab.testing.fuzz import (
     term_texts,
 )
 
-INPUTS = 3_000
+INPUTS = 1_000
 
 
 @pytest.mark.parametrize("first", range(0, INPUTS, 1_000))

@@ -1,4 +1,4 @@
-"""Twenty generated cases on every database, against the brute-force reading.
+"""Ten generated cases on every database, against the brute-force reading.
 
 Cases whose plans have many networks take a database long, each being a statement or two; they are
 left to the command (`python -m tests.models.match_databases`), which takes every case.
@@ -13,7 +13,7 @@ import pytest
 from tests.models.match_cases import ENGINES, case, differs
 from tests.models.match_databases import DATABASES, small
 
-CASES = 20
+CASES = 10
 NETWORKS_MAX = 6
 
 

@@ -13,7 +13,7 @@ from nomospace.terms import term
 from nomospace_lab.testing.differential import DifferentialTally, draw_law
 from nomospace_lab.testing.plain import difference
 
-LAWS = 160
+LAWS = 80
 
 
 @pytest.mark.parametrize("part", range(2))

@@ -288,7 +288,7 @@ def naively(template: Template, fields: tuple[Term, ...]) -> bool:
     return False
 
 
-MANY = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+MANY = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def check(patterns: list[Any], fields: tuple[Term, ...]) -> bool:
@@ -338,7 +338,7 @@ def test_the_generators_reach_matches() -> None:
     """Else the properties above would say little: about half of the near ones do match."""
     found: list[bool] = []
 
-    @settings(max_examples=300, deadline=None, database=None, derandomize=True)
+    @settings(max_examples=120, deadline=None, database=None, derandomize=True)
     @given(meetings())
     def count(meeting: tuple[list[Any], tuple[Term, ...]]) -> None:
         found.append(Template.of(meeting[0]).matches(meeting[1]))
@@ -380,7 +380,7 @@ HOSTILE = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(st.one_of(HOSTILE, st.lists(HOSTILE, max_size=3).map(tuple)), TUPLES)
 def test_whatever_comes_is_a_template_or_a_typed_error(
     term: Term, fields: tuple[Term, ...]

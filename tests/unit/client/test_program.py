@@ -142,7 +142,7 @@ def test_a_state_travels_as_bytes(data: Any) -> None:
         decode_state(Walker, data)
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(st.binary(max_size=100))
 def test_no_bytes_do_harm(data: bytes) -> None:
     with suppress(BadState):

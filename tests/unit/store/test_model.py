@@ -21,7 +21,7 @@ from tests.unit.store.test_trouble import before_logs, raw
 
 __all__ = ["engines"]
 
-_EXAMPLES = {"memory": 60, "sqlite": 30, "postgres": 12}
+_EXAMPLES = {"memory": 30, "sqlite": 12, "postgres": 6}
 
 
 @pytest.mark.parametrize("kind", ENGINES)

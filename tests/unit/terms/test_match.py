@@ -23,7 +23,7 @@ from tests.unit.terms.strategies import HOLES, PATTERNS, TERMS, deep
 
 
 @given(PATTERNS, PATTERNS)
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_unifying_makes_equal_and_undo_restores(a: Term, b: Term) -> None:
     trail: list[Var] = []
     try:

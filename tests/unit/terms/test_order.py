@@ -9,14 +9,14 @@ from tests.unit.terms.strategies import TERMS
 
 
 @given(TERMS, TERMS)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_the_order_is_antisymmetric_and_agrees_with_same(a: Term, b: Term) -> None:
     assert compare(a, b) == -compare(b, a)
     assert (compare(a, b) == 0) == same(a, b)
 
 
 @given(TERMS, TERMS, TERMS)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_the_order_is_transitive(a: Term, b: Term, c: Term) -> None:
     low, middle, high = sorted([a, b, c], key=order_key)
     assert compare(low, middle) <= 0

@@ -25,7 +25,7 @@ from tests.unit.terms.strategies import TERMS, deep
 
 
 @given(TERMS)
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_what_is_printed_reads_back_as_an_equal_term(value: Term) -> None:
     text = show(value)
     assert same(term(text), value)
@@ -33,7 +33,7 @@ def test_what_is_printed_reads_back_as_an_equal_term(value: Term) -> None:
 
 
 @given(TERMS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_nodes_print_as_their_terms_do(value: Term) -> None:
     text = show(value)
     node = Reader(Source(text)).single()

@@ -105,7 +105,7 @@ def test_other_bytes_are_no_bundle(data: bytes) -> None:
         open_bundle(data, trusted=TRUSTED)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=100)
 @given(place=st.integers(0, len(BUNDLE) - 1), bit=st.integers(0, 7))
 def test_no_single_bit_may_change(place: int, bit: int) -> None:
     spoilt = bytearray(BUNDLE)
@@ -114,7 +114,7 @@ def test_no_single_bit_may_change(place: int, bit: int) -> None:
         open_bundle(bytes(spoilt), trusted=TRUSTED)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=100)
 @given(st.binary(max_size=200))
 def test_no_bytes_do_harm(data: bytes) -> None:
     with pytest.raises(NomospaceError):

@@ -278,7 +278,7 @@ def test_out_of_time_and_revoked_also_when_remembered() -> None:
     assert caught.value.reason == "trust.certificate-revoked"
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(st.data())
 def test_a_seal_with_any_byte_changed(data: st.DataObject) -> None:
     made = digests(5)

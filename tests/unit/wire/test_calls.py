@@ -77,7 +77,7 @@ REQUESTS = st.one_of(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(REQUESTS, st.booleans())
 def test_every_request(request: Request, texts: bool) -> None:
     made = decode_request(through(encode_request(request, texts=texts)), known)
@@ -91,7 +91,7 @@ def test_every_request_is_tried_above() -> None:
         assert isinstance(kind.__struct_config__.tag, str)
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(
     st.one_of(
         st.none(),

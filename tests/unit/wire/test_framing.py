@@ -8,7 +8,7 @@ from nomospace.wire.framing import BadFrame, Framer, join, split
 FRAMES = st.lists(st.binary(max_size=40), max_size=6)
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(FRAMES, st.lists(st.integers(0, 300), max_size=12))
 def test_cuts_do_not_matter(frames: list[bytes], cuts: list[int]) -> None:
     data = join(frames)

@@ -102,7 +102,7 @@ def test_garbled_records(seed: int) -> None:
     assert read > 50
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(st.binary(max_size=200), st.booleans())
 def test_random_bytes(data: bytes, has_version: bool) -> None:
     attempt(decode_frame, BadFrame, V + data if has_version else data)
@@ -122,7 +122,7 @@ PLAIN = st.recursive(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(st.data())
 def test_a_part_of_another_kind(data: st.DataObject) -> None:
     """A frame as any peer may build one: a part of it is something else."""
@@ -346,7 +346,7 @@ def test_what_is_no_integer_and_no_term(data: bytes) -> None:
         unpack_term(data)
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(PLAIN)
 def test_the_slow_reader_reads_the_same(value: Any) -> None:
     data = pack(value)

@@ -61,7 +61,7 @@ CODECS: dict[str, tuple[tuple[Struct, ...], Callable[[Any], bytes], Callable[[by
 
 
 @pytest.mark.parametrize("what", CODECS)
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(data=st.data())
 def test_every_codec(what: str, data: st.DataObject) -> None:
     kinds, encode, decode = CODECS[what]

@@ -175,7 +175,7 @@ def _known() -> list[bytes]:
     ]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.sampled_from(_known()), st.integers(0, 2**32))
 def test_no_bytes_do_more_harm_than_that(data: bytes, seed: int) -> None:
     chance = random.Random(seed)
@@ -192,7 +192,7 @@ def test_no_bytes_do_more_harm_than_that(data: bytes, seed: int) -> None:
         talk.read_call(talk.unpack_frame(bytes(hurt)), LAWS)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.binary(max_size=60))
 def test_random_bytes_do_no_more_harm_either(data: bytes) -> None:
     for read in (talk.unpack_entry, talk.unpack_answer, talk.unpack_frame):
