@@ -136,7 +136,7 @@ class Frame:
 
     def draw(self, entries: Mapping[str, RailEntry], story: str) -> None:
         """Draw what stays while places change; `entries` by their path."""
-        ui.link("To the place", "#place").classes("skip")
+        ui.link("To the place", "#place").classes("skip").move(ui.context.client.layout, 0)
         self._draw_drawer()
         with (
             ui.left_drawer(value=True, fixed=True)
@@ -160,7 +160,9 @@ class Frame:
         with (
             ui.right_drawer(value=False, bordered=True)
             .classes("story")
-            .props('width=420 overlay aria-label="Story"') as self._drawer
+            .props(
+                'width=420 overlay behavior=desktop no-swipe-open no-swipe-close aria-label="Story"'
+            ) as self._drawer
         ):
             with ui.element("div").classes("story-head"):
                 self._title = ui.label().classes("story-title").props("role=heading aria-level=2")
@@ -180,7 +182,7 @@ class Frame:
                     ui.separator().classes("rail-line")
                     group = entry.group
                 link = ui.link(target=path).classes("rail-link").props(f'data-place="{path}"')
-                with link:
+                with attributes(link, title=entry.title):
                     ui.icon(entry.icon).props("aria-hidden=true")
                     ui.label(entry.title).classes("rail-title")
                 self._links[path] = link
@@ -194,8 +196,7 @@ class Frame:
                 ui.label(name).classes("rail-host-name")
             self._dots = ui.element("div").classes("dots").props('role=group aria-label="Group"')
             ui.element("button").classes("rail-clock num").props(
-                'id="rail-clock" type=button title="Switch between local time and UTC" '
-                'aria-label="Switch between local time and UTC"'
+                'id="rail-clock" type=button title="Switch between local time and UTC"'
             ).on("click", js_handler="() => nomospace.time.toggleUtc()")
             with ui.element("div").classes("rail-buttons"):
                 _icon("contrast", "Look", 'id="rail-look"', "() => nomospace.look.next()")

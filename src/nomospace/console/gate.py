@@ -128,8 +128,8 @@ _LOGIN_PAGE: Final = """<!doctype html>
     --refused: #ff9c94; } }
 body { margin: 0; min-height: 100vh; display: grid; place-items: center; background: var(--paper);
   color: var(--ink); font: 16px/1.5 system-ui, sans-serif; }
-form { width: min(26rem, 90vw); background: var(--card); border: 1px solid var(--line);
-  border-radius: 10px; padding: 1.6rem; }
+form { box-sizing: border-box; width: min(29rem, 92vw); background: var(--card);
+  border: 1px solid var(--line); border-radius: 10px; padding: 1.6rem; }
 h1 { margin: 0 0 .3rem; font-size: 1.25rem; color: var(--law); }
 label { display: block; margin: 1rem 0 .3rem; font-weight: 600; }
 input { box-sizing: border-box; width: 100%; padding: .55rem; border: 1px solid var(--line);

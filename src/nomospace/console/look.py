@@ -89,6 +89,11 @@ def heading(text: str) -> None:
     ui.label(text).classes("heading").props("role=heading aria-level=3")
 
 
+def card_title(text: str) -> None:
+    """The title of a card."""
+    ui.label(text).classes("card-title").props("role=heading aria-level=2")
+
+
 def fact(name: str) -> ui.element:
     """A line with a name; what it says is put inside."""
     with ui.element("div").classes("fact"):

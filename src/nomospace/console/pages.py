@@ -81,7 +81,7 @@ def mount(app: FastAPI, console: Console) -> None:
         frame.draw(entries, story)
         routes = {path: _showing(frame, place) for path, place in seen.items()}
         routes["/"] = next(iter(routes.values()))
-        attributes(ui.sub_pages(routes).classes("place"), id="place")
+        attributes(ui.sub_pages(routes).classes("place"), id="place", tabindex="-1")
 
     ui.run_with(
         app,
@@ -89,6 +89,7 @@ def mount(app: FastAPI, console: Console) -> None:
         title="Nomospace",
         favicon=STATIC / "sign.svg",
         dark=None,
+        language="en-US",
         reconnect_timeout=RECONNECT_S,
         binding_refresh_interval=None,
         message_history_length=200,
@@ -122,6 +123,7 @@ def _showing(frame: Frame, place: ConsolePlace) -> Callable[..., None]:
         frame.leave()
         ui.page_title(f"{place.title} · {frame.console.name}")
         with attributes(ui.element("main").classes("place-body"), aria_label=place.title):
+            ui.label(place.title).classes("place-name").props("role=heading aria-level=1")
             place.show(frame)
 
     return show

@@ -42,7 +42,6 @@ def show(game: AssistantsStage, frame: Frame) -> None:
     """The sites, what a person can do, and what has happened."""
     facts = game.facts()
     people = [one["person"] for one in facts["assistants"]]
-    ui.label("Personal assistants").classes("place-title")
     ui.label(
         "Each is an agent that moves with its work and its mail. Messages sent to where it was "
         "follow it; the sender's host learns the new place, and the next one goes there directly."

@@ -43,7 +43,6 @@ class PuzzleBoard(ui.element, component="static/jigsaw.js"):
 
 def show(game: Jigsaw, frame: Frame) -> None:
     """The way to the table, or the game."""
-    ui.label("RoamingJigsaw").classes("place-title")
     middle = ui.column().classes("full")
     client = ui.context.client
 

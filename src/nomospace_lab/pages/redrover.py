@@ -32,7 +32,6 @@ class FieldBoard(ui.element, component="static/redrover.js"):
 
 def show(game: RedRover, frame: Frame) -> None:
     """The field; whoever comes first begins the game."""
-    ui.label("RedRover").classes("place-title")
     ui.label(
         "Two teams seek each other's flag. A device hears others in range and shares with those "
         "within the safe distance; whoever is lost stays on the field as a ghost."

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from nicegui import ui
 from nicegui.events import GenericEventArguments
 
-from nomospace.console.look import attributes, fault
+from nomospace.console.look import attributes, card_title, fault
 from nomospace.console.stage import ALL_HOSTS
 from nomospace.errors import NomospaceError
 
@@ -68,7 +68,7 @@ def hosts_of(names: Sequence[str]) -> dict[str, str]:
 def card_head(title: str) -> ui.element:
     """The head of a card; what stands beside its title is put inside."""
     with ui.element("div").classes("card-head") as head:
-        ui.label(title).classes("card-title").props("role=heading aria-level=2")
+        card_title(title)
     return head
 
 

@@ -148,7 +148,7 @@ export default {
       extensions: [
         CM.Prec.high(CM.keymap.of([{ key: "Mod-Enter", run: () => { this.tell(); this.$emit("submit"); return true; } }])),
         CM.basicSetup, CM.EditorView.lineWrapping, theme, CM.syntaxHighlighting(style), this.tongue.of([]), found, hints,
-        CM.EditorView.contentAttributes.of({ "aria-label": this.label, "aria-multiline": "true" }),
+        CM.EditorView.contentAttributes.of({ "aria-label": this.label, "aria-multiline": "true", tabindex: "0" }),
         // Whoever leaves the editor for a button or a link expects what was typed to be there.
         CM.EditorView.domEventHandlers({ blur: () => { this.tell(); } }),
         CM.EditorView.updateListener.of((update) => {

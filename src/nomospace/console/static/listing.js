@@ -7,15 +7,16 @@ import { when_ready } from "/console-static/ready.js";
 
 const span = (ms) => window.nomospace.time.span(ms * 1000);
 
+const WIDE = 500;
 const SIGNS = { forwarded: "→", refused: "✕", held: "⏸", obligation: "⏳" };
 
 export default {
   template: `
-    <div class="listing" :data-held="held">
+    <div class="listing" :class="{ narrow: !wide }" :data-held="held">
       <div class="listing-head" :style="tracks" aria-hidden="true">
-        <span v-for="c in shape" :key="c.name" :class="'cell-' + c.kind">{{ c.label }}</span>
+        <span v-for="c in shown" :key="c.name" :class="'cell-' + c.kind">{{ c.label }}</span>
       </div>
-      <div class="listing-body" ref="body" tabindex="0" role="listbox" :aria-label="label"
+      <div class="listing-body" ref="body" tabindex="0" :role="lines.length ? 'listbox' : 'group'" :aria-label="label"
            :aria-activedescendant="active === null ? null : domId(active)"
            @scroll="scrolled" @mouseenter="hold" @mouseleave="let_go" @keydown="key">
         <div class="listing-all" :style="{ height: lines.length * height + 'px' }">
@@ -24,7 +25,7 @@ export default {
                :aria-selected="line.row.id === active" :data-id="line.row.id"
                :style="[tracks, { transform: 'translateY(' + line.at * height + 'px)' }]"
                @click="pick(line.row.id)">
-            <span v-for="c in shape" :key="c.name" :class="'cell-' + c.kind" :title="hint(c, line.row)">
+            <span v-for="c in shown" :key="c.name" :class="'cell-' + c.kind" :title="hint(c, line.row)">
               <template v-if="c.kind === 'verdict'">
                 <span class="verdict" :class="line.row[c.name]"><span class="sign" aria-hidden="true">{{ sign(line.row[c.name]) }}</span>
                 <span>{{ line.row[c.name] }}</span></span>
@@ -46,18 +47,27 @@ export default {
   emits: ["pick", "ready"],
   data() {
     return { shape: this.columns, lines: this.rows || [], note: this.note0 || "", top: 0, room: 400, active: null,
-             held: false, later: null, offset: 0, clock: 0 };
+             held: false, later: null, offset: 0, clock: 0, wide: true };
   },
   created() { this.set_clock(this.now); },
   mounted() {
-    this.watching = new ResizeObserver(() => { this.room = this.$refs.body.clientHeight; });
+    this.watching = new ResizeObserver(() => {
+      this.room = this.$refs.body.clientHeight;
+      this.wide = this.$refs.body.clientWidth >= WIDE;
+    });
     this.watching.observe(this.$refs.body);
     this.ticking = setInterval(() => { this.clock = Date.now() + this.offset; }, 1000);
     when_ready(this);
   },
   beforeUnmount() { this.watching.disconnect(); clearInterval(this.ticking); },
   computed: {
-    tracks() { return { gridTemplateColumns: this.shape.map((c) => c.width).join(" ") }; },
+    // Where there is little room, times and numbers are in the story alone, and a verdict is its sign.
+    shown() {
+      if (this.wide) return this.shape;
+      const left = this.shape.filter((c) => !["when", "span", "num"].includes(c.kind));
+      return left.map((c) => ({ ...c, width: c.kind === "verdict" ? "18px" : c.width.replace(/minmax\(\w+/, "minmax(0") }));
+    },
+    tracks() { return { gridTemplateColumns: this.shown.map((c) => c.width).join(" ") }; },
     seen() {
       const first = Math.max(0, Math.floor(this.top / this.height) - 8);
       const last = Math.min(this.lines.length, Math.ceil((this.top + this.room) / this.height) + 8);

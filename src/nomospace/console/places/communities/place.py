@@ -147,7 +147,7 @@ class CommunityPane:
         self._folded = 0
         with ui.element("section").classes("card community-law").props('aria-label="The law"'):
             with ui.element("div").classes("card-head"):
-                ui.label(views[0].name).classes("card-title")
+                look.card_title(views[0].name)
                 look.mono(law[:SHORT_HASH]).classes("quiet").tooltip(f"sha256:{law}")
                 ui.label(f"discloses {views[0].disclose}").classes("quiet")
             self._text = LawElement(views[0], hits, self._sparks.lines(), self._open_rule)
@@ -243,7 +243,7 @@ class CommunityPane:
 
 def _head(title: str, more: str = "") -> None:
     with ui.element("div").classes("card-head"):
-        ui.label(title).classes("card-title")
+        look.card_title(title)
         if more:
             ui.label(more).classes("quiet")
 

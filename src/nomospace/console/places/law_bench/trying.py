@@ -75,7 +75,8 @@ class Trying:
             alone = ui.checkbox("each alone", value=bench.isolated, on_change=self._isolated)
             alone.props("dense").tooltip("Forwarded messages arrive nowhere (--isolated)")
             ui.space()
-            act("From the journal", self._fill, label="Fill in the latest messages of members")
+            words = "From the journal"
+            act(words, self._fill, label=f"{words}: fill in the latest messages of members")
         said = ui.element("div")
         self._working = Working(run, said)
         if bench.ran_fault is not None:

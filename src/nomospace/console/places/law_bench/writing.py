@@ -50,7 +50,7 @@ class Writing:
                 else:
                     ui.space()
                 self._language = choice("Language", LANGUAGES, bench.draft.language, self._speak)
-                act("Lay out", self._lay_out, label="Lay the law out in the one way")
+                act("Lay out", self._lay_out, label="Lay out the law in the one way")
             self._editor = Editor(
                 bench.draft.text,
                 label="The text of the law",

@@ -43,7 +43,7 @@ class Forms:
                 choices=acting.choices(console, viewer),
                 draft=(drafts, "spaces.agent"),
             )
-            ui.label("Write a tuple").classes("card-title")
+            look.card_title("Write a tuple")
             self._fields = Typed(
                 "Fields",
                 placeholder="job, 17, room(3)",
@@ -55,7 +55,7 @@ class Forms:
                 self._to = Typed("For (agent)", placeholder="porter@ward")
                 self._ttl = Typed("Ends after (s)", placeholder="never")
             act("Write", self._write, main=True).props("data-do=write")
-            ui.label("Read or take by the template").classes("card-title")
+            look.card_title("Read or take by the template")
             self._wait = ui.checkbox(f"wait up to {WAIT_S:g} s, at any host").props("dense")
             with ui.element("div").classes("line-up"):
                 act("Read", self._read).props("data-do=read")

@@ -77,7 +77,7 @@ class SpacesPlace:
             drafts["spaces.template"] = asked["template"]
         with ui.element("div").classes("spaces"):
             with ui.element("nav").classes("card spaces-list").props('aria-label="Spaces"'):
-                ui.label("Spaces").classes("card-title")
+                look.card_title("Spaces")
                 self._list = ui.element("div").classes("spaces-all")
             with ui.element("section").classes("card spaces-tuples").props('aria-label="Tuples"'):
                 self._box = Typed(
@@ -95,7 +95,7 @@ class SpacesPlace:
             with ui.element("aside").classes("spaces-side"):
                 self._forms = Forms(self._frame, self._box, self._look)
                 with ui.element("section").classes("card"):
-                    ui.label("Who waits, what reacts").classes("card-title")
+                    look.card_title("Who waits, what reacts")
                     self._beside = ui.element("div").props("data-inside")
         self._look_around(SpaceName(asked.get("space", ""), asked.get("agent", "")))
         self._frame.on_beat(self._beat)

@@ -12,6 +12,7 @@ const AWAY_MS = 3000;
 const TRACES_MAX = 60;
 const PULSES_MAX = 16; // of one beat: more could not be told apart
 const RECEIVERS_MAX = 12;
+const NAME_MAX = 12; // what fits under a sign; a click tells the whole of it
 const SIGNS = { forwarded: "→", refused: "✕", held: "⏸", obligation: "⏳" };
 // A sign of the icon face for each role; whoever has no role is a plain agent.
 const ICONS = {
@@ -43,9 +44,9 @@ export default {
             @focus="at = 'host ' + room.name">
             <rect :x="room.x" :y="room.y" :width="room.w" height="${HEAD}" rx="9"></rect>
             <text class="map-title-text" :x="room.x + 12" :y="room.y + 20">{{ room.title }}</text>
-            <text class="map-title-rate num" :x="room.x + room.w - 10" :y="room.y + 20" text-anchor="end"><tspan
-              class="refused" v-if="refused(room)">✕ {{ refused(room) }}/s&nbsp; </tspan>{{ said(room) }}</text>
           </g>
+          <text class="map-title-rate num" :x="room.x + room.w - 10" :y="room.y + 20" text-anchor="end"><tspan
+            class="refused" v-if="refused(room)">✕ {{ refused(room) }}/s&nbsp; </tspan>{{ said(room) }}</text>
           <text v-if="room.hidden" class="map-more" :x="room.x + room.w - 10" :y="room.y + room.h - 8" text-anchor="end">and {{ room.hidden }} more</text>
           <text v-if="!room.count" class="map-more" :x="room.x + room.w / 2" :y="room.y + room.h / 2 + 10" text-anchor="middle">no agents yet</text>
         </g>
@@ -57,7 +58,8 @@ export default {
           @focus="at = 'agent ' + agent.id">
           <circle class="map-sign" :r="agent.r"></circle>
           <text class="map-icon material-icons" :style="{ fontSize: agent.r * 1.25 + 'px' }" aria-hidden="true">{{ agent.icon }}</text>
-          <text class="map-name" :y="agent.r + 12" text-anchor="middle">{{ agent.name }}</text>
+          <text class="map-name" :y="agent.r + 12" text-anchor="middle">{{ short(agent.name) }}</text>
+          <title>{{ agent.id }}</title>
         </g>
         <g ref="badges"></g>
       </svg>
@@ -81,7 +83,7 @@ export default {
     this.sizes = new ResizeObserver(() => {
       const ground = this.$refs.ground;
       if (!ground) return;
-      this.width = Math.max(320, ground.clientWidth);
+      this.width = Math.max(200, ground.clientWidth);
       this.height = Math.max(260, ground.clientHeight - 30);
       this.clear();
     });
@@ -173,6 +175,9 @@ export default {
       const rate = this.rates[room.name]?.[0] || 0;
       if (rate < 0.05) return "";
       return `${rate >= 10 ? Math.round(rate).toLocaleString("en") : rate.toFixed(1)} messages/s`;
+    },
+    short(name) {
+      return name.length > NAME_MAX ? `${name.slice(0, NAME_MAX - 1)}…` : name;
     },
     icon(role) {
       return ICONS[role] || "person";
