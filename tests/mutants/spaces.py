@@ -441,8 +441,8 @@ SPACES: Final = (
     Mutant(
         "a tuple under a lease is shown to a host that its taker is not at",
         LENDING,
-        " and self._host.group.where.get(body.agent) == peer\n",
-        "\n",
+        " and lines is not None and body.agent in lines.agents:\n",
+        ":\n",
         "tests/unit/host/test_leases.py",
     ),
     Mutant(

@@ -393,9 +393,9 @@ class Lending(HostPart):
 
     def _show(self, peer: str, key: Key, body: LeaseSettled) -> None:
         """Say what an agent of a peer has under a lease, to that peer and to no other."""
-        known = self._leases.get(body.lease)
-        its = known is not None and self._host.group.where.get(body.agent) == peer
+        known, lines = self._leases.get(body.lease), self._host.group.entries.get(peer)
         fields = None
-        if known is not None and its:
+        # One who has just moved may still stand in the lines of its former host, too.
+        if known is not None and lines is not None and body.agent in lines.agents:
             fields = self._fields_of(body.lease, body.agent, known.space.name)
         self._host.group.tell(peer, LeaseClosed(key, fields is not None, fields or ()))

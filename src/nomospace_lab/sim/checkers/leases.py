@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from nomospace.calls.problems import LeaseLapsed
 from nomospace.calls.requests import Seek, Settle
+from nomospace.host.lending import AWAY_US
 from nomospace_lab.sim.checkers import Verdict, no, yes
 from nomospace_lab.sim.checkers.facts import NEVER, CallHistory, Fields, HistoryFacts, facts_of
 from nomospace_lab.sim.checkers.spaces import SLACK_US
@@ -34,8 +35,9 @@ class LeaseLife:
         lapsed = op.ended is not None and isinstance(op.ended.what.error, LeaseLapsed)
         if op.done and op.began > self.most:
             return "a word on it counted after its end"
-        here = op.call.host == word.lease.partition("/")[0]
-        if lapsed and here and self.lend.end < op.began and op.end < self.least:
+        # At its own host, and elsewhere unless the answer came only after a wait for that host.
+        told = op.call.host == word.lease.partition("/")[0] or op.end - op.began < AWAY_US
+        if lapsed and told and self.lend.end < op.began and op.end < self.least:
             return "it was lost before its end"
         if lapsed:
             return ""
