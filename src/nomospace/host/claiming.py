@@ -12,10 +12,8 @@ Further offers are kept, and while a claim is out the waiter here sleeps, so tha
 in vain. Should the operation be over when its tuple comes (it was called off, or contact broke and
 it was served elsewhere), the tuple goes back as a transfer. `serving` is the other end.
 
-Sets of tuples that another host found, as whoever asked for them is to get them.
-
-Only tuples travel. What a set answers with, and why, is found again here: by this host's reading,
-which is that of every host that shares the space.
+Of a set that another host found only the tuples travel. What it answers with, and why, is found
+again here (`composed`): by this host's reading, which is that of every host that shares the space.
 """
 
 from __future__ import annotations

@@ -31,8 +31,7 @@ is met, and then at those that a tuple completes. It fires once for each set, an
 Under a law sets are looked for on the agent's own host only, where one manager can rule on all of
 their tuples at once.
 
-A space as one host sees it across hosts: its own tuples, and what others have shown.
-
+`Wide` is a space as one host sees it across hosts: its own tuples, and what others have shown.
 Facts are tuples that hold objects, wherever they lie. One that moves may be shown by two hosts for
 a moment, or by none; it is a fact as long as anyone has it.
 """

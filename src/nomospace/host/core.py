@@ -24,9 +24,8 @@ share the step under way:
   passes to;
 - `plain`: plain writes, reads and takes, which concern nobody else;
 - `directory`: who is at which host of the group, and who shares what, line by line;
-- this file: the step, and the calls of agents, which are held while the group changes.
-
-What agents ask of a host: each kind of request goes to the part that carries it out.
+- this file: the step, and the calls of agents, which are held while the group changes; each kind
+  goes to the part that carries it out.
 """
 
 from __future__ import annotations

@@ -10,8 +10,7 @@ from the journal, where they are anyway, so a view shows what is on disk and sur
 How often a rule was used is counted when it is asked for, from where the last count ended; what
 was too long ago to be counted is said (`LawView.uncounted`).
 
-A membership as it was before a ruling that is long past, or after it has gone: from the journal.
-
+A membership as it was before a ruling that is long past comes from the journal (`member_before`).
 A controller tells why from memory for its latest rulings, and a busy member's memory is seconds
 long. The journal has more: a checkpoint of every membership now and then, and every change since.
 So the state before any ruling that it still has is put together again, without running a law.

@@ -3,7 +3,7 @@
 None may in the end need itself: the paper's dependence tree ("Semantic Tuplespace", Figure 1) is a
 tree, so that whatever is computed is computed from objects that tuples hold.
 
-Reads what a dependence function is written as: `minus(Arrival.timeStamp, Departure.timeStamp)`.
+A function is written as `minus(Arrival.timeStamp, Departure.timeStamp)`:
 
     function := name "(" operand { "," operand } ")"
     when     := chain { "and" chain }
@@ -12,7 +12,7 @@ Reads what a dependence function is written as: `minus(Arrival.timeStamp, Depart
     sign     := "=" | "!=" | "<" | "<=" | ">" | ">="
 
 Names of classes may hold hyphens: there is no arithmetic to mistake them for. Literals are those of
-predicates. What the names mean is not asked here; `closing` does.
+predicates. `Formula` is what is read; what its names mean is asked afterwards.
 """
 
 from __future__ import annotations

@@ -12,10 +12,9 @@
 Individuals, restrictions and other axioms are not used: they constrain objects, and what we ask of
 an ontology is what names mean to each other. `owl:Thing` is above everything and therefore nothing.
 
-OWL texts as graphs of triples: rdflib reads them, we keep it from harm and tell where it fails.
-
-No text can make it reach for the network or for other files: a JSON-LD context must stand in the
-file itself, and XML's entities are plain short texts (as OWL files use them for prefixes). How
+rdflib makes graphs of triples of the texts (`read_graph`); we keep it from harm and tell where it
+fails. No text can make it reach for the network or for other files: a JSON-LD context must stand in
+the file itself, and XML's entities are plain short texts (as OWL files use them for prefixes). How
 deep a text nests is bounded: rdflib follows it by recursion, or in time that grows with its square.
 """
 

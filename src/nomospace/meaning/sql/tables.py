@@ -12,10 +12,11 @@ reading of the tuples, never the tuples themselves; so a database that ends take
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
-from typing import Any, Final, Protocol, cast
+from typing import Any, Final, Generic, Protocol, TypeVar, cast
 
 from sqlglot import exp
 
@@ -40,7 +41,6 @@ from nomospace.meaning.sql.building import (
 from nomospace.meaning.sql.coding import unescaped
 from nomospace.meaning.sql.dialects import Dialect, Statement, created, dropped, emptied, prepared
 from nomospace.meaning.sql.layout import COMMON, TEXT, TUPLES, Layout, Row, RowBatch, SqlTable
-from nomospace.meaning.sql.remembering import Remembered
 from nomospace.meaning.sql.values import Params
 from nomospace.terms import Term
 
@@ -114,7 +114,7 @@ class StoredRow:
 class FactTables:
     """The facts of one space in a database, and what is known of them without asking it.
 
-    Two caches stand in front (`remembering`: what was used longest ago goes first). `plans` has
+    Two caches stand in front (`Remembered`: what was used longest ago goes first). `plans` has
     questions with their plans and statements, and is emptied when facts come. `rows` has tuples of
     answers, as the runtime store of the paper does (section 5): the database gives ids, and only
     tuples that are not at hand are read. Tuples never change, so these are never wrong.
@@ -413,3 +413,56 @@ def _bodies() -> exp.Select:
     columns = [parts.column("tuple", "w"), parts.column("body", "w")]
     joins = [parts.inner(parts.table(CHOSEN.name, "c"), mine)]
     return parts.select(columns, parts.table(TUPLES, "w"), joins=joins)
+
+
+Key = TypeVar("Key", bound=Hashable)
+Kept = TypeVar("Kept")
+
+
+class Remembered(Generic[Key, Kept]):
+    """Up to `limit` things by their keys; what was used longest ago goes first.
+
+    What is kept must not change while it is kept; whoever changes it empties the cache.
+
+    >>> kept = Remembered[str, int](2)
+    >>> for name in ("a", "b", "a", "c", "a", "b"):
+    ...     if kept.get(name) is None:
+    ...         kept.put(name, len(name))
+    >>> kept.hits, kept.misses, f"{kept.rate:.0%}", len(kept)
+    (2, 4, '33%', 2)
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.hits = 0
+        self.misses = 0
+        self._kept: OrderedDict[Key, Kept] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def get(self, key: Key) -> Kept | None:
+        """What is kept under a key, which counts as used now."""
+        found = self._kept.get(key)
+        if found is None:
+            self.misses += 1
+            return None
+        self.hits += 1
+        self._kept.move_to_end(key)
+        return found
+
+    def put(self, key: Key, value: Kept) -> None:
+        """Keep something; past the limit, what was used longest ago goes."""
+        self._kept[key] = value
+        if len(self._kept) > self.limit:
+            self._kept.popitem(last=False)
+
+    def clear(self) -> None:
+        """Forget everything but the counts."""
+        self._kept.clear()
+
+    @property
+    def rate(self) -> float:
+        """How much of what was asked for was at hand, from 0 to 1."""
+        asked = self.hits + self.misses
+        return self.hits / asked if asked else 0.0

@@ -7,8 +7,7 @@ is done twice leaves a file that nobody names. Without Spark the same is done in
 Then parts that have become small beside those behind them are merged (`archive.to_merge`). Both
 steps end with a manifest that is renamed: whoever reads sees what was, or all that is new.
 
-Parts of an archive made into one: the same rows, in fewer files, sorted by time throughout.
-
+Merged parts have the same rows, in fewer files, sorted by time throughout (`merge_parts`).
 Nothing is read but columns, and nothing is known of what they mean, so that a merge is as quick as
 sorting. Spark sorts each table over its workers; without it DuckDB does, which spills to the disk.
 """

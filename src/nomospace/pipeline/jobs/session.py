@@ -9,9 +9,8 @@ the master is elsewhere.
 A master that does not answer is told within seconds: first by its port, before any Java is started
 (`hello`), then by a small task, because a cluster without workers takes every job and does none.
 
-The folder that Spark is started from: the one that pip has installed, without its zipped Python.
-
-Spark puts `SPARK_HOME/python/lib/pyspark.zip` before everything else that its Python processes
+Spark is started from the folder that pip has installed, without its zipped Python (`spark_home`).
+It puts `SPARK_HOME/python/lib/pyspark.zip` before everything else that its Python processes
 import, and nothing compiled can be kept of a zip: each process that Spark starts, and a stream has
 five, spends most of a second on compiling PySpark. Where these processes have the Python of this
 one, PySpark is installed beside it, compiled; so Spark is started from a folder of links in a cache

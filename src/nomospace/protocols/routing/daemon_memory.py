@@ -3,10 +3,9 @@
 Seats, numbers and posts that wait are written down. Guesses, and which posts were sent, are not:
 without them posts take a longer way, once.
 
-Posts that came back to their origin and wait there to be tried again.
-
-They wait in line for each target. All of a line go out together when its pause is over; if they
-come back, the next pause is twice as long. A line that stays empty for a pause is forgotten.
+Posts that came back to their origin wait there, in line for each target, to be tried again. All of
+a line go out together when its pause is over; if they come back, the next pause is twice as long. A
+line that stays empty for a pause is forgotten.
 """
 
 from __future__ import annotations
