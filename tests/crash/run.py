@@ -38,7 +38,7 @@ PACE_S: Final = 1.5
 """The most time between two kills, when all hosts are up; a host is away half as long at most."""
 QUIET_S: Final = 1.0
 """So long nothing new may come in the end, before it is believed that nothing will."""
-DRAIN_S: Final = 45.0
+DRAIN_S: Final = 120.0
 """What has not come so long after the last host was started again is lost."""
 RESTARTS_MAX_S: Final = 60.0
 """How long hosts that are under way to their next life may take in the end."""

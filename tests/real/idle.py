@@ -31,7 +31,7 @@ TOGETHER = 100
 """How many come at the same moment."""
 SPARE = 200
 """Descriptors that are needed for all else."""
-GONE_S = 30.0
+GONE_S = 120.0
 """Strangers that say nothing are let go after some seconds."""
 
 

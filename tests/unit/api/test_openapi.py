@@ -23,7 +23,7 @@ CHECKS = [
     content_type_conformance,
     response_schema_conformance,
 ]
-EXAMPLES = 8
+EXAMPLES = 4
 LAW = "law(open). R1. sent(_, _, _) :- do(forward). R2. arrived(_, _, _) :- do(deliver)."
 ENDLESS = "/v1/events"
 """An answer to this has no end; `test_http` and `test_running` look at it."""

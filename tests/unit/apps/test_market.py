@@ -10,7 +10,7 @@ from nomospace_lab.apps.bidding import market
 from nomospace_lab.apps.bidding.market import HOSTS, SNOOP, Market
 from nomospace_lab.testing.together import Together
 
-PLAY_S = 30.0
+PLAY_S = 120.0
 
 
 def test_requests_find_bids_and_the_snoop_sees_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
