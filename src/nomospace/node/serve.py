@@ -32,7 +32,7 @@ from nomospace.node.client_link import ClientLink
 from nomospace.node.clients import Clients
 from nomospace.node.clock import Clock, ClockMark
 from nomospace.node.config import BadConfig, Config
-from nomospace.node.identity import Identity
+from nomospace.node.identity import Identity, revocation_lists
 from nomospace.node.journaling import QUIET, Journalist, Sealing, check_folder, told
 from nomospace.node.links import Hear, HostLinks
 from nomospace.node.listen import Arrival, Listener
@@ -46,6 +46,7 @@ from nomospace.protocols.policy import is_position
 from nomospace.store.journal import RulingCounts
 from nomospace.store.opening import open_store
 from nomospace.store.private import narrow
+from nomospace.trust.keys import NotAPublicKey, PublicKey
 from nomospace.wire.admin import TAIL_MAX, JournalRecord, Tail
 from nomospace.wire.calls import LawShelf, Unready
 from nomospace.wire.frames import too_large
@@ -166,8 +167,6 @@ class Server:
         need_extras(config)
         check_folder(config.journal)
         if not settings.insecure:
-            from nomospace.node.identity import Identity
-
             self.identity = Identity(settings.trust, settings.name, on_note=self.note)
         self.links = links = self._wires()
         network: HostLinks = links
@@ -492,8 +491,6 @@ class Server:
 
     def _learn_revoked(self) -> None:
         """Tell the host which role certificates its authorities have revoked."""
-        from nomospace.node.identity import revocation_lists
-
         assert self.identity is not None, "only a host with an identity is told of them"
         for found in revocation_lists(self.identity.folder, self.note):
             try:
@@ -585,8 +582,6 @@ async def _cancelled(task: asyncio.Task[None]) -> None:
 
 def check_keys(law: CompiledLaw) -> None:
     """Raise `PlaceholderKey` for a law that names a key which is none."""
-    from nomospace.trust.keys import NotAPublicKey, PublicKey
-
     tree = law.tree
     named = [(f"authority({one.name}, …)", one.key) for one in tree.authorities]
     if tree.controller_authority is not None:
