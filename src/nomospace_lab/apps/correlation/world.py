@@ -113,9 +113,13 @@ class CorrelationMarket(Game):
         await asyncio.sleep(END_S)
 
     def forgives(self, error: BaseException) -> bool:
-        """Whose host crashes in the instant of an answer cannot write it back, nor what is lent."""
+        """Whose host crashes in the instant of an answer cannot write it back, nor what is lent.
+
+        A lease may run out while its host is down.
+        """
         return isinstance(error, Closed) or (
-            isinstance(error, NomospaceError) and error.code == "host.agent-left"
+            isinstance(error, NomospaceError)
+            and error.code in ("host.agent-left", "space.lease-lapsed")
         )
 
     async def _space(self, agent: Agent) -> Space:
