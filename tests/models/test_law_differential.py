@@ -80,6 +80,27 @@ def test_a_wrong_compiler_is_caught_and_its_case_made_small(
     assert (case.state, case.obligations, case.now) == ((), (), 0)
 
 
+def test_a_negation_binds_nothing() -> None:
+    """Few of the laws that are drawn use a variable again that a negation has tried."""
+    law = load("law(l). sent(X, M, Y) :- not((gone(N)@CS, N > 9)), N = 3, do(signal(N)).")
+    case = CASE._replace(state=(term("gone(7)"),), obligations=(), now=0)
+    found = compare(law, case)
+    assert found.agreed
+    assert found.interpreted.rule == 0
+
+
+def test_a_pattern_takes_no_compound_with_more_arguments() -> None:
+    """Few events of those that are drawn have one argument more than a pattern."""
+    law = load("""law(l).
+        sent(X, M, Y) :- M = m(f(A, B)), do(signal(A)).
+        sent(X, M, Y) :- do(signal(b)).
+    """)
+    for message, rule in (("m(f(1, 2))", 0), ("m(f(1, 2, 3))", 1)):
+        found = compare(law, CASE._replace(args=("ann@x", term(message), "bob@x")))
+        assert found.agreed
+        assert found.interpreted.rule == rule
+
+
 def test_a_law_that_the_compiler_falls_over_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     right = LawBuilder.build
 
