@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 from nomospace.console.places.law_bench.state import FIRST_LAW
 from nomospace.law import load
 from tests.browser.conftest import Open
+from tests.browser.screens import faults
 from tests.browser.site import Site, site
 from tests.browser.workshop import SENT, begin, laws_of, take_pictures
 
@@ -68,6 +69,7 @@ def test_events_run_in_virtual_time_and_the_slider_goes_through_them(
     page.get_by_role("option").filter(has_text="help").click()
     expect(told).to_contain_text("refused by R2")
     take_pictures(page, pictures, "law-bench")
+    assert faults(page) == []
     page.get_by_role("button", name="The step after").click()
     expect(told).to_contain_text("at 3600 s")
     expect(page.get_by_role("option", selected=True)).to_contain_text("obligationDue(slot)")

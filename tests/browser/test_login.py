@@ -150,6 +150,7 @@ def test_a_window_says_that_the_host_is_away_and_was_restarted(open_page: Open) 
         address = urlsplit(ward.url).netloc
     expect(page.locator("#host-banner")).to_contain_text("The host does not answer")
     assert page.locator("main[aria-label=Communities]").count() == 1  # what was seen stays
+    expect(page.locator("#place")).to_have_css("filter", "grayscale(1)")
     with site(api=address) as again:
         expect(page.get_by_role("alert")).to_contain_text("The host was restarted")
         page.get_by_role("link", name="Log in").click()

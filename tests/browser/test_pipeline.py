@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Open
+from tests.browser.screens import faults
 from tests.browser.site import Site, site
 from tests.browser.test_law_bench import LAX, type_law
 from tests.browser.workshop import SENT, begin, take_pictures
@@ -49,6 +50,7 @@ def test_a_replay_and_an_audit_are_watched_and_read(
     expect(page_read).to_be_visible()
     expect(report.frame_locator("iframe").locator("svg").first).to_be_visible()
     take_pictures(page, pictures, "pipeline-report")
+    assert faults(page) == []
     frame = report.locator("iframe")
     assert frame.get_attribute("sandbox") == "", "a report may run nothing"
 

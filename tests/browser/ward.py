@@ -75,8 +75,7 @@ class FakeHospital:
         count = 0
         while True:
             count += 1
-            await self.members["ann"].send(f"alarm(expert, text({count}))", to="desk@ward-1")
-            await self.members["desk"].send(f"notify(alarm(expert, {count}))", to="doc@ward-1")
+            await self.alarm(count)
             if self.rogue_on:
                 for _ in range(10):
                     await self.refused("flood")
@@ -84,6 +83,16 @@ class FakeHospital:
             refused = 50.0 if self.rogue_on else 0.0
             self._samples.append(Sample(now, refused, refused, 2.0))
             await asyncio.sleep(STEP_S)
+
+    async def alarm(self, number: int) -> None:
+        """Have an alarm raised, and told to the expert."""
+        await self.members["ann"].send(f"alarm(expert, text({number}))", to="desk@ward-1")
+        await self.members["desk"].send(f"notify(alarm(expert, {number}))", to="doc@ward-1")
+
+    def rest(self) -> None:
+        """Have nothing happen any more by itself."""
+        for task in self._tasks:
+            task.cancel()
 
     def floor(self) -> Sequence[Ward]:
         roles = {"lay": "informer", "desk": "mediator", "doc": "expert", "bot": "assistant"}

@@ -173,12 +173,14 @@
           this.ended();
         } else if (!this.over && !this.away) {
           this.away = true;
+          document.body.classList.add("host-away"); // what is seen is old
           this.banner("The host does not answer. This page goes on as soon as it is back.");
           setTimeout(() => this.look(), 300);
         }
       });
       socket.on("connect", () => {
         this.away = false;
+        document.body.classList.remove("host-away");
         this.banner("");
       });
     },

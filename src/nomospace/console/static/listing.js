@@ -65,7 +65,10 @@ export default {
     shown() {
       if (this.wide) return this.shape;
       const left = this.shape.filter((c) => !["when", "span", "num"].includes(c.kind));
-      return left.map((c) => ({ ...c, width: c.kind === "verdict" ? "18px" : c.width.replace(/minmax\(\w+/, "minmax(0") }));
+      return left.map((c) => {
+        if (c.kind === "verdict") return { ...c, label: "", width: "18px" };
+        return { ...c, width: c.width.replace(/minmax\(\w+/, "minmax(0") };
+      });
     },
     tracks() { return { gridTemplateColumns: this.shown.map((c) => c.width).join(" ") }; },
     seen() {
