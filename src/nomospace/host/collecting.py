@@ -462,8 +462,8 @@ class Wide:
     """A space as it is seen from here across hosts, and the operations that wait for sets in it.
 
     With a host in `at` it is what lies at that host alone, with a `scope` what some agent holds or
-    is to get. Tuples that are being collected are not
-    among its facts: the next who waits looks for others.
+    is to get. Tuples that are being collected are not among its facts: the next who waits looks for
+    others.
     """
 
     __slots__ = (

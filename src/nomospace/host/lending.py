@@ -40,6 +40,9 @@ Fields: TypeAlias = tuple[Term, ...]
 
 SETTLING_MAX: Final = 100_000
 """How many words on leases may be on their way to other hosts, or wait for them."""
+AGENT_PARKED_MAX: Final = 2_000
+"""How many words of one agent may wait for hosts that are away: whoever makes leases up, which name
+hosts that nobody knows, leaves room for others."""
 AWAY_US: Final = 30_000_000
 """For so long a word on a lease waits for the host that lent the tuple: longer than a restart."""
 SETTLED_MAX: Final = 10_000
@@ -106,6 +109,7 @@ class Lending(HostPart):
         self._lapsing: dict[str, Lease] = {}  # sets of which some have lapsed and some are yet to
         self._settling: dict[int, Settling] = {}  # told to other hosts, not confirmed yet
         self._parked: dict[int, tuple[int, Settling]] = {}  # wait for their hosts: until when
+        self._parked_of: dict[str, int] = {}  # how many of them, by agent
         self.timed = self._parked
         self._borrowed: dict[str, tuple[str, Fields]] = {}  # lent by peers, under a law: to whom
         self._settled: dict[str, LeaseSettled] = {}  # ended from afar: by which word
@@ -217,6 +221,9 @@ class Lending(HostPart):
             raise LeaseLapsed(lease=request.lease)
         if len(self._settling) + len(self._parked) >= SETTLING_MAX:
             raise Busy(what="words on leases under way", limit=SETTLING_MAX)
+        if self._parked_of.get(agent, 0) >= AGENT_PARKED_MAX:
+            what = f"what {agent} has to say about leases of hosts that are away"
+            raise Busy(what=what, limit=AGENT_PARKED_MAX)
         number = self._next_settling
         self._next_settling += 1
         self._say(number, Settling(op, agent, peer, request, asks))
@@ -224,7 +231,7 @@ class Lending(HostPart):
     def _say(self, number: int, one: Settling) -> None:
         """Say it now, or when its host is back."""
         if one.peer not in self._host.group.entries:
-            self._parked[number] = (self._step.now + AWAY_US, one)
+            self._park(number, one)
             return
         self._settling[number] = one
         word = one.request
@@ -234,17 +241,29 @@ class Lending(HostPart):
         settled = LeaseSettled(key, word.lease, word.done, one.agent, space, *rest)
         self._host.group.tell(one.peer, settled)
 
+    def _park(self, number: int, one: Settling) -> None:
+        """Let a word wait for its host."""
+        self._parked[number] = (self._step.now + AWAY_US, one)
+        self._parked_of[one.agent] = self._parked_of.get(one.agent, 0) + 1
+
+    def _unpark(self, number: int) -> Settling:
+        """A word waits no longer."""
+        _, one = self._parked.pop(number)
+        self._parked_of[one.agent] -= 1
+        if not self._parked_of[one.agent]:
+            del self._parked_of[one.agent]
+        return one
+
     def lost(self, peer: str) -> None:
         """Contact with a peer is lost: words to it wait, and are said again when it is back."""
-        until = self._step.now + AWAY_US
         for number in [n for n, one in self._settling.items() if one.peer == peer]:
-            self._parked[number] = (until, self._settling.pop(number)._replace(doubt=True))
+            self._park(number, self._settling.pop(number)._replace(doubt=True))
 
     def respread(self) -> None:
         """The group has changed: say what waited for hosts that are here now."""
         entries = self._host.group.entries
         for number in [n for n, (_, one) in self._parked.items() if one.peer in entries]:
-            self._say(number, self._parked.pop(number)[1])
+            self._say(number, self._unpark(number))
 
     def next_deadline(self) -> int | None:
         """When the first word is given up that waits for its host; they are in their order."""
@@ -253,8 +272,7 @@ class Lending(HostPart):
     def tick(self) -> None:
         """Give up words whose hosts were away too long."""
         while (due := self.next_deadline()) is not None and due <= self._step.now:
-            _, one = self._parked.pop(next(iter(self._parked)))
-            self._fail(one)
+            self._fail(self._unpark(next(iter(self._parked))))
 
     def _fail(self, one: Settling) -> None:
         """A word did not count, as far as can be known."""
@@ -295,7 +313,7 @@ class Lending(HostPart):
         for number in [n for n, one in self._settling.items() if one.agent == agent]:
             self._step.fail(self._settling.pop(number).op, AgentLeft(agent=agent))
         for number in [n for n, (_, one) in self._parked.items() if one.agent == agent]:
-            self._step.fail(self._parked.pop(number)[1].op, AgentLeft(agent=agent))
+            self._step.fail(self._unpark(number).op, AgentLeft(agent=agent))
 
     # -- what is lent here -----------------------------------------------------------------------
 

@@ -3,9 +3,10 @@
 import pytest
 
 from nomospace.calls.answers import Found
-from nomospace.calls.problems import AgentLeft, InDoubt, LeaseLapsed, Refused
+from nomospace.calls.problems import AgentLeft, Busy, InDoubt, LeaseLapsed, Refused
 from nomospace.calls.requests import Adopt, Cancel, Open, Seek, Settle, Share
 from nomospace.calls.ways import Way
+from nomospace.host import lending
 from nomospace.host.calls import Depart
 from nomospace.host.holding import DELIVERIES_MAX
 from nomospace.host.lending import AWAY_US, DelayTooLong
@@ -218,6 +219,22 @@ def test_nobody_waits_for_a_host_that_no_lease_can_be_of(net: Hosts) -> None:
     for name in ("", "b", "b/1", "b/one/1", "a/1/1/1", "a/9/9"):
         with pytest.raises(LeaseLapsed):
             net.do(ANN, Settle("jobs", name))
+
+
+def test_one_agent_can_make_up_so_many_leases_and_leaves_room_for_others(
+    net: Hosts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A lease names its host, and that one may be away: nobody knows that it never was."""
+    monkeypatch.setattr(lending, "AGENT_PARKED_MAX", 3)
+    made_up = [net.call(ANN, Settle("jobs", f"nowhere/1/{number}")) for number in range(3)]
+    with pytest.raises(Busy):
+        net.do(ANN, Settle("jobs", "nowhere/1/9"))
+    net.run(AWAY_US / 1e6 + 1)
+    for op in made_up:
+        with pytest.raises(LeaseLapsed):
+            net.value(op)
+    op = net.call(ANN, Settle("jobs", "nowhere/1/9"))  # there is room again
+    assert op not in net.answers
 
 
 def test_a_word_that_waits_ends_with_its_agent(net: Hosts) -> None:
