@@ -10,7 +10,6 @@ from nomospace.client.http import TIMEOUT_S
 from nomospace.errors import NomospaceError
 from nomospace.node.services import fronts, web_port
 from nomospace.node.services.controllers import AGAIN_S
-from nomospace.node.services.fronts import lists, tables
 from nomospace.node.services.secretaries import COMMUNITIES_MAX
 from nomospace.node.services.web import BODY_S
 from nomospace.services.controllers import HOSTS_MAX, LEASE_US
@@ -42,8 +41,8 @@ LIMITS = {
     "operations that wait at a front": fronts.WAITING_MAX,
     "operations of one client that wait at a front": fronts.WAITING_EACH_MAX,
     "tuples in one answer of a front": fronts.FOUND_MAX,
-    "rows of a table that a front looks at for one operation": tables.SCAN_MAX,
-    "elements of a list that a front looks at for one operation": lists.SCAN_MAX,
+    "tuples that a front looks at for one operation: rows whose columns are as named, elements of a"
+    " list": fronts.SCAN_MAX,
     "seconds that the engine behind a front has for a step": int(fronts.ENGINE_S),
     "connections to the services at a time": web_port.LIMITS.connections_max,
     "connections that show no token": web_port.LIMITS.strangers_max,

@@ -25,6 +25,7 @@ from nomospace.cli import main
 from nomospace.client.fronts import FrontFailed
 from nomospace.client.http import fetch
 from nomospace.laws import path
+from nomospace.node.services.fronts import SCAN_MAX
 from tests import nursery
 from tests.paper.operations import READING, TAKING, WRITING
 from tests.ports import free_port
@@ -126,6 +127,17 @@ class Tables:
             tables = ("letters", "requests", "bids", "nomospace_reserved")
             return [r for name in tables for r in base.execute(f"SELECT * FROM {name}".encode())]
 
+    def crowd(self, to: str) -> None:
+        """As many letters for one as a front looks at."""
+        with psycopg.connect(self.server.url, autocommit=True) as base:
+            many = "INSERT INTO letters SELECT n, 'spam', 'eve@desk', %s FROM generate_series(1, "
+            base.execute(f"{many}{SCAN_MAX}) n".encode(), (to,))
+
+    def clear(self) -> None:
+        """None of them any more."""
+        with psycopg.connect(self.server.url, autocommit=True) as base:
+            base.execute("DELETE FROM letters")
+
     def stall(self) -> Callable[[], None]:
         """Let the next take come to a halt in its middle; how to let it go on."""
         base = psycopg.connect(self.server.url)
@@ -190,6 +202,14 @@ class Lists:
         """What lies in it."""
         found = self._tell("LRANGE", "mail", "0", "-1"), self._tell("HVALS", "mail.reserved")
         return [part for part in found if part != b"*0\r\n"]
+
+    def crowd(self, to: str) -> None:
+        """As many letters for one as a front looks at."""
+        self._tell("RPUSH", "mail", *[f"[msg(spam),from('eve@desk'),to('{to}')]"] * SCAN_MAX)
+
+    def clear(self) -> None:
+        """None of them any more."""
+        self._tell("DEL", "mail")
 
     def stall(self) -> Callable[[], None]:
         """Let the next take come to a halt in its middle; how to let it go on."""
@@ -278,6 +298,12 @@ def test_2_letters_through_an_engine_that_sees_permitted_operations_only(
 
             await asyncio.to_thread(blocking)
             await emptied(behind)
+            await asyncio.to_thread(behind.crowd, "bob@desk")
+            with pytest.raises(FrontFailed) as failed:  # it does not look on for ever
+                await bob.front(front).take(*letter(int, ANY, "bob@desk"))
+            assert failed.value.reason == "front.too-much-to-look-at"
+            assert (await bob.front(front).take(*mine))[0] == t.msg("spam")
+            await asyncio.to_thread(behind.clear)
             react = "react([msg(formal(any)), from(formal(any)), to('bob@desk')], once)"
             assert not (await bob.send(react, to=front)).refused
             said = await anext(aiter(bob.inbox()))  # nobody waits for it

@@ -47,6 +47,8 @@ LOOK_S: Final = 1.0
 """Between two rounds."""
 FOUND_MAX: Final = 1_000
 """The most tuples that one answer has."""
+SCAN_MAX: Final = 10_000
+"""How many tuples an engine looks at for one operation, of those that it cannot leave out."""
 ENGINE_S: Final = 5.0
 """How long an engine may take for one step."""
 
@@ -99,6 +101,18 @@ class TooManyWait(Unavailable):
 
     code = "front.too-many-wait"
     words = "{limit:,} operations wait here already; ask again later, or with inp and rdp"
+    limit: int
+
+
+class TooMuchToLookAt(CallerError):
+    """None of the tuples that a front looks at for one operation match, and there are more."""
+
+    code = "front.too-much-to-look-at"
+    words = (
+        "none of the first {limit:,} tuples of {engine} match, and more are not looked at; "
+        "name more of the fields, or take what lies in front"
+    )
+    engine: str
     limit: int
 
 
@@ -294,10 +308,11 @@ class Front:
         while True:
             await asyncio.sleep(LOOK_S)
             try:
-                async with self._turn:
-                    for key, (operation, request) in list(self._waiting.items())[:LOOKED_MAX]:
-                        self._waiting[key] = self._waiting.pop(key)
-                        await self._again(key, operation, request)
+                for key, (operation, request) in list(self._waiting.items())[:LOOKED_MAX]:
+                    async with self._turn:
+                        if key in self._waiting:
+                            self._waiting[key] = self._waiting.pop(key)
+                            await self._again(key, operation, request)
             except Closed:
                 return
             except NomospaceError as error:
@@ -306,7 +321,7 @@ class Front:
     async def _again(self, key: tuple[str, str], operation: Compound, request: Seek) -> None:
         try:
             over = await self._satisfy(key[0], operation, request)
-        except LimitReached as error:
+        except (LimitReached, TooMuchToLookAt) as error:
             over = True
             await self._send(key[0], Compound("failed", (operation, error.code, str(error))))
         if over:

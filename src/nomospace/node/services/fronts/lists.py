@@ -11,23 +11,34 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from functools import lru_cache
 from typing import Final, TypeAlias
 from urllib.parse import unquote, urlsplit
 
 import msgspec
 
 from nomospace.errors import CallerError
-from nomospace.node.services.fronts import ENGINE_S, EngineAway, EngineRefused, Reservation, Row
+from nomospace.node.services.fronts import (
+    ENGINE_S,
+    SCAN_MAX,
+    EngineAway,
+    EngineRefused,
+    Reservation,
+    Row,
+    TooMuchToLookAt,
+)
 from nomospace.terms import Faulty, NotGround, show, term
 from nomospace.terms.templates import Template
 
 PORT: Final = 6379
 PAGE: Final = 500
 """How many elements are read at a time."""
-SCAN_MAX: Final = 100_000
-"""How many elements are looked at for one operation."""
 BULK_MAX: Final = 16 << 20
-"""The longest text that is read."""
+"""The longest text that is read,"""
+REPLY_MAX: Final = 64 << 20
+"""and how long all texts of one reply may be."""
+KNOWN_BYTES: Final = 1_024
+"""Elements up to this long are read once, as long as they are among the last ones."""
 PARTS_MAX: Final = 200_000
 """The longest list that is read."""
 
@@ -85,6 +96,7 @@ class ListEngine:
         self._login = named
         self._keys = (key, f"{key}.reserved")
         self._lines: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+        self._room = REPLY_MAX  # what is left of it
 
     def __repr__(self) -> str:
         return f"the Redis server at {self._host}:{self._port}"
@@ -121,6 +133,7 @@ class ListEngine:
         frame += [b"$%d\r\n%b\r\n" % (len(part), part) for part in parts]
         writer.write(b"".join(frame))
         await writer.drain()
+        self._room = REPLY_MAX
         return await self._reply(reader)
 
     async def _reply(self, reader: asyncio.StreamReader) -> Reply:
@@ -136,6 +149,9 @@ class ListEngine:
         if count == -1:
             return None
         if kind == b"$" and 0 <= count <= BULK_MAX:
+            self._room -= count
+            if self._room < 0:
+                raise ValueError(f"a reply of more than {REPLY_MAX:,} bytes")
             return (await reader.readexactly(count + 2))[:-2]
         if kind == b"*" and 0 <= count <= PARTS_MAX:
             return [await self._reply(reader) for _ in range(count)]
@@ -160,7 +176,7 @@ class ListEngine:
         await self._ask("RPUSH", self._keys[0], show(fields))
 
     async def _matching(self, template: Template) -> AsyncIterator[tuple[str, Row]]:
-        """The elements that match, oldest first, as texts and tuples."""
+        """The elements that match, oldest first, as texts and tuples; of the first `SCAN_MAX`."""
         for start in range(0, SCAN_MAX, PAGE):
             page = await self._ask("LRANGE", self._keys[0], start, start + PAGE - 1)
             assert isinstance(page, list), "a range is a list"
@@ -170,13 +186,18 @@ class ListEngine:
                     yield text, fields
             if len(page) < PAGE:
                 return
+        raise TooMuchToLookAt(engine=repr(self), limit=SCAN_MAX)
 
     async def _some(self, template: Template, limit: int) -> dict[int, tuple[str, Row]]:
         found: dict[int, tuple[str, Row]] = {}
-        async for one in self._matching(template):
-            found[len(found)] = one
-            if len(found) >= limit:
-                break
+        try:
+            async for one in self._matching(template):
+                found[len(found)] = one
+                if len(found) >= limit:
+                    break
+        except TooMuchToLookAt:
+            if not found:
+                raise
         return found
 
     async def find(self, template: Template, limit: int) -> list[Row]:
@@ -223,6 +244,11 @@ def _read(element: Reply) -> tuple[str, Row | None]:
     """An element as text, and the tuple that it is; `None` for one that is none."""
     if not isinstance(element, bytes):
         return "", None
+    return _parsed(element) if len(element) <= KNOWN_BYTES else _parsed.__wrapped__(element)
+
+
+@lru_cache(maxsize=SCAN_MAX)
+def _parsed(element: bytes) -> tuple[str, Row | None]:
     try:
         text = element.decode()
         fields = term(text)

@@ -18,14 +18,20 @@ from psycopg import sql
 from psycopg.rows import TupleRow
 
 from nomospace.errors import CallerError
-from nomospace.node.services.fronts import ENGINE_S, EngineAway, EngineRefused, Reservation, Row
+from nomospace.node.services.fronts import (
+    ENGINE_S,
+    SCAN_MAX,
+    EngineAway,
+    EngineRefused,
+    Reservation,
+    Row,
+    TooMuchToLookAt,
+)
 from nomospace.terms import Compound, Faulty, NotGround, Term, freeze, show, term
 from nomospace.terms.templates import Template
 
 SqlConnection: TypeAlias = psycopg.AsyncConnection[TupleRow]
 
-SCAN_MAX: Final = 10_000
-"""How many rows are looked at for one operation, of those whose columns equal what is named."""
 FORMAL: Final = "formal"
 _PLAIN: Final = (str, int, float, bool, bytes, type(None))
 _NAME: Final = re.compile(r"[A-Za-z_]\w{0,62}(\.[A-Za-z_]\w{0,62})?")
@@ -216,7 +222,8 @@ class TableEngine:
         *,
         lock: bool,
     ) -> list[tuple[RowShape, str, Row]]:
-        """The rows that match: their tables, places and tuples."""
+        """The rows that match: their tables, places and tuples; columns equal what is named."""
+        cut = False
         found: list[tuple[RowShape, str, Row]] = []
         for shape in self._shapes:
             named = shape.named(template.term)
@@ -229,6 +236,9 @@ class TableEngine:
                 fields = shape.fields(values)
                 if len(found) < limit and template.matches(fields):
                     found.append((shape, place, fields))
+            cut = cut or cursor.rowcount >= SCAN_MAX
+        if cut and not found:
+            raise TooMuchToLookAt(engine=repr(self), limit=SCAN_MAX)
         return found
 
     async def find(self, template: Template, limit: int) -> list[Row]:
