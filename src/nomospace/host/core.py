@@ -396,7 +396,8 @@ class Host:
         """Take in as many facts as make one step, and say how many, and what must follow in order.
 
         These are the plain calls (`plain`) that the facts begin with: they concern nobody else, so
-        nobody is told and no deadline is another after them. Of all others the first is a step.
+        nobody is told, and no deadline but those of leases is another after them. Of all others the
+        first is a step.
         """
         self.step.now = now
         first = events[0]
@@ -404,6 +405,7 @@ class Host:
         if is_plain and not self.loading and not self.group.frozen:
             done = self.plain.serve(events)
             if done:
+                self.stirred = self.stirred or self.plain.lent
                 return done, self.step.end()
         self.stirred = True
         self.deciding.left = self.deciding.step

@@ -17,8 +17,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-import msgspec
-
 from nomospace.calls.answers import Found
 from nomospace.calls.problems import AgentLeft, Busy, InDoubt, LeaseLapsed
 from nomospace.calls.requests import Settle
@@ -147,8 +145,7 @@ class Lending(HostPart):
     def _keep(self, name: str, record: Record, lease: str, agent: str, until: int) -> None:
         """Have a tuple on disk as one that is lent."""
         record.kept = True
-        row = msgspec.structs.replace(row_of(record), lent=(lease, agent, until))
-        self._step.write_down(TuplePut(name, row))
+        self._step.write_down(TuplePut(name, row_of(record, (lease, agent, until))))
 
     def restore(self, name: str, space: Space, record: Record, row: Row) -> None:
         """Go on with a lease of an earlier life; one that ran out meanwhile lapses as any."""
@@ -198,6 +195,17 @@ class Lending(HostPart):
             self._host.governed.settling(op, resident, interface, message, then)
         else:
             self._settle_for(op, resident, request)
+
+    def acknowledge(self, agent: str, request: Settle) -> bool:
+        """Do so without further looks, if the lease runs and is of this host; whether it was."""
+        lease = request.lease
+        if (
+            not request.done
+            or request.delay_us
+            or not self._may_settle(lease, agent, request.space)
+        ):
+            return False
+        return self._settle(lease, request)
 
     def _settle_for(self, op: int, resident: Resident, request: Settle) -> None:
         """Do so: no law stands against it."""

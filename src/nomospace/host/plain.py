@@ -1,8 +1,9 @@
 """Plain calls: one tuple that an agent writes, reads or takes, where nobody else is concerned.
 
 Most of what busy agents ask for is this: a write into a shared space without a law where nobody
-waits, or a read or a take of what lies there. It changes that space and what is on disk, and nobody
-has to hear of it. `PlainCalls.serve` is the branch of a step that does it with few looks. Whatever
+waits, a read or a take of what lies there, under a lease too, or that a tuple which this host lent
+is done with. It changes that space and what is on disk, and nobody has to hear of it.
+`PlainCalls.serve` is the branch of a step that does it with few looks. Whatever
 it does is what the other parts would have done; what it leaves alone is theirs.
 """
 
@@ -12,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from nomospace.calls.answers import Found
-from nomospace.calls.requests import BULK, TAKING, WAYS, Out, Seek
+from nomospace.calls.requests import BULK, TAKING, WAYS, Out, Seek, Settle
 from nomospace.errors import NomospaceError
 from nomospace.host.calls import Call, Event
 from nomospace.host.changes import TupleGone, TuplePut
@@ -25,7 +26,7 @@ from nomospace.space import Record, Space, Unfinished
 from nomospace.space.engine import SpaceFull
 from nomospace.terms.values import weight
 
-PLAIN: Final = (Seek, Out)
+PLAIN: Final = (Seek, Out, Settle)
 """What a plain call asks for."""
 _ONE: Final = frozenset(WAYS) - frozenset(BULK)
 """The ways to read or take one tuple."""
@@ -50,6 +51,9 @@ class PlainCalls(HostPart):
     (2, ['Persist', 'Answer', 'Answer'], ('job', 17))
     """
 
+    lent = False
+    """Whether something was lent by the calls just served: it is due back some time."""
+
     def serve(self, events: Sequence[Event]) -> int:
         """Do the plain calls that some facts begin with; how many.
 
@@ -57,6 +61,7 @@ class PlainCalls(HostPart):
         nothing of it was done.
         """
         host, step = self._host, self._step
+        self.lent = False
         changes, orders = step.changes, step.orders
         agent = name = ""
         resident: Resident | None = None
@@ -86,7 +91,7 @@ class PlainCalls(HostPart):
             value: Found | None = None
             if kind is Seek:
                 template = request.template
-                if request.how not in _ONE or request.at or request.dest or request.lease_us:
+                if request.how not in _ONE or request.at or request.dest:
                     break
                 if template.meant or request.sets is not None:
                     break
@@ -95,17 +100,25 @@ class PlainCalls(HostPart):
                     record = self._find(space, request)
                     if record is None:
                         break
-                fields, writer, count = record.fields, record.writer, record.count
-                value = Found(fields, writer, count, record.cur, record.deliveries)
-                if record.history or record.priority:
-                    value = found_of(record)
-                if request.how in TAKING:
-                    space.remove(record)
-                    if record.kept:
-                        record.kept = False
-                        changes.append(TupleGone(name, (writer, count)))
-                    if step.traces:
-                        orders.append(Traced(TAKEN, name, fields, writer, count, agent))
+                takes = request.how in TAKING
+                if takes and request.lease_us:
+                    lease = host.lending.lend(name, space, (record,), request.lease_us, agent)
+                    value, self.lent = found_of(record, lease), True
+                else:
+                    fields, writer, count = record.fields, record.writer, record.count
+                    value = Found(fields, writer, count, record.cur, record.deliveries)
+                    if record.history or record.priority:
+                        value = found_of(record)
+                    if takes:
+                        space.remove(record)
+                        if record.kept:
+                            record.kept = False
+                            changes.append(TupleGone(name, (writer, count)))
+                        if step.traces:
+                            orders.append(Traced(TAKEN, name, fields, writer, count, agent))
+            elif kind is Settle:
+                if not host.lending.acknowledge(agent, request):
+                    break
             else:
                 assert resident is not None, "it was found with the space"
                 assert interface is not None, "as this"

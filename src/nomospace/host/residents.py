@@ -87,7 +87,7 @@ class Level:
         return self.law, self.ontology
 
 
-def row_of(record: Record) -> Row:
+def row_of(record: Record, lent: tuple[str, str, int] | None = None) -> Row:
     """A tuple as it travels and as it is stored."""
     return Row(
         record.fields,
@@ -97,7 +97,7 @@ def row_of(record: Record) -> Row:
         record.dest,
         record.expires,
         record.deliveries,
-        None,
+        lent,
         record.history,
         record.priority,
     )

@@ -50,6 +50,7 @@ CHECKPOINT_EVERY: Final = 1_000
 
 _VERSION: Final = bytes([JOURNAL_VERSION])
 _TUPLE: Final = "tuple"
+_LEASE: Final = "lease"
 
 
 class EventRecord(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="event"):
@@ -116,7 +117,7 @@ class TupleRecord(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=_T
             raise BadRecord(what="tuple of the journal", why=str(error)) from None
 
 
-class LeaseRecord(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="lease"):
+class LeaseRecord(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=_LEASE):
     """What became of a lease on a tuple, as `host.effects.LeaseTraced` tells it."""
 
     host: str
@@ -229,7 +230,10 @@ class Scribe:
                 ruled.append(self._ruled(effect, told, now))
             elif kind is LeaseTraced:
                 assert isinstance(effect, LeaseTraced)
-                told.append(encode_record(_lease(effect, host, now)))
+                # A `LeaseRecord`, likewise.
+                id = (effect.space, effect.writer, effect.count)
+                rest = (effect.op, effect.agent, effect.lease, effect.until, effect.why)
+                told.append(_VERSION + _encode((_LEASE, host, now, *id, *rest)))
             elif kind is Persist:
                 assert isinstance(effect, Persist)
                 for change in effect.changes:
@@ -291,11 +295,6 @@ class Scribe:
             self._names[text.hash] = text.name
             record = LawRecord(self.host, now, text.hash, text.name, text.text)
             told.append(encode_record(record))
-
-
-def _lease(one: LeaseTraced, host: str, now: int) -> LeaseRecord:
-    id = (one.space, one.writer, one.count)
-    return LeaseRecord(host, now, *id, one.op, one.agent, one.lease, one.until, one.why)
 
 
 class JournalGap(Unavailable):

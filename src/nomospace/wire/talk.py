@@ -341,6 +341,14 @@ def read_call(frame: Frame, laws: Laws) -> tuple[int, int, Request]:
         raise BadCall(what="something", why=str(error)) from None
 
 
+def settles(frame: Frame) -> bool:
+    """Whether a frame seems to say something about a lease."""
+    if frame[0] != ASK or len(frame) != _PARTS[ASK]:
+        return False
+    body = frame[3]
+    return body.__class__ is list and body[:1] == ["settle"]
+
+
 _PARTS: Final = {SEEK: 9, OUT: 7, ASK: 4}
 """How many parts a call has; a plain one has two for each field that it names."""
 _BAD: Final = (IndexError, TypeError, ValueError, msgspec.MsgspecError)

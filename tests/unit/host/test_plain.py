@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from nomospace.calls.requests import READ, TAKE, Adopt, Open, Out, Seek, Share
+from nomospace.calls.problems import LeaseLapsed
+from nomospace.calls.requests import READ, TAKE, Adopt, Open, Out, Seek, Settle, Share
 from nomospace.calls.ways import Way
-from nomospace.host.calls import Arrive, Call, Loaded
+from nomospace.host.calls import Arrive, Call, Loaded, Tick
 from nomospace.host.changes import TupleGone, TuplePut
 from nomospace.host.core import Host
 from nomospace.host.effects import Answer, Persist
@@ -53,6 +54,9 @@ def test_it_gives_what_the_other_parts_would(how: str, monkeypatch: pytest.Monke
             made.handle(Call(2, "ann@a", Seek("jobs", Way(how), JOB)), now=5) for _ in range(3)
         ]
         effects.append(made.handle(Call(3, "ann@a", Out("jobs", ("job", 9))), now=6))
+        lent = made.handle(Call(4, "ann@a", Seek("jobs", TAKE, JOB, lease_us=9)), now=7)
+        lease = next(one.value.lease for one in lent if isinstance(one, Answer))
+        effects += [lent, made.handle(Call(5, "ann@a", Settle("jobs", lease)), now=8)]
         gave.append((effects, told(made, Seek("jobs", Way.READ_ALL, JOB))))
     assert gave[0] == gave[1]
 
@@ -73,6 +77,30 @@ def test_several_are_one_step() -> None:
     assert [answer.op for answer in answers if isinstance(answer, Answer)] == [2, 3, 4]
     assert made.handle_many(calls[3:], now=5) == (1, [])
     assert made.handle_many(calls[4:], now=5)[0] == 1
+
+
+def test_leases_and_their_ends_are_part_of_that_step() -> None:
+    made = host(durable=True)
+    made.handle(Tick(), now=5)
+    leased = Seek("jobs", TAKE, JOB, lease_us=50)
+    done, (_, first, second) = made.handle_many([Call(n, "ann@a", leased) for n in (2, 3)], now=5)
+    assert done == 2
+    assert isinstance(first, Answer)
+    assert isinstance(second, Answer)
+    assert made.stirred, "somebody has to hear the time when they lapse"
+    assert made.next_deadline() == 55
+    calls = [
+        Call(4, "ann@a", Settle("jobs", first.value.lease)),
+        Call(5, "ann@a", Seek("jobs", TAKE, Template.of(("job", 2)))),
+        Call(6, "ann@a", Settle("jobs", first.value.lease)),  # it is over: that takes words
+        Call(7, "ann@a", Settle("jobs", second.value.lease, False)),  # others may wait for it
+    ]
+    assert made.handle_many(calls, now=6)[0] == 2
+    [late] = made.handle_many(calls[2:], now=6)[1]
+    assert isinstance(late, Answer)
+    assert isinstance(late.error, LeaseLapsed)
+    assert not is_plain(made, Settle("jobs", second.value.lease, False))
+    assert is_plain(made, Seek("jobs", READ, Template.of(("job", 1))))
 
 
 def test_what_another_has_on_disk_is_gone_from_there() -> None:
@@ -125,7 +153,6 @@ def test_all_else_goes_the_way_of_all_others(shared: bool, agent: str, space: st
     [
         Seek("jobs", TAKE, JOB, at="ann@a"),
         Seek("jobs", TAKE, JOB, dest="bob@a"),
-        Seek("jobs", TAKE, JOB, lease_us=5),
         Seek("jobs", Way.TAKE_ALL, JOB),
         Seek("jobs", TAKE, Template.of(("job", 17))),
     ],
