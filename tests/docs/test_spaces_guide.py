@@ -20,8 +20,8 @@ from nomospace.errors import NomospaceError
 from nomospace.host.core import HELD_MAX
 from nomospace.host.governed import OUTSTANDING_MAX
 from nomospace.host.holding import DELIVERIES_MAX
-from nomospace.host.lending import AWAY_US
 from nomospace.host.open_operations import OPEN_MAX
+from nomospace.host.shares import USUAL_SHARES
 from nomospace.host.system import DEPARTED_MAX
 from nomospace.protocols import policy
 from nomospace.protocols.links import HOSTS_MAX
@@ -50,7 +50,7 @@ LIMITS = {
     "firings that wait for one listener": WAITING_FIRINGS_MAX,
     "firings in one step on what listeners brought": FIRINGS_MAX,
     "leases before a tuple is a dead letter": DELIVERIES_MAX,
-    "seconds that a word on a lease waits for the tuple's host": AWAY_US // 1_000_000,
+    "seconds that a word on a lease waits for the tuple's host": USUAL_SHARES.lease_word_s,
     "messages in one inbox": MAIL_MAX,
     "operations of an agent on a governed space without an answer": OUTSTANDING_MAX,
     "tuples under way to one host": PENDING_MAX,

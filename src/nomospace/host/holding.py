@@ -87,6 +87,7 @@ class Holding(HostPart):
             agent, event.bundle or Bundle(agent, self._step.name, self._step.era * ERA_STEP)
         )
         if event.bundle is None:
+            self._spaces.residents[agent].born = True
             host.posting.create(agent)
 
     def unpack(self, agent: str, bundle: Bundle) -> None:
@@ -532,6 +533,9 @@ class Holding(HostPart):
             self._restore_row(put.space, put.row, now)
 
     def _restore_row(self, name: str, row: Row, now: int) -> None:
+        if not row.cur:
+            self._host.lending.restore_settled(row)
+            return
         record = record_of(row)
         record.kept = True
         interface = self._spaces.interface(record.cur, name)

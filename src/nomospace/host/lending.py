@@ -7,7 +7,7 @@ with them, and those that ran out while it was down lapse then.
 
 A word on a lease waits for its host when that is out of reach, and is said again when it is back:
 hosts are restarted, and work that was done is done. The host that lent knows a word that it has
-heard before, unless it was started in between; then the lease still runs, or nobody can say.
+heard before, on disk too.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, cast
 
 from nomospace.calls.answers import Found
 from nomospace.calls.problems import AgentLeft, Busy, InDoubt, LeaseLapsed
 from nomospace.calls.requests import Settle
 from nomospace.errors import CallerError, NomospaceError
-from nomospace.host.changes import TuplePut
+from nomospace.host.changes import TupleGone, TuplePut
 from nomospace.host.effects import ACKNOWLEDGED, LAPSED, LENT, RENEWED, RETURNED, TAKEN
 from nomospace.host.holding import DELIVERIES_MAX
 from nomospace.host.linda import settled_term
@@ -41,10 +41,10 @@ SETTLING_MAX: Final = 100_000
 AGENT_PARKED_MAX: Final = 2_000
 """How many words of one agent may wait for hosts that are away: whoever makes leases up, which name
 hosts that nobody knows, leaves room for others."""
-AWAY_US: Final = 30_000_000
-"""For so long a word on a lease waits for the host that lent the tuple: longer than a restart."""
 SETTLED_MAX: Final = 10_000
-"""Of so many leases it is remembered that their takers were done; the oldest go first."""
+"""Of so many leases that were ended from afar it is remembered how; the oldest go first."""
+MET_MAX: Final = 100_000
+"""So many hosts are known as those that have been met; past that anyone may have been."""
 BORROWED_MAX: Final = 100_000
 """How many tuples lent by peers are remembered for their law; the oldest go first."""
 
@@ -57,8 +57,16 @@ LEASE_US_MAX: Final = 3_155_760_000_000_000
 """How long a lease may be made to run: a hundred years."""
 DELAY_US_MAX: Final = 7 * 86_400_000_000
 """How long a tuple may be kept back that is given back: a week."""
+SETTLED_LEASES: Final = ".settled"
+"""Where it is on disk how leases were ended from afar: no agent is the holder of such rows."""
 _LEASE: Final = re.compile(r"[^/]+/[0-9]+/[0-9]+")
 """Host, life, number."""
+
+
+def _noted(lease: str) -> TupleId:
+    """The number under which it is on disk how a lease was ended."""
+    host_and_life, _, number = lease.rpartition("/")
+    return host_and_life, int(number)
 
 
 class DelayTooLong(CallerError):
@@ -111,6 +119,7 @@ class Lending(HostPart):
         self.timed = self._parked
         self._borrowed: dict[str, tuple[str, Fields]] = {}  # lent by peers, under a law: to whom
         self._settled: dict[str, LeaseSettled] = {}  # ended from afar: by which word
+        self._met: dict[str, None] = {}  # the hosts that were in the group since this one began
         self._next_lease = 1
         self._next_settling = 1
 
@@ -225,7 +234,9 @@ class Lending(HostPart):
     def _tell(self, op: int, agent: str, request: Settle, *, asks: bool = False) -> None:
         """Let the host that lent a tuple know: only that one knows whether the lease still runs."""
         peer = request.lease.partition("/")[0]
-        if peer == self._step.name or not _LEASE.fullmatch(request.lease):
+        born = self._spaces.residents[agent].born and len(self._met) < MET_MAX
+        never = peer == self._step.name or (born and peer not in self._met)
+        if never or not _LEASE.fullmatch(request.lease):
             raise LeaseLapsed(lease=request.lease)
         if len(self._settling) + len(self._parked) >= SETTLING_MAX:
             raise Busy(what="words on leases under way", limit=SETTLING_MAX)
@@ -251,7 +262,7 @@ class Lending(HostPart):
 
     def _park(self, number: int, one: Settling) -> None:
         """Let a word wait for its host."""
-        self._parked[number] = (self._step.now + AWAY_US, one)
+        self._parked[number] = (self._step.now + self._step.shares.lease_word_s * 1_000_000, one)
         self._parked_of[one.agent] = self._parked_of.get(one.agent, 0) + 1
 
     def _unpark(self, number: int) -> Settling:
@@ -270,6 +281,8 @@ class Lending(HostPart):
     def respread(self) -> None:
         """The group has changed: say what waited for hosts that are here now."""
         entries = self._host.group.entries
+        if len(self._met) < MET_MAX:
+            self._met.update(dict.fromkeys(entries))
         for number in [n for n, (_, one) in self._parked.items() if one.peer in entries]:
             self._say(number, self._unpark(number))
 
@@ -398,12 +411,27 @@ class Lending(HostPart):
             body.lease, body
         )
         if counts and not body.renew_us:
-            self._settled[body.lease] = body
-            if len(self._settled) > SETTLED_MAX:
-                del self._settled[next(iter(self._settled))]
+            self._remember(body, body.key)
         elif not counts:
             counts = self._is_repeated(body)
         self._host.group.tell(peer, LeaseClosed(body.key, counts))
+
+    def _remember(self, body: LeaseSettled, key: Key) -> None:
+        """Know by which word a lease was ended, in later lives too: it may be said again."""
+        fields = (body.lease, body.agent, body.done, *key)
+        self._step.write_down(TuplePut(SETTLED_LEASES, Row(fields, *_noted(body.lease), "", "")))
+        self._settled[body.lease] = body
+        if len(self._settled) > SETTLED_MAX:
+            oldest = next(iter(self._settled))
+            del self._settled[oldest]
+            self._step.write_down(TupleGone(SETTLED_LEASES, _noted(oldest)))
+
+    def restore_settled(self, row: Row) -> None:
+        """Know so from an earlier life."""
+        lease, agent, done, *key = row.fields
+        self._settled[str(lease)] = LeaseSettled(
+            cast("Key", tuple(key)), str(lease), bool(done), str(agent)
+        )
 
     def _is_repeated(self, body: LeaseSettled) -> bool:
         """Whether a word has counted before: contact was lost, or its host died, and says it again.

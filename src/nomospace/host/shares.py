@@ -63,6 +63,8 @@ class Shares(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Seconds that a session waits for its client to come back. Then its agent has departed."""
     once_s: int = 30 * 86_400
     """Seconds that a key of `out(…, once=key)` is remembered, unless it was written to last."""
+    lease_word_s: int = 30
+    """Seconds that a word on a lease waits for the host that lent the tuple, if that is away."""
 
 
 USUAL_SHARES: Final = Shares()

@@ -18,7 +18,7 @@ from nomospace.client import Agent, Closed, NotYetKnown, Report, Space, TimedOut
 from nomospace.client.dialling import BadUrl, NoTrust, Unreachable
 from nomospace.client.remote import RemoteAgent, RemoteHost, connect
 from nomospace.client.session_driver import HostLost, MovedOn
-from nomospace.host import lending
+from nomospace.host.shares import Shares
 from nomospace.law import load
 from nomospace.node.principals import OpenDoor, Principal
 from nomospace.sessions.client_session import SessionLost
@@ -579,11 +579,7 @@ def test_a_killed_host_loses_and_doubles_nothing_that_it_had_written_down() -> N
     asyncio.run(play())
 
 
-def test_a_word_on_a_lease_is_in_doubt_when_its_answer_dies_with_the_host(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(lending, "AWAY_US", 500_000)
-
+def test_a_word_on_a_lease_is_in_doubt_when_its_answer_dies_with_the_host() -> None:
     async def play() -> None:
         net, disk, port = ns.Network(), MemoryStore(), free_port()
         net.connect("ward", "icu")
@@ -601,7 +597,7 @@ def test_a_word_on_a_lease_is_in_doubt_when_its_answer_dies_with_the_host(
                 await asyncio.sleep(0.05)
                 ward.kill()
             net.part("ward", "icu")
-            ward = ServedHost("ward", network=net, store=disk)
+            ward = ServedHost("ward", network=net, store=disk, shares=Shares(lease_word_s=1))
             async with ward, serve(ward, port):
                 with pytest.raises(InDoubt):
                     await word

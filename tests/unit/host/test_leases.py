@@ -9,7 +9,8 @@ from nomospace.calls.ways import Way
 from nomospace.host import lending
 from nomospace.host.calls import Depart
 from nomospace.host.holding import DELIVERIES_MAX
-from nomospace.host.lending import AWAY_US, DelayTooLong
+from nomospace.host.lending import SETTLED_LEASES, DelayTooLong
+from nomospace.host.shares import USUAL_SHARES
 from nomospace.law import load
 from nomospace.protocols.spaces import LeaseClosed, LeaseSettled
 from nomospace.terms.templates import ANY, Template
@@ -18,6 +19,7 @@ from tests.paper.hosts import Hosts
 ANN, BOB, CAT = "ann@a", "bob@b", "cat@c"
 JOB = Template.of(("job", ANY))
 LEASE_US = 30_000_000
+AWAY_US = USUAL_SHARES.lease_word_s * 1_000_000
 
 
 @pytest.fixture
@@ -197,6 +199,35 @@ def test_a_word_waits_for_the_lender_and_counts_once(net: Hosts, done: bool, hea
     assert net.held(BOB, "job", ANY) == ([] if done else [("job", 1)])
 
 
+@pytest.mark.parametrize("done", [True, False])
+def test_a_word_counts_that_its_lender_wrote_down_and_did_not_confirm(
+    net: Hosts, done: bool
+) -> None:
+    found = lease(net, ANN)
+    op = net.call(ANN, Settle("jobs", found.lease, done))
+    net.until(lambda: "ba" in net.messages(LeaseClosed))
+    net.cut("ab bc")  # the answer is lost, and its host is killed
+    net.stop("b")
+    net.settle()
+    assert op not in net.answers
+    net.start("b")
+    net.join("ab bc")
+    net.settle()
+    net.value(op)
+    net.run(60)
+    assert net.held(BOB, "job", ANY) == ([] if done else [("job", 1)])
+    with pytest.raises(LeaseLapsed):  # that is another word
+        net.ask(ANN, Settle("jobs", found.lease, done))
+
+
+def test_so_many_words_are_on_disk_and_no_more(net: Hosts, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lending, "SETTLED_MAX", 2)
+    for number in range(2, 6):
+        net.ask(ANN, Settle("jobs", lease(net, ANN).lease))
+        net.out(BOB, "job", number)
+    assert len(net.disks["b"].tuples[SETTLED_LEASES]) == 2
+
+
 @pytest.mark.parametrize("away_s", [5, 40])
 def test_a_word_waits_for_the_restart_of_the_lender(net: Hosts, away_s: int) -> None:
     found = lease(net, ANN)
@@ -224,16 +255,28 @@ def test_nobody_waits_for_a_host_that_no_lease_can_be_of(net: Hosts) -> None:
 def test_one_agent_can_make_up_so_many_leases_and_leaves_room_for_others(
     net: Hosts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A lease names its host, and that one may be away: nobody knows that it never was."""
+    """A lease names its host, and that one may be away."""
+    net.cut("ab bc")
+    net.settle()
     monkeypatch.setattr(lending, "AGENT_PARKED_MAX", 3)
-    made_up = [net.call(ANN, Settle("jobs", f"nowhere/1/{number}")) for number in range(3)]
+    made_up = [net.call(ANN, Settle("jobs", f"b/1/{number}")) for number in range(3)]
     with pytest.raises(Busy):
-        net.do(ANN, Settle("jobs", "nowhere/1/9"))
+        net.do(ANN, Settle("jobs", "b/1/9"))
     net.run(AWAY_US / 1e6 + 1)
     for op in made_up:
         with pytest.raises(LeaseLapsed):
             net.value(op)
-    op = net.call(ANN, Settle("jobs", "nowhere/1/9"))  # there is room again
+    op = net.call(ANN, Settle("jobs", "b/1/9"))  # there is room again
+    assert op not in net.answers
+
+
+def test_a_host_that_was_never_met_is_not_waited_for(net: Hosts) -> None:
+    with pytest.raises(LeaseLapsed):
+        net.do(ANN, Settle("jobs", "nowhere/1/1"))
+    net.stop("a")
+    net.start("a")  # what its agents had before it does not know
+    net.settle()
+    op = net.call(ANN, Settle("jobs", "nowhere/1/1"))
     assert op not in net.answers
 
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from nomospace.calls.problems import LeaseLapsed
 from nomospace.calls.requests import Seek, Settle
-from nomospace.host.lending import AWAY_US
+from nomospace.host.shares import USUAL_SHARES
 from nomospace_lab.sim.checkers import Verdict, no, yes
 from nomospace_lab.sim.checkers.facts import NEVER, CallHistory, Fields, HistoryFacts, facts_of
 from nomospace_lab.sim.checkers.spaces import SLACK_US
 from nomospace_lab.sim.federation import Sites
+
+_AWAY_US = USUAL_SHARES.lease_word_s * 1_000_000
 
 
 class LeaseLife:
@@ -36,7 +38,7 @@ class LeaseLife:
         if op.done and op.began > self.most:
             return "a word on it counted after its end"
         # At its own host, and elsewhere unless the answer came only after a wait for that host.
-        told = op.call.host == word.lease.partition("/")[0] or op.end - op.began < AWAY_US
+        told = op.call.host == word.lease.partition("/")[0] or op.end - op.began < _AWAY_US
         if lapsed and told and self.lend.end < op.began and op.end < self.least:
             return "it was lost before its end"
         if lapsed:
