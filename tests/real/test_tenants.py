@@ -15,9 +15,12 @@ import pytest
 
 from nomospace.calls.problems import Refused
 from nomospace.calls.requests import (
+    TAKE,
     TAKE_NOWAIT,
     Adopt,
+    End,
     LawText,
+    Move,
     OntologyText,
     Open,
     OutMany,
@@ -26,7 +29,7 @@ from nomospace.calls.requests import (
     Tell,
 )
 from nomospace.client import own_tokens
-from nomospace.host.shares import TooManyReceivers, TooManyRowsAtOnce
+from nomospace.host.shares import TooManyMoved, TooManyReceivers, TooManyRowsAtOnce
 from nomospace.host.speaking import OntologyTooLong
 from nomospace.law import load
 from nomospace.law.parts import LawTooLong
@@ -38,7 +41,16 @@ from nomospace.wire.calls import CallTooWide, LawAltered
 from nomospace.wire.forms import WireAdopt
 from nomospace.wire.framing import join
 from nomospace.wire.packing import pack
-from nomospace.wire.talk import ALIVE_FRAME, ASK, FAILURE, OUT, pack_ask, pack_seen, read_error
+from nomospace.wire.talk import (
+    ALIVE_FRAME,
+    ASK,
+    BYE_FRAME,
+    FAILURE,
+    OUT,
+    pack_ask,
+    pack_seen,
+    read_error,
+)
 from tests.real.hosts import RealHost, caller, end, play, start
 from tests.real.raw import Raw
 from tests.real.steady import steady
@@ -296,6 +308,47 @@ def test_space_of_very_many_tuples_that_is_shared_and_parted(host: RealHost) -> 
                 assert (first, second) == (seq + 1, seq)
                 tenant.skip(2)
             assert await other.call(Open("desk")) is None
+
+    play(program())
+
+
+def test_agent_with_very_many_tuples_that_would_move_and_that_ends(host: RealHost) -> None:
+    """It moves with so many at most; it ends in steps, and is answered meanwhile."""
+    rows = tuple([("row", n) for n in range(2_000)])
+
+    async def program() -> None:
+        async with tenant_of(host, "endor") as tenant:
+            assert await tenant.call(Open("heap")) is None
+            for _ in range(2):
+                assert await tenant.call(OutMany("heap", rows)) is None
+            refused = await tenant.call(Move("elsewhere"))
+            assert isinstance(refused, TooManyMoved)
+            assert refused.code == "limits.moved"
+            tenant.send(join([pack_ask(5, 0, End()), pack_ask(6, 0, Open("desk"))]))
+            first = await tenant.frame()
+            assert first[2] == 6, "it was answered before its agent had ended"
+            await tenant.rest()
+
+    play(program())
+
+
+def test_client_that_leaves_while_very_many_of_its_calls_wait(host: RealHost) -> None:
+    """They are called off in steps, and what is written there afterwards is for others."""
+    never = Seek("waits", TAKE, Template.of(("never",)))
+
+    async def program() -> None:
+        async with caller(host, None) as client, steady(host, None):
+            space = await (await client.agent("pat")).space("waits", shared=True)
+            async with tenant_of(host, "wim") as tenant:
+                assert await tenant.call(Open("waits")) is None
+                assert await tenant.call(Share(("waits",), True)) is None
+                tenant.send(join([pack_ask(seq, 0, never) for seq in range(3, 1_003)]))
+                tenant.skip(1_000)
+                assert await tenant.call(Open("desk")) is None
+                tenant.send(join([BYE_FRAME]))
+                await tenant.rest()
+            await space.out("never")
+            assert await space.take("never", timeout=60) == ("never",)
 
     play(program())
 

@@ -45,6 +45,16 @@ class Call(msgspec.Struct, frozen=True, gc=False):
     request: Asked
 
 
+class Abandoned(msgspec.Struct, frozen=True):
+    """A client of an agent is gone: what it waited for, by the numbers of the calls, and its
+    reactions are to end. They do in their turn, as many as fit in each step.
+    """
+
+    agent: str
+    calls: tuple[int, ...]
+    reactions: tuple[str, ...]
+
+
 class Arrive(msgspec.Struct, frozen=True):
     """An agent comes to this host: new, or with all that it carries."""
 
@@ -218,6 +228,7 @@ class Tick(msgspec.Struct, frozen=True, gc=False):
 
 Event: TypeAlias = (
     Call
+    | Abandoned
     | Arrive
     | Depart
     | Speak

@@ -40,7 +40,7 @@ from nomospace.calls.problems import Busy
 from nomospace.calls.requests import Adjust, Cancel
 from nomospace.errors import NomospaceError
 from nomospace.host import calls as facts
-from nomospace.host.calls import Call, PutBack
+from nomospace.host.calls import Abandoned, Asked, Call, PutBack
 from nomospace.host.certifying import Certifying
 from nomospace.host.changes import Durable, ProgramKept
 from nomospace.host.claiming import Claiming
@@ -296,6 +296,7 @@ class Host:
         """Who is told which fact, besides those that the group may hear at any time."""
         return {
             facts.Call: self.calls.call,
+            facts.Abandoned: self.calls.abandon,
             facts.Arrive: self.holding.arrive,
             facts.Depart: self.holding.depart,
             facts.Primary: self.posting.primary,
@@ -507,6 +508,9 @@ def _no_roll(agent: str, law: str) -> tuple[Term, ...]:
 ALWAYS: Final = frozenset({PutBack, Cancel, Adjust})
 """What is done for suspended agents too: drivers ask it when a client is gone."""
 
+ABANDONED_IN_STEP: Final = 250
+"""How many calls of a client that is gone are called off in one step."""
+
 Handler: TypeAlias = Callable[[int, Resident, Any], None]
 """Carries out a request of an agent, and answers it by its number."""
 
@@ -530,3 +534,20 @@ class CallTable(HostPart):
             self._handlers[request.__class__](call.op, resident, request)
         except NomospaceError as error:
             self._step.fail(call.op, error)
+
+    def abandon(self, event: Abandoned) -> None:
+        """Call off what a client that is gone has waited for, some in each step."""
+        agent = event.agent
+        left = deque[Asked]([Adjust(one, "remove") for one in event.reactions])
+        left.extend([Cancel(op) for op in event.calls])
+
+        def some() -> bool:
+            for _ in range(min(len(left), ABANDONED_IN_STEP)):
+                self.call(Call(0, agent, left.popleft()))
+            return bool(left)
+
+        self._host.looking.in_pieces(agent, some, _nothing)
+
+
+def _nothing() -> None:
+    """Nobody waits for it."""

@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING, Any, Final
 from nomospace.calls.answers import Found
 from nomospace.calls.problems import AgentLeft, Busy
 from nomospace.calls.requests import BULK, Out, OutMany, React, Seek
-from nomospace.control import Deliver, Forward, Membership, Ruling, arrived, sent
+from nomospace.control import Deliver, Event, Forward, Membership, Ruling, arrived, sent
 from nomospace.errors import NomospaceError
 from nomospace.host.calls import Waiting
+from nomospace.host.deciding import no_ruling
 from nomospace.host.linda import read, show
 from nomospace.host.monitoring import Monitoring
 from nomospace.host.outstanding import (
@@ -214,7 +215,7 @@ class Governed(HostPart):
         if self._host.deciding.full((op.agent, op.law)):
             then(False)
         else:
-            governing.ask_always(member, event, call, ruled)
+            self._ask_always(member, event, call, ruled)
 
     def unreact(self, call: int, one: Registered, then: Callable[[], None]) -> None:
         """An agent ends a reaction: ruled on like all else."""
@@ -228,9 +229,18 @@ class Governed(HostPart):
         interface: Interface,
         message: Term,
         then: Callable[[], None],
+        refused: Callable[[], None] | None = None,
     ) -> None:
-        """An agent gives a lease back, or renews it: ruled on like all else."""
-        self._permit(call, resident.id, interface.law, interface.name, message, then)
+        """An agent gives a lease back, or renews it: ruled on like all else.
+
+        With `refused`, a tuple goes back that nobody has got, and must not be lost. Where too much
+        waits for its law to be asked, nobody rules on that.
+        """
+        agent, law = resident.id, interface.law
+        if refused is not None and self._host.deciding.full((agent, law)):
+            then()
+        else:
+            self._permit(call, agent, law, interface.name, message, then, refused)
 
     def _permit(
         self,
@@ -240,6 +250,7 @@ class Governed(HostPart):
         space: str,
         message: Term,
         then: Callable[[], None],
+        refused: Callable[[], None] | None = None,
     ) -> None:
         """Do something for a call once the agent's law has let it pass; raises its refusal."""
         governing = self._host.governing
@@ -248,10 +259,30 @@ class Governed(HostPart):
         def ruled(ruling: Ruling) -> None:
             governing.drain()
             if ruling.refused:
+                if refused is not None:
+                    refused()
                 raise self._host.telling.refusal(member, ruling)
             then()
 
-        governing.ask_always(member, sent(agent, message, space), call, ruled)
+        event = sent(agent, message, space)
+        self._ask_always(member, event, call, ruled, durable=refused is not None)
+
+    def _ask_always(
+        self,
+        member: Membership,
+        event: Event,
+        call: int,
+        then: Callable[[Ruling], None],
+        *,
+        durable: bool = False,
+    ) -> None:
+        """Let a controller rule for a call that suspended agents make too: nobody rules then."""
+        suspending = self._host.suspending
+        if suspending.holds((member.home, member.law.hash)):
+            suspending.hold(member, event)
+            then(no_ruling(member, event, self._step.now))
+        else:
+            self._host.governing.ask(member, event, call, then, durable=durable)
 
     # -- at the space ----------------------------------------------------------------------
 

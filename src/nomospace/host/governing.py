@@ -302,16 +302,6 @@ class Governing(HostPart):
         then(found)
         return True
 
-    def ask_always(
-        self, member: Membership, event: Event, op: int, then: Callable[[Ruling], None]
-    ) -> None:
-        """The same for what suspended agents may ask too: nobody rules on it then."""
-        if self._host.suspending.holds((member.home, member.law.hash)):
-            self._host.suspending.hold(member, event)
-            then(no_ruling(member, event, self._step.now))
-        else:
-            self.ask(member, event, op, then)
-
     def attempt(self, member: Membership, event: Event, came: Journey) -> Any:
         """Let a controller rule if that is done in a slice: its ruling, or `Undecided`."""
         host = self._host

@@ -9,6 +9,7 @@ What agents write is in `writing`, and where a tuple belongs in `placing`.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from nomospace.calls.problems import (
@@ -22,7 +23,7 @@ from nomospace.calls.problems import (
     StaysInStore,
 )
 from nomospace.calls.requests import End, Open, Share
-from nomospace.errors import CallerError
+from nomospace.errors import CallerError, LimitReached
 from nomospace.host.calls import Arrive, Attended, Bundle, CarriedSpace, Depart, Unattended
 from nomospace.host.changes import AgentCame, AgentWent, Durable, Opened, TuplePut
 from nomospace.host.directory import News, Tie
@@ -38,11 +39,12 @@ from nomospace.host.residents import (
     record_of,
     row_of,
 )
-from nomospace.host.shifting import Shift
+from nomospace.host.shares import TooManyMoved
 from nomospace.host.speaking import OtherOntology
 from nomospace.protocols.spaces import DirectoryChanged, Row
 from nomospace.space import Record
 from nomospace.space.engines import MEMORY
+from nomospace.terms.values import count_parts
 
 if TYPE_CHECKING:
     from nomospace.host.ports import HostParts
@@ -55,8 +57,10 @@ ERA_STEP: Final = 1 << 22
 """How far an agent's counter begins above one of an era before: nobody writes so much in one, and
 no count is too large for programs that have only floating numbers."""
 MOVED_IN_STEP: Final = 1_000
-"""How many tuples one step moves when a space is shared or parted; the rest follows in later ones,
-and the call is answered with the last."""
+"""How many tuples one step moves when a space is shared or parted, or lets go when their agent
+ends; the rest follows in later ones, and the call is answered with the last."""
+PARTS_EACH: Final = 10
+"""A tuple of more parts counts as several when its agent moves."""
 DEAD: Final = ".dead"
 """Dead letters of space `jobs` lie in space `jobs.dead`."""
 
@@ -157,6 +161,30 @@ class Holding(HostPart):
         if member is not None:  # that may take several steps
             host.governing.leave(member, op, lambda _: self.end(op, resident, request))
             return
+        host.looking.in_pieces(
+            agent, partial(self._drop_some, resident), partial(self._end, op, resident), op
+        )
+
+    def _drop_some(self, resident: Resident) -> bool:
+        """Let some tuples of an agent that ends go with it; whether there may be more."""
+        agent = resident.id
+        for name, interface in resident.spaces.items():
+            level = None if interface.engine else self._spaces.levels.get(name)
+            for space in (interface.private, *(() if level is None else (level.space,))):
+                mine = space.held_by(agent, MOVED_IN_STEP)
+                for record in mine:
+                    space.remove(record)
+                    self._step.forget(name, record)
+                    self._step.trace(EXPIRED, name, record, agent)
+                if len(mine) == MOVED_IN_STEP:
+                    return True
+        return False
+
+    def _end(self, op: int, resident: Resident) -> None:
+        """The last step of an agent: what is left of it goes."""
+        host, agent = self._host, resident.id
+        if self._spaces.residents.get(agent) is not resident:
+            raise NoSuchAgent(agent=agent, host=self._step.name)
         error = HasEnded(agent=agent)
         host.moving.end(agent, str(error))
         host.deciding.finish(agent)  # its controllers rule no more
@@ -294,7 +322,23 @@ class Holding(HostPart):
     def stays(self, agent: str) -> str:
         """Why an agent cannot leave with its spaces; empty when it can."""
         name = self._stays_in(agent)
-        return str(StaysInStore(space=name)) if name else ""
+        why = StaysInStore(space=name) if name else self.overweight(agent)
+        return "" if why is None else str(why)
+
+    def overweight(self, agent: str) -> LimitReached | None:
+        """Whether an agent holds more than one step can pack here, and another unpack there."""
+        limit = left = self._step.shares.moved_tuples
+        for interface in self._spaces.residents[agent].spaces.values():
+            for record in self._spaces.space_of(interface).held_by(agent, limit + 1):
+                left -= 1 + count_parts(record.fields, PARTS_EACH * limit) // PARTS_EACH
+                if left < 0:
+                    return TooManyMoved(
+                        what=f"the number of tuples that {agent} would move with",
+                        limit=limit,
+                        advice="take some of them, write them for another agent, or have the "
+                        "operator of the host raise moved_tuples",
+                    )
+        return None
 
     def _stays_in(self, agent: str) -> str:
         """A space in the store where an agent holds tuples, if there is one."""
@@ -339,11 +383,15 @@ class Holding(HostPart):
             if not shared and name != SYSTEM and resident.interface(name).engine:
                 raise StaysInStore(space=name)
         self._begin_sharing(resident, names, shared=shared)
-        shift = Shift(host, op, resident, [resident.interface(name) for name in names], shared)
-        if shift.move():
-            host.looking.park(shift)
-        else:
-            self._step.answer(op)
+        interfaces = [resident.interface(name) for name in names]
+
+        def move() -> bool:  # a later call may want it otherwise by now
+            here = self._spaces.residents.get(resident.id) is resident
+            return here and any(
+                one.shared == shared and self.shift(resident, one) for one in interfaces
+            )
+
+        host.looking.in_pieces(resident.id, move, partial(self._step.answer, op), op)
 
     def share(self, resident: Resident, names: tuple[str, ...], *, shared: bool) -> None:
         """Share or part several spaces, all in this step."""

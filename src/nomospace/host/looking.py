@@ -18,8 +18,9 @@ that have tuples to show to more than one step has time for are parked in the sa
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from nomospace.calls.problems import Busy
@@ -27,6 +28,7 @@ from nomospace.errors import LimitReached, NomospaceError, Unavailable
 from nomospace.host.calls import TablesAnswered
 from nomospace.host.operations import NO_SEARCH, Look
 from nomospace.host.part import HostPart
+from nomospace.host.shifting import Pieces
 from nomospace.space import Fired, Gathered, Reaction, Slice, Space, Unfinished, Woken
 from nomospace.space.pages import Key as RowsKey
 from nomospace.space.search import SEARCH_UNITS_MAX
@@ -225,6 +227,19 @@ class ParkedSearches(HostPart):
         self._each[look.owner] = self._each.get(look.owner, 0) + 1
         self._queue(look)
         return look
+
+    def in_pieces(
+        self, agent: str, some: Callable[[], bool], then: Callable[[], None], op: int = 0
+    ) -> None:
+        """Do work of many pieces: some now, and the rest in later slices; `then` after the last.
+
+        What `then` raises in a later step is the answer of a call.
+        """
+        if some():
+            fail = partial(self._step.fail, op)
+            self.park(Pieces(agent, self._host.system.space, some, then, fail))
+        else:
+            then()
 
     def _queue(self, look: Look) -> None:
         """Let a search go on in its turn, or when the rows that it waits for have come."""

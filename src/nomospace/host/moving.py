@@ -177,6 +177,8 @@ class Moving(HostPart):
             return
         if suspended := host.suspending.stays(agent):
             raise suspended
+        if heavy := host.holding.overweight(agent):
+            raise heavy
         if why := host.deciding.stays(agent) or host.holding.stays(agent):
             raise MoveRefused(agent=agent, to=request.to, why=why)
         if agent in self._asking:

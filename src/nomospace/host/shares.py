@@ -55,6 +55,8 @@ class Shares(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Tuples of one `out_many`: all of them are written in one step."""
     batch_rows: int = 1_000
     """Tuples of one `out_many` into a governed space: each is ruled on."""
+    moved_tuples: int = 2_000
+    """Tuples that one agent moves with: one step packs all of them, and one unpacks them."""
     receivers: int = 500
     """Receivers of one message."""
     message_bytes: int = 16_777_216
@@ -104,6 +106,12 @@ class TooManyRowsAtOnce(LimitReached):
     """One call would write more tuples than one may."""
 
     code = "limits.rows"
+
+
+class TooManyMoved(LimitReached):
+    """An agent would move with more tuples than it may."""
+
+    code = "limits.moved"
 
 
 class TooManyReceivers(LimitReached):

@@ -1,57 +1,38 @@
-"""Tuples that follow a space which is shared or parted, some in each step.
+"""Work of very many equal pieces, done some in each step: others are served between two steps.
 
-There may be a million of them, and others are served between two steps. The spaces themselves say
-how far it has come: what lies where its agent has no others is yet to follow (`holding.shift`).
+Tuples follow a space that is shared or parted, an agent ends with all its tuples, calls of a client
+that is gone are called off. There may be a million of them. Whoever hands such work over says how
+to do some of it; what is left tells how far it has come, so nothing is remembered here.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
+from nomospace.errors import NomospaceError
 from nomospace.host.operations import NO_SEARCH, Look
-from nomospace.host.residents import Interface, Resident
-from nomospace.space import Slice, Unfinished
-
-if TYPE_CHECKING:
-    from nomospace.host.ports import HostParts
+from nomospace.space import Slice, Space, Unfinished
 
 
-class Shift(Look):
-    """Tuples on their way into spaces that an agent shares, or out of them with it."""
+class Pieces(Look):
+    """Work that an agent has caused: `some` does a part and says whether there may be more."""
 
-    __slots__ = ("_host", "_interfaces", "_op", "_resident", "_shared", "_step")
+    __slots__ = ("_some",)
 
     def __init__(
         self,
-        host: HostParts,
-        op: int,
-        resident: Resident,
-        interfaces: list[Interface],
-        shared: bool,
+        owner: str,
+        space: Space,
+        some: Callable[[], bool],
+        then: Callable[[], None],
+        failed: Callable[[NomospaceError], None],
     ) -> None:
-        super().__init__(resident.id, host.system.space, NO_SEARCH, self._moved, self._moved)
-        self._host = host
-        self._step = host.step
-        self._op = op
-        self._resident = resident
-        self._interfaces = interfaces
-        self._shared = shared
-
-    def move(self) -> bool:
-        """Move some; whether there may be more. A later call may want it otherwise by now."""
-        holding, resident = self._host.holding, self._resident
-        if self._host.spaces.residents.get(resident.id) is not resident:
-            return False
-        for interface in self._interfaces:
-            if interface.shared == self._shared and holding.shift(resident, interface):
-                return True
-        return False
+        super().__init__(owner, space, NO_SEARCH, lambda _: then(), failed)
+        self._some = some
 
     def go_on(self, now: int, slice: Slice) -> list[Any]:
-        """Move some more."""
-        if self.move():
+        """Do some more."""
+        if self._some():
             raise Unfinished(search=self.search)
         return []
-
-    def _moved(self, _: object) -> None:
-        self._step.answer(self._op)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 from nomospace.calls.problems import NotAnAgent, ReadOnly
@@ -90,19 +91,24 @@ class TupleWriting(HostPart):
         A law sees it as it sees a lease that is given back: its agent may well be one who could not
         have written the tuple.
         """
-        interface = resident.interface(request.space)
+        name, interface = request.space, resident.interface(request.space)
+        resident.count += 1
+        record = Record(request.fields, resident.id, resident.count, resident.id, resident.id, 0)
+        record.priority = request.priority
 
         def put() -> None:
-            again = Out(request.space, request.fields, priority=request.priority)
-            self.write(resident, interface, again)
+            self._host.placing.put(resident, interface, record, WRITTEN)
             self._step.answer(op)
 
-        if interface.law:
-            with self._host.deciding.uncut():  # until it is written nobody has the tuple
-                returned = Compound("returned", (request.fields,))
-                self._host.governed.settling(op, resident, interface, returned, put)
-        else:
+        if not interface.law:
             put()
+            return
+        # Nobody has it while its law decides, so it is on disk before: after a crash it lies there.
+        if interface.durable:
+            self._step.keep(name, record)
+        returned = Compound("returned", (request.fields,))
+        refused = partial(self._step.forget, name, record)
+        self._host.governed.settling(op, resident, interface, returned, put, refused)
 
     def write(self, resident: Resident, interface: Interface, out: Out) -> None:
         """Put a new tuple into an interface space, or send it on to the agent it is for."""

@@ -37,7 +37,6 @@ import msgspec
 
 from nomospace.calls.requests import (
     CLIENT_PROGRAM,
-    Adjust,
     Cancel,
     Launch,
     Move,
@@ -46,7 +45,7 @@ from nomospace.calls.requests import (
     Seek,
 )
 from nomospace.errors import CallerError, NomospaceError, PeerError, Unavailable
-from nomospace.host.calls import Absent, Call, Present
+from nomospace.host.calls import Abandoned, Absent, Call, Present
 from nomospace.host.shares import USUAL_SHARES, Shares
 from nomospace.sessions.host_session import (
     CALLS_MAX,
@@ -329,13 +328,13 @@ class HostSessions(Pushing):
         if link is not None:
             link.drop()
         self._gate.trim(session.key, _ALL)
-        for reaction in list(session.reactions):
+        for reaction in session.reactions:
             self._reacting.pop((session.agent, reaction), None)
-            self._inside(session, Adjust(reaction, "remove"))
-        for op in list(session.calls.values()):
-            asked = self._ops.get(op)  # none, when its answer only waits for the disk
-            if asked is not None and isinstance(asked[2], Seek):
-                self._inside(session, Cancel(op))
+        # None is asked for, when its answer only waits for the disk.
+        asked = {op: self._ops.get(op) for op in session.calls.values()}
+        waits = tuple([op for op, one in asked.items() if one and isinstance(one[2], Seek)])
+        if waits or session.reactions:
+            self._abandon(Abandoned(session.agent, waits, tuple(session.reactions)))
         for number, _, _, taken in session.outbox:
             if number > session.shown and taken is not None:
                 self._undo(session, taken)
@@ -343,6 +342,13 @@ class HostSessions(Pushing):
             self._pass_on(session)
             self._gate.vacate(session.agent)
         session.outbox.clear()
+
+    def _abandon(self, event: Abandoned) -> None:
+        try:
+            self._gate.tell(event)
+        except NomospaceError as error:
+            facts = {"agent": event.agent, "request": "Abandoned", "error": str(error)}
+            self._gate.note("not-carried-out", facts)
 
     def halt(self, agent: str, error: NomospaceError, *, ended: bool = False) -> None:
         """End all sessions of an agent that is suspended, or `ended`; its clients are told why."""

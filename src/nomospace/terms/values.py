@@ -171,6 +171,21 @@ def parts_of(term: Term) -> tuple[Term, ...]:
     return term
 
 
+def count_parts(term: Term, most: int) -> int:
+    """How many parts a term has at all levels, itself included; counted little further than `most`.
+
+    >>> count_parts(("job", Compound("room", (3, 4))), 100)
+    5
+    """
+    todo, count = [term], 0
+    while todo and count <= most:
+        item = todo.pop()
+        count += 1
+        if type(item) is Compound or type(item) is tuple:
+            todo += parts_of(item)
+    return count
+
+
 def as_compound(term: Term) -> Compound:
     """A term that is known to be a compound."""
     assert type(term) is Compound, term

@@ -39,7 +39,7 @@ CERTIFICATE_BYTES_MAX: Final = 16_384
 """The largest certificate that is read, in bytes: that takes up to a microsecond for each."""
 ATTRIBUTES_BYTES_MAX: Final = 2_048
 """The most that a role certificate says of its bearer, in bytes: terms take longer to read."""
-ATTRIBUTES_OPEN_MAX: Final = 500
+ATTRIBUTES_OPEN_MAX: Final = 200
 """How many brackets its attributes may open: what is nested takes longest."""
 
 # An arc of our own below 2.25, where anybody may stand under a UUID.

@@ -133,26 +133,26 @@ def check_parts(data: bytes, most: int = CALL_PARTS_MAX) -> None:
     """
     if len(data) <= DEEP_MAX:
         return
+    if len(data) > CALL_PARTS_MAX:
+        found = count_parts(data, most)
+        if found.all > most:
+            raise CallTooWide(
+                what="the number of lists, strings and numbers in one call",
+                limit=most,
+                advice="make several calls of it, or one long text of many small parts",
+            )
+        if found.extensions > HUGE_MAX:
+            raise CallTooWide(
+                what="the number of integers past 64 bits in one call",
+                limit=HUGE_MAX,
+                advice="make several calls of it, or write them as texts or bytes",
+            )
+    # Only now: to see how deep they stand takes longer for each of them.
     if heads_in(data) > DEEP_MAX and walk(data, most=DEEP_MAX) > DEEP_MAX:
         raise CallTooWide(
             what=f"the number of lists in one call that stand inside more than {DEEP} others",
             limit=DEEP_MAX,
             advice="make several calls of it, or nest less deep",
-        )
-    if len(data) <= CALL_PARTS_MAX:
-        return
-    found = count_parts(data, most)
-    if found.all > most:
-        raise CallTooWide(
-            what="the number of lists, strings and numbers in one call",
-            limit=most,
-            advice="make several calls of it, or one long text of many small parts",
-        )
-    if found.extensions > HUGE_MAX:
-        raise CallTooWide(
-            what="the number of integers past 64 bits in one call",
-            limit=HUGE_MAX,
-            advice="make several calls of it, or write them as texts or bytes",
         )
 
 

@@ -13,6 +13,7 @@ from nomospace.calls.problems import Busy, Cancelled, MoveRefused, Refused, Susp
 from nomospace.calls.requests import (
     READ,
     TAKE,
+    TAKE_NOWAIT,
     Adjust,
     Adopt,
     Cancel,
@@ -29,7 +30,7 @@ from nomospace.calls.requests import (
     Tell,
 )
 from nomospace.control import Ruling, sent
-from nomospace.host.calls import Resume, Suspend, Tick
+from nomospace.host.calls import PutBack, Resume, Suspend, Tick
 from nomospace.law import load
 from nomospace.law.prelude import SPACE_UNITS_MAX
 from nomospace.terms import ANY, Term, show, t
@@ -442,3 +443,34 @@ def test_a_ruling_sends_to_so_many_at_most_and_what_it_sends_counts(net: Hosts) 
     net.until(lambda: op in net.answers)
     net.run(5)
     assert len(mail(net, BOB)) == 1_000
+
+
+def test_a_tuple_goes_back_in_slices_and_a_crash_meanwhile_leaves_it_in_its_space() -> None:
+    law = load(
+        """\
+law(slow).
+count(0).
+count(N) :- N > 0, M is N - 1, count(M).
+R1. sent(_, returned([job, N]), _) :- count(300), N > 0, do(forward).
+R2. sent(_, M, _) :- not(M = returned(_)), do(forward).
+R3. arrived(_, _, _) :- do(deliver).
+"""
+    )
+    net = Hosts("a", laws=[law])
+    net.agent(ANN, "plain")
+    net.do(ANN, Adopt(law))
+    net.do(ANN, Open("jobs", law))
+    for number, crash in ((1, False), (-2, False), (3, True)):
+        op = net.call(ANN, PutBack("jobs", ("job", number)))
+        assert op not in net.answers
+        net.do(ANN, Out("plain", ("others", "are served")))
+        if crash:
+            net.stop("a")
+            net.start("a")
+        net.run(1)
+        assert crash or (net.answers[op].error is None) == (number > 0)
+    found = [net.ask(ANN, Seek("jobs", TAKE_NOWAIT, JOB)).fields[1] for _ in range(2)]
+    assert sorted(found) == [1, 3]
+    assert net.ask(ANN, Seek("jobs", TAKE_NOWAIT, JOB)) is None
+    rows = [row for rows in net.disks["a"].tuples.values() for row in rows.values()]
+    assert [row.fields for row in rows if row.fields[0] == "job"] == []

@@ -6,20 +6,25 @@ from typing import Any
 
 import pytest
 
-from nomospace.calls.problems import PrivateSpace
+from nomospace.calls.problems import Cancelled, PrivateSpace
 from nomospace.calls.requests import (
+    ONCE_PER_TUPLE,
     READ_ALL,
     TAKE,
     TAKE_NOWAIT,
     Adopt,
+    End,
+    Move,
     Open,
     Out,
     OutMany,
+    React,
+    Reactions,
     Seek,
     Share,
 )
-from nomospace.host.calls import Arrive, Depart, Tick
-from nomospace.host.shares import TooManyRowsAtOnce
+from nomospace.host.calls import Abandoned, Arrive, Depart, Tick
+from nomospace.host.shares import Shares, TooManyMoved, TooManyRowsAtOnce
 from nomospace.law import load
 from nomospace.terms import ANY
 from nomospace.terms.templates import Template
@@ -154,3 +159,59 @@ def test_only_so_many_are_written_by_one_call(net: Hosts) -> None:
     assert isinstance(error, TooManyRowsAtOnce)
     assert error.code == "limits.rows"
     assert net.do(BOB, OutMany("jobs", rows[:2_000])) is None
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_an_agent_ends_step_by_step_with_all_its_tuples(net: Hosts, shared: bool) -> None:
+    if shared:
+        net.ask(ANN, Share(("jobs",)))
+    op = net.call(ANN, End())
+    assert op not in net.answers
+    net.do(BOB, Out("jobs", ("other", 1)))
+    assert net.hosts["a"].has(ANN)
+    net.run(1)
+    assert net.value(op) is None
+    assert not net.hosts["a"].has(ANN)
+    assert shown(net) == []
+    assert len(net.disks["a"].tuples["jobs"]) == 1
+
+
+def test_an_agent_with_too_many_tuples_does_not_move() -> None:
+    net = Hosts("ab")
+    net.agent(ANN, "jobs")
+    shares = Shares(moved_tuples=20)
+    net.hosts["a"].step.shares = shares
+    net.do(ANN, OutMany("jobs", tuple([("job", number) for number in range(20)])))
+    net.do(ANN, Out("jobs", ("one", "more")))
+    with pytest.raises(TooManyMoved, match="limit of 20; take some of them"):
+        net.do(ANN, Move("b"))
+    assert net.do(ANN, Seek("jobs", TAKE_NOWAIT, Template.of(("one", "more")))) is not None
+    net.call(ANN, Move("b"))
+    net.run(1)
+    assert net.hosts["b"].has(ANN)
+
+
+def test_a_tuple_of_many_parts_counts_as_several() -> None:
+    net = Hosts("ab")
+    net.agent(ANN, "jobs")
+    net.hosts["a"].step.shares = Shares(moved_tuples=20)
+    net.do(ANN, Out("jobs", ("wide", tuple(range(300)))))
+    with pytest.raises(TooManyMoved):
+        net.do(ANN, Move("b"))
+
+
+def test_what_a_client_waited_for_is_called_off_step_by_step(
+    net: Hosts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nomospace.host.core.ABANDONED_IN_STEP", 2)
+    waits = [net.call(BOB, Seek("jobs", TAKE, Template.of(("never", n)))) for n in range(5)]
+    reaction = net.do(BOB, React("jobs", JOB, ONCE_PER_TUPLE))
+    net.tell("a", Abandoned(BOB, tuple(waits), (reaction, "gone before")))
+    assert not any(op in net.answers for op in waits)
+    assert net.do(BOB, Reactions()) == ()
+    net.tell("a", Tick())
+    assert [op in net.answers for op in waits] == [True, True, False, False, False]
+    net.run(1)
+    for op in waits:
+        with pytest.raises(Cancelled):
+            net.value(op)

@@ -22,7 +22,7 @@ from nomospace.calls.requests import (
 )
 from nomospace.calls.ways import Mode, Way
 from nomospace.errors import Unavailable
-from nomospace.host.calls import Absent, Asked, Call, Event, Present, PutBack
+from nomospace.host.calls import Abandoned, Absent, Asked, Call, Event, Present, PutBack
 from nomospace.host.effects import Answer, Came, Effect, Fire, Left, Mail, Note
 from nomospace.sessions import host_sessions as sessions_module, pushing as outputs_module
 from nomospace.sessions.host_session import HostSession, Outgoing
@@ -343,7 +343,7 @@ def test_reactions_fire_at_the_session_that_has_them() -> None:
     assert other.sent == []
     desk.gate.told.clear()
     desk.sessions.end(session)
-    assert desk.gate.requests == [Adjust("r2", "remove")]
+    assert desk.gate.told == [Abandoned(ANN, (), ("r2",))]
 
 
 @pytest.mark.parametrize("limit", ["letters_max", "letter_bytes_max"])
@@ -438,8 +438,8 @@ def test_what_was_taken_and_never_sent_goes_back_when_a_session_ends(
     assert desk.sessions.all
     desk.sessions.expire(now=10)
     assert not desk.sessions.all
-    cancel, undone = desk.gate.requests
-    assert cancel == Cancel(third)
+    assert Abandoned(ANN, (third,), ()) in desk.gate.told
+    (undone,) = desk.gate.requests
     assert isinstance(undone, back)
     desk.step(Answer(third, FOUND))  # it was too late to call it off
     (undone,) = desk.gate.requests
