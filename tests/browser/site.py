@@ -74,16 +74,24 @@ class Site:
 async def login_token(servers: Servers) -> str:
     """A token for one login."""
     service = next(iter(servers.values())).served.service
-    return str(service.logins.token_for(service.own_token))
+    return str(service.logins.token_for(service.who(service.own_token)))
 
 
 @contextmanager
 def site(
-    begin: Begin | None = None, *, hosts: Sequence[str] = ("ward-1",), api: str = "127.0.0.1:0"
+    begin: Begin | None = None,
+    *,
+    hosts: Sequence[str] = ("ward-1",),
+    api: str = "127.0.0.1:0",
+    folder: Path | None = None,
 ) -> Iterator[Site]:
-    """Hosts until the end of the block; the first of them has the console."""
+    """Hosts until the end of the block; the first of them has the console.
+
+    What they keep in a `folder` is there for those that are started with it later.
+    """
     here, there = multiprocessing.Pipe()
-    process = forks().Process(target=_live, args=(there, begin, tuple(hosts), api), daemon=True)
+    told = (there, begin, tuple(hosts), api, folder)
+    process = forks().Process(target=_live, args=told, daemon=True)
     process.start()
     there.close()
     try:
@@ -113,16 +121,28 @@ def forks() -> Any:
 # -- in the process of the hosts -----------------------------------------------------------------
 
 
-def _live(pipe: Connection, begin: Begin | None, names: tuple[str, ...], api: str) -> None:
+def _live(
+    pipe: Connection,
+    begin: Begin | None,
+    names: tuple[str, ...],
+    api: str,
+    folder: Path | None,
+) -> None:
     from nomospace.node.loops import run_loop
 
-    run_loop(_serve(pipe, begin, names, api))
+    run_loop(_serve(pipe, begin, names, api, folder))
 
 
-async def _serve(pipe: Connection, begin: Begin | None, names: tuple[str, ...], api: str) -> None:
+async def _serve(
+    pipe: Connection,
+    begin: Begin | None,
+    names: tuple[str, ...],
+    api: str,
+    folder: Path | None,
+) -> None:
     try:
         async with AsyncExitStack() as parts:
-            folder = Path(parts.enter_context(tempfile.TemporaryDirectory()))
+            folder = folder or Path(parts.enter_context(tempfile.TemporaryDirectory()))
             servers, served = await _stand(parts, folder, begin, names, api)
             pipe.send((True, (served.url, served.service.own_token)))
             await _obey(pipe, servers)

@@ -64,7 +64,7 @@ async def only_ann(servers: Servers) -> None:
 async def anns_token(servers: Servers) -> str:
     service = servers["ward-1"].served.service
     service.own_token = ""  # a host with certificates has none of its own
-    return str(service.logins.token_for("ann's"))
+    return str(service.logins.token_for(service.who("ann's")))
 
 
 async def say(servers: Servers, message: str, to: str) -> None:

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
     from nomospace.api.logins import LoginListener
     from nomospace.api.service import Service
+    from nomospace.node.principals import Principal
 
 BODY_BYTES_MAX: Final = 4 * 1024 * 1024
 """The largest body of a request."""
@@ -346,10 +347,9 @@ class Guard:
         scheme, _, token = headers.get("authorization", "").partition(" ")
         try:
             if scheme.lower() == "bearer":
-                token = token.strip()
+                principal = self._service.who(token.strip())
             else:
-                token = self._by_cookie(scope, headers)
-            principal = self._service.who(token)
+                principal = self._by_cookie(scope, headers)
         except NotLetIn:
             self._count(_stranger(scope))
             raise
@@ -362,20 +362,20 @@ class Guard:
             )
         let_in(scope)
         key = "" if scheme.lower() == "bearer" else cookie_of(headers.get("cookie", ""))
-        scope.setdefault("state", {}).update(principal=principal, token=token, session=key)
+        scope.setdefault("state", {}).update(principal=principal, session=key)
 
-    def _by_cookie(self, scope: Scope, headers: dict[str, str]) -> str:
-        """The token behind a cookie, if it comes from a page of this address."""
+    def _by_cookie(self, scope: Scope, headers: dict[str, str]) -> Principal:
+        """Who is behind a cookie, if it comes from a page of this address."""
         key = cookie_of(headers.get("cookie", ""))
         if not key:
             raise NotLetIn(why="no token was shown (Authorization: Bearer …)")
-        token = self._service.logins.token_of(key)
+        principal = self._service.logins.who_has(key)
         secure = scope.get("scheme") in ("https", "wss")
         own = f"{'https' if secure else 'http'}://{headers.get('host', '')}"
         changes = scope["type"] == "websocket" or scope["method"] not in SAFE
         if changes and headers.get("origin", "") != own:
             raise OtherOrigin(origin=headers.get("origin", ""))
-        return token
+        return principal
 
     def _count(self, who: str) -> None:
         wait_s = self._buckets.take(who, asyncio.get_running_loop().time())

@@ -66,7 +66,7 @@ async def me(caller: Caller) -> m.Me:
 @router.post("/v1/login-tokens")
 async def login_token(request: Request, service: TheService) -> m.LoginToken:
     """A token for one login in a browser, with which one is who one is now."""
-    return m.LoginToken(token=service.logins.token_for(request.state.token), seconds=LOGIN_S)
+    return m.LoginToken(token=service.logins.token_for(request.state.principal), seconds=LOGIN_S)
 
 
 @router.post("/v1/session", status_code=204, response_class=Response)

@@ -333,8 +333,9 @@ class Service:
         self._sweeper: asyncio.TimerHandle | None = None
         self._seats: dict[str, AgentSeat] = {}
         """Those used least recently first."""
-        self.logins = Logins(self.who)
         self.views = Views(server)
+        host = server.host
+        self.logins = Logins(door, lambda: self.views.now, kept=host.small, keep=host.keep_small)
         self.own_token = door.token if isinstance(door, OpenDoor) else ""
         server.host.on_halted.append(self._halted)
 

@@ -8,6 +8,7 @@ light and dark, and whether the host still answers are the browser's own busines
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -44,10 +45,9 @@ class RailEntry(NamedTuple):
 class Frame:
     """One window of the console."""
 
-    def __init__(self, console: Console, viewer: Principal, token: str) -> None:
+    def __init__(self, console: Console, viewer: Principal) -> None:
         self.console = console
         self.viewer = viewer
-        self.token = token
         self.help: Callable[[], None] | None = None
         """What the help button does here: a place that has help says so."""
         self.asked: dict[str, str] = {}
@@ -58,6 +58,7 @@ class Frame:
         """What ends the hearing of each, while the window is there."""
         self._drawer: ui.right_drawer
         self._story: ui.element
+        self._shown: StoryAddress | None = None
         self._title: ui.label
         self._links: dict[str, ui.link] = {}
         self._group: tuple[str, ...] = ()
@@ -111,9 +112,13 @@ class Frame:
         """Tell a story in the drawer, and put its address into that of the page."""
         address = StoryAddress(kind, host, str(id))
         self._show(address)
-        ui.navigate.history.replace(f"{_path()}?story={address}")
+        self._say_address(str(address))
+
+    def _say_address(self, story: str) -> None:
+        ui.run_javascript(f"nomospace.story.address({json.dumps(story)})")
 
     def _show(self, address: StoryAddress) -> None:
+        self._shown = address
         self._title.set_text(stories.title_of(address.kind))
         self._story.clear()
         with self._story:
@@ -124,9 +129,24 @@ class Frame:
     def shut(self) -> None:
         """Close the drawer; harmless when it is closed."""
         if self._drawer.value:
-            self._drawer.hide()
-            ui.navigate.history.replace(_path())
-            ui.run_javascript("nomospace.story.shut()")
+            self._hide()
+            self._say_address("")
+
+    def _hide(self) -> None:
+        self._shown = None
+        self._drawer.hide()
+        ui.run_javascript("nomospace.story.shut()")
+
+    def _went(self, path: str) -> None:
+        """The window shows another address, by a link or on its way back."""
+        self._mark(path)
+        told = parse_qs(urlsplit(path).query[:ASKED_MAX], max_num_fields=20).get("story", [""])[0]
+        address = StoryAddress.parse(told)
+        if address is None:
+            if self._drawer.value:
+                self._hide()
+        elif address != self._shown:
+            self._show(address)
 
     def go(self, path: str) -> None:
         """Show another place."""
@@ -150,7 +170,7 @@ class Frame:
         if self.viewer.operator:
             Palette(self)
         router = ui.context.client.sub_pages_router
-        router.on_path_changed(self._mark)
+        router.on_path_changed(self._went)
         self._mark(router.current_path)
         address = StoryAddress.parse(story)
         if address is not None:
@@ -259,7 +279,3 @@ def _icon(icon: str, label: str, props: str, handler: str) -> None:
     ui.button(icon=icon, color=None).props(f'flat dense round aria-label="{label}" {props}').on(
         "click", js_handler=handler
     )
-
-
-def _path() -> str:
-    return ui.context.client.sub_pages_router.current_path.partition("?")[0]

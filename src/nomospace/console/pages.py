@@ -56,7 +56,7 @@ def mount(app: FastAPI, console: Console) -> None:
         del token  # it has done its work at the login
         client = ui.context.client
         state = client.request.scope["state"]
-        frame = Frame(console, state["principal"], state["token"])
+        frame = Frame(console, state["principal"])
         # Whoever may do something else from now on needs a new page: this one does nothing more.
         unwatch = console.service.watch(
             state["principal"], state["session"], lambda _: _end(frame, client)

@@ -40,7 +40,7 @@ class StoryAddress(NamedTuple):
     id: str
 
     def __str__(self) -> str:
-        return "/".join(quote(part, safe="") for part in self)
+        return "/".join(quote(part, safe="@:") for part in self)
 
     @classmethod
     def parse(cls, text: str) -> StoryAddress | None:

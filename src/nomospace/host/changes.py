@@ -211,6 +211,13 @@ class EventServed(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="e
     number: int
 
 
+class SmallKept(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="small-kept"):
+    """Something small that a part beside the core keeps, by its name; empty, no more."""
+
+    name: str
+    body: bytes
+
+
 class FloorRaised(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="floor-raised"):
     """View numbers up to this one have been seen."""
 
@@ -242,6 +249,7 @@ Change: TypeAlias = (
     | EventHeld
     | EventServed
     | FloorRaised
+    | SmallKept
 )
 
 
@@ -319,6 +327,7 @@ class Durable:
         self.laws: dict[str, LawText] = {}
         self.ontologies: dict[str, OntologyText] = {}
         self.floor = 0
+        self.small: dict[str, bytes] = {}
 
     def apply(self, *changes: Change) -> None:
         """Carry changes out. Those of one `Persist` are carried out together or not at all."""
@@ -428,6 +437,12 @@ class Durable:
     def _floor_raised(self, change: FloorRaised) -> None:
         self.floor = max(self.floor, change.number)
 
+    def _small_kept(self, change: SmallKept) -> None:
+        if change.body:
+            self.small[change.name] = change.body
+        else:
+            self.small.pop(change.name, None)
+
 
 _APPLY: Final[dict[type, Any]] = {
     AgentCame: Durable._agent_came,
@@ -454,4 +469,5 @@ _APPLY: Final[dict[type, Any]] = {
     EventHeld: Durable._event_held,
     EventServed: Durable._event_served,
     FloorRaised: Durable._floor_raised,
+    SmallKept: Durable._small_kept,
 }

@@ -105,6 +105,20 @@ class TrustDoor:
         except NomospaceError as error:
             raise NotLetIn(why=str(error)) from None
 
+    def kept(self, principal: Principal) -> str:
+        """The id of its token, and the hash of the secret."""
+        proof = principal.proof
+        return f"{proof.id} {proof.digest.hex()}" if isinstance(proof, Bearing) else ""
+
+    def by_kept(self, kept: str) -> Principal:
+        """The bearer of a token that was shown to an earlier life, if it still counts."""
+        id, _, digest = kept.partition(" ")
+        try:
+            proof = Bearing(id, bytes.fromhex(digest))
+        except ValueError:
+            raise NotLetIn(why="this was let in by no token") from None
+        return self.again(Principal(id, proof=proof))
+
     def changed(self) -> bool:
         """Whether the identity or the file of tokens has changed since this was asked."""
         self._read()

@@ -37,6 +37,7 @@ from nomospace.host.calls import (
     TablesAnswered,
     Tick,
 )
+from nomospace.host.changes import SmallKept
 from nomospace.host.core import Host as Core
 from nomospace.host.effects import (
     Answer,
@@ -115,6 +116,8 @@ class Driver(ABC):
         """Effects that may be seen once a step is on disk, with the number of that step."""
         self._aside: list[bytes] = []
         """Records of steps that nobody waits for."""
+        self.small: dict[str, bytes] = {}
+        """What parts beside the core have kept, by name."""
         self._sessions: HostSessions | None = None
         self._now: Callable[[], int] = self._time_passed
         """Microseconds, UTC, that never go back."""
@@ -336,6 +339,15 @@ class Driver(ABC):
         if self._aside and keeper is not None:
             records, self._aside = tuple(self._aside), []
             keeper.put(Step((), (), records))
+
+    def keep_small(self, name: str, body: bytes) -> None:
+        """Keep something small through restarts, under a name; empty, no more."""
+        if body:
+            self.small[name] = body
+        else:
+            self.small.pop(name, None)
+        if self._keeper is not None:
+            self._keeper.put(Step((SmallKept(name, body),)))
 
     def _kept(self, number: int) -> None:
         """Everything up to a step is on disk: what stands behind it may be seen."""

@@ -226,6 +226,7 @@ class Host(Grouped):
             birth, life = beginning.birth, beginning.life
             durable, outbox = beginning.durable, beginning.outbox
             mark = ClockMark(*beginning.clock)
+            self.small = dict(durable.small)
         # A host that forgets all numbers what follows above what it can have given before: others
         # may remember that.
         lasts = self._store is not None and self._store.lasts

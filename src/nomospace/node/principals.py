@@ -75,8 +75,18 @@ class Door(Protocol):
     def again(self, principal: Principal) -> Principal:
         """One that was let in, as it would be judged now."""
 
+    def kept(self, principal: Principal) -> str:
+        """What one that was let in with a token is judged by after a restart: no secret."""
+
+    def by_kept(self, kept: str) -> Principal:
+        """Who one is that an earlier life of this host has let in, as it would be judged now."""
+
     def changed(self) -> bool:
         """Whether what it judges by may be other than when this was asked last; it is cheap."""
+
+
+OWN: Final = "own"
+"""Stands for the host's own token, which is another in each of its lives."""
 
 
 class OpenDoor:
@@ -122,6 +132,16 @@ class OpenDoor:
         if principal.proof not in (None, hash(self.token)):
             raise NotLetIn(why="this host has another token now")
         return principal
+
+    def kept(self, principal: Principal) -> str:
+        """That it was let in."""
+        return OWN
+
+    def by_kept(self, kept: str) -> Principal:
+        """Whoever has shown the token of an earlier life could read the one of this one too."""
+        if kept != OWN:
+            raise NotLetIn(why="this host had certificates when this was let in")
+        return self.by_token(self.token) if self.token else self.nobody()
 
     def changed(self) -> bool:
         """Whether it has another token."""

@@ -269,6 +269,12 @@ class Batch(msgspec.Struct, eq=False):
         # Beside laws and ontologies: few rows, read whole at the start. The key is no hash.
         self._do("law learnt", (f"suspended {change.name}", guard(encode_change(change))))
 
+    def _small_kept(self, change: changes.SmallKept) -> None:
+        if change.body:
+            self._do("law learnt", (f"kept {change.name}", guard(encode_change(change))))
+        else:
+            self._do("law gone", (f"kept {change.name}",))
+
     def _floor_raised(self, change: changes.FloorRaised) -> None:
         self.counters.floor = max(self.counters.floor, change.number)
 
@@ -310,4 +316,5 @@ _ADD: Final[dict[type, Callable[..., None]]] = {
     changes.EventHeld: Batch._given,
     changes.EventServed: Batch._taken,
     changes.FloorRaised: Batch._floor_raised,
+    changes.SmallKept: Batch._small_kept,
 }

@@ -23,6 +23,7 @@ from nomospace.host.changes import (
     ParcelGiven,
     ParcelPlaced,
     RoutingFolded,
+    SmallKept,
     TransferGiven,
     TransferPlaced,
 )
@@ -59,6 +60,8 @@ def changes_of(durable: Durable) -> Iterator[Change]:
     for peer, waiting in durable.held.pending.items():
         for number, what in waiting.items():
             yield EventHeld(peer, number, what)
+    for name, body in durable.small.items():
+        yield SmallKept(name, body)
     for core, changes in durable.routing.items():
         yield RoutingFolded(core, tuple(changes))
 

@@ -16,7 +16,7 @@ the engine's own placeholder. A body is a record of `wire.changes` with a checks
 | `given`, `peers` | something under way to a peer; the last numbers given to it and got from it |
 | `births` | the birth of a peer that these numbers are for, and the one of this host |
 | `routing` | a change of a daemon or server; without a body, its beginning |
-| `laws` | a law, or an ontology, that was brought here |
+| `laws` | a law, or an ontology, that was brought here; small things by other names (`SmallKept`) |
 | `outbox` | something for an agent's client |
 | `backlog` | what a commit brought for `tuples` and `outbox`, which do not have it yet |
 | `journal` | a record that no segment has yet |
@@ -199,7 +199,10 @@ _BY_TABLE: Final[dict[str, dict[str, str]]] = {
         "routing changed": "INSERT INTO routing (core, n, body) VALUES (?, ?, ?)",
         "routing over": "DELETE FROM routing WHERE core = ?",
     },
-    "laws": {"law learnt": _put("laws", "hash body", "hash")},
+    "laws": {
+        "law learnt": _put("laws", "hash body", "hash"),
+        "law gone": "DELETE FROM laws WHERE hash = ?",
+    },
     "outbox": {
         "kept": _put("outbox", "agent number body", "agent number"),
         "trimmed": "DELETE FROM outbox WHERE agent = ? AND number <= ?",

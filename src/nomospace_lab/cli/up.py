@@ -308,7 +308,7 @@ def _tell(
 ) -> None:
     """The four lines; and a browser, if there is one."""
     service = served.service
-    url = f"{served.url}/?token={service.logins.token_for(service.own_token)}"
+    url = f"{served.url}/?token={service.logins.token_for(service.who(service.own_token))}"
     _keep_token(place, service.own_token)
     where = f" (others: --join {venue.invitation})" if venue.invitation else ""
     print(f"Running  {'; '.join(DEMOS[name].words for name in names)}{where}")

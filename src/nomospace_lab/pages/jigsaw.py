@@ -1,12 +1,15 @@
 """RoamingJigsaw: each window that sits down is a player on a host of its own.
 
 A seat belongs to its window: it is kept while the window looks at other places, and given up when
-the window closes, which hands the player's pieces back to the box.
+the window closes, which hands the player's pieces back to the box. A window that is made anew, or
+whose host was, sits down again by itself: the browser keeps the name and a key for it.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
+import secrets
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
@@ -24,7 +27,11 @@ if TYPE_CHECKING:
 
 LOOKS_S: Final = 0.25
 NAME_MAX: Final = 20
+SEAT: Final = "nomospace.jigsaw"
+"""Where a browser window keeps its seat."""
 _seats: WeakKeyDictionary[Client, JigsawSeat] = WeakKeyDictionary()
+_keys: Final[dict[str, JigsawSeat]] = {}
+"""The seats of windows by their keys."""
 
 
 class PuzzleBoard(ui.element, component="static/jigsaw.js"):
@@ -69,11 +76,11 @@ def _door(game: Jigsaw, client: Client, fill: Any) -> None:
     said = ui.element("div")
     _others(game)
 
-    async def enter(called: str) -> None:
+    async def enter(called: str, key: str = "") -> None:
         said.clear()
         sit.disable()
         try:
-            seat = await game.sit(called)
+            seat = _take_over(key) or await game.sit(called)
         except NomospaceError as error:
             with said:
                 fault(error)
@@ -82,9 +89,39 @@ def _door(game: Jigsaw, client: Client, fill: Any) -> None:
             sit.enable()
         _seats[client] = seat
         client.on_delete(lambda: _leave(client))
+        key = secrets.token_urlsafe(16)
+        _keys[key] = seat
+        kept = json.dumps(json.dumps([seat.name, key]))
+        client.run_javascript(f"sessionStorage.setItem('{SEAT}', {kept})")
         fill()
 
+    async def sit_again() -> None:
+        kept = await client.run_javascript(f"sessionStorage.getItem('{SEAT}')")
+        told = _kept_seat(kept)
+        if told is not None and client not in _seats:
+            await enter(*told)
+
     submit(name, sit, enter)
+    ui.timer(0, sit_again, once=True)
+
+
+def _kept_seat(kept: object) -> tuple[str, str] | None:
+    """The name and the key that a window has kept, if it has."""
+    try:
+        name, key = json.loads(str(kept))
+    except (ValueError, TypeError):
+        return None
+    return str(name)[:NAME_MAX], str(key)
+
+
+def _take_over(key: str) -> JigsawSeat | None:
+    """The seat that has a key, from the window that had it before."""
+    seat = _keys.pop(key, None)
+    for client, taken in list(_seats.items()):
+        if taken is seat:
+            del _seats[client]
+            return seat
+    return None
 
 
 def _others(game: Jigsaw) -> None:
@@ -99,6 +136,8 @@ def _others(game: Jigsaw) -> None:
 def _leave(client: Client) -> None:
     seat = _seats.pop(client, None)
     if seat is not None:
+        for key in [key for key, taken in _keys.items() if taken is seat]:
+            del _keys[key]
         task = asyncio.get_running_loop().create_task(seat.leave(), name="leave the table")
         _leaving.add(task)
         task.add_done_callback(_leaving.discard)
@@ -152,6 +191,7 @@ def _play(seat: JigsawSeat, client: Client, fill: Any) -> None:
         tell("")
 
     def rise() -> None:
+        client.run_javascript(f"sessionStorage.removeItem('{SEAT}')")
         _leave(client)
         fill()
 

@@ -45,10 +45,7 @@ async def serve(trust: TrustFolder, name: str, **more: Any) -> AsyncIterator[Ser
         "test",
         name=name,
         trust=str(trust.folder),
-        store="memory",
-        listen="127.0.0.1:0",
-        api={"listen": "127.0.0.1:0"},
-        **more,
+        **({"store": "memory", "listen": "127.0.0.1:0", "api": {"listen": "127.0.0.1:0"}} | more),
     )
     async with Server(told, beside=serving) as server:
         yield server
@@ -86,6 +83,39 @@ def test_tokens_act_over_tls_and_end_with_their_sessions_when_taken_back(tmp_pat
                 assert (await browser.get("/v1/me")).status_code == 401
             async with client(trust, server, text) as web:
                 assert (await web.get("/v1/me")).status_code == 401
+
+    asyncio.run(program())
+
+
+def test_sessions_outlive_their_host_and_are_judged_again_at_its_start(tmp_path: Path) -> None:
+    trust = TrustFolder(tmp_path)
+    trust.host("ward")
+    text, kept = token(trust, 1, "ann@ward")
+    other, taken_back = token(trust, 2, "bob@ward")
+    issue(trust, kept, taken_back)
+    keys: list[str] = []
+
+    async def asks(server: Server, key: str) -> int:
+        async with client(trust, server) as browser:
+            browser.cookies.set("nomospace_session", key)
+            return (await browser.get("/v1/me")).status_code
+
+    async def log_in(server: Server, token: str) -> None:
+        async with client(trust, server) as browser:
+            await browser.post("/v1/session", json={"token": token})
+            keys.append(browser.cookies["nomospace_session"])
+
+    async def program() -> None:
+        store = str(tmp_path / "ward.db")
+        async with serve(trust, "ward", store=store) as server:
+            for one in (text, other, text):
+                await log_in(server, one)
+            server.served.service.logins.log_out(keys[2])
+        issue(trust, kept)  # while the host is down
+        async with serve(trust, "ward", store=store) as server:
+            assert [await asks(server, key) for key in keys] == [200, 401, 401]
+        raw = (tmp_path / "ward.db").read_bytes()
+        assert not any(one.encode() in raw for one in (*keys, text, other))
 
     asyncio.run(program())
 

@@ -26,6 +26,7 @@ from nomospace.host.changes import (
     ProgramKept,
     RoutingChanged,
     RoutingFolded,
+    SmallKept,
     StateKept,
     StoredMember,
     TransferGiven,
@@ -203,6 +204,9 @@ class Author:
     def floor(self) -> Change:
         return FloorRaised(self.rng.randint(0, 100))
 
+    def small(self) -> Change:
+        return SmallKept(self.rng.choice("ab"), self.rng.choice([b"", b"one", b"two"]))
+
     def born(self) -> Change:
         peer, birth = self.rng.choice(PEERS), self.rng.randint(0, 10**15)
         return BirthLearnt(peer, birth, 1, anew=self.rng.random() < 0.3)
@@ -213,7 +217,7 @@ _KINDS = [
     *["gone"] * 3,
     *["ruled"] * 3,
     *"came went program state opened joined transfer parcel taken placed".split(),
-    *"routed folded law floor born".split(),
+    *"routed folded law floor born small".split(),
 ]
 
 

@@ -23,7 +23,7 @@ def test_what_was_backed_up_is_restored(
     kind: str, other: str, engines: MakeEngine, tmp_path: Path
 ) -> None:
     source, target = engines(kind), engines(other)
-    author = Author(Random(5))
+    author = Author(Random(6))
     store = source.open()
     store.begin()
     for n in range(1, 30):

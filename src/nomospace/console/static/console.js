@@ -90,6 +90,13 @@
   const boxed = () => document.querySelector(".palette, .q-dialog") !== null;
   const story = {
     from: null,
+    // The address of the page says which story is open, and the way back leads to the one before.
+    address(which) {
+      const to = new URL(location.href);
+      const others = to.search.slice(1).split("&").filter((one) => one && !one.startsWith("story="));
+      to.search = [...others, ...(which ? [`story=${which.replaceAll("%", "%25")}`] : [])].join("&");
+      if (to.href !== location.href) history.pushState(null, "", to);
+    },
     opened() {
       const active = document.activeElement;
       if (active && !active.closest(".story")) this.from = active;
@@ -103,6 +110,38 @@
       const free = !active || active === document.body || active.closest(".story");
       if (free && !boxed() && this.from?.isConnected) this.from.focus({ preventScroll: true });
       this.from = null;
+    },
+  };
+
+  // -- what was typed, and where one was, when a host that was started anew makes the page anew ------
+  // Boxes with a name of their own keep their text themselves; these are all the others.
+  const LEFT = "nomospace.left";
+  const boxes = () => [...document.querySelectorAll("#place :is(input, textarea)")].filter(
+    (one) => !one.closest(".typed, .cm-editor") && ["text", "search", "number", "textarea"].includes(one.type));
+  const nameOf = (one) => one.getAttribute("aria-label") || one.labels?.[0]?.textContent || one.placeholder || "";
+  const place = {
+    leave() {
+      const typed = boxes().map((one) => [nameOf(one), one.value]).filter(([name, text]) => name && text);
+      const left = { at: location.pathname, typed, focus: nameOf(document.activeElement ?? document.body), y: scrollY };
+      try { sessionStorage.setItem(LEFT, JSON.stringify(left)); } catch { /* there is no room */ }
+    },
+    async comeBack() {
+      let left = null;
+      try {
+        left = JSON.parse(sessionStorage.getItem(LEFT));
+        sessionStorage.removeItem(LEFT);
+      } catch { /* nothing was left */ }
+      if (left?.at !== location.pathname) return;
+      for (let tries = 0; tries < 40 && !(window.did_handshake && document.querySelector("#place main")); tries++)
+        await new Promise((done) => setTimeout(done, 100));
+      for (const [name, text] of left.typed) {
+        const box = boxes().find((one) => nameOf(one) === name);
+        if (!box || box.value) continue;
+        box.value = text;
+        box.dispatchEvent(new Event("input", { bubbles: true }));
+        if (left.focus === name) box.focus({ preventScroll: true });
+      }
+      scrollTo(0, left.y);
     },
   };
 
@@ -179,6 +218,11 @@
         }
       });
       socket.on("connect", () => {
+        if (this.away) {
+          // The host may be another life: then the page is made anew, and finds what is left here.
+          place.leave();
+          setTimeout(() => { try { sessionStorage.removeItem(LEFT); } catch { /* none */ } }, 5000);
+        }
         this.away = false;
         document.body.classList.remove("host-away");
         this.banner("");
@@ -202,6 +246,7 @@
   });
   document.addEventListener("DOMContentLoaded", () => {
     host.watch();
+    place.comeBack();
     setInterval(() => {
       time.tick();
       look.label();

@@ -166,8 +166,11 @@ export default {
       this.view.dispatch({ changes: { from: 0, to: this.view.state.doc.length, insert: typed } });
       this.tell();
     }
+    this.last = () => { if (!nomospace.host.over) this.tell(); }; // what was typed in the last moment
+    window.addEventListener("pagehide", this.last);
   },
   beforeUnmount() {
+    window.removeEventListener("pagehide", this.last);
     if (this.telling) this.tell();
     this.view.destroy();
   },

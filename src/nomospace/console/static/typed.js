@@ -30,8 +30,9 @@ export default {
     // What the host knows of this window goes first: it is at least as new.
     const was = this.keep && this.text === this.first ? sessionStorage.getItem(this.place) : null;
     if (was !== null) { this.text = was; this.at_once(); }
+    window.addEventListener("pagehide", this.last);
   },
-  beforeUnmount() { clearTimeout(this.waiting); },
+  beforeUnmount() { clearTimeout(this.waiting); window.removeEventListener("pagehide", this.last); },
   methods: {
     later() { clearTimeout(this.waiting); this.waiting = setTimeout(() => this.at_once(), MOMENT_MS); },
     at_once() {
@@ -41,6 +42,8 @@ export default {
       this.store();
       this.$emit("typed", this.text);
     },
+    // What was typed in the last moment; after a logout nothing is kept.
+    last() { if (this.text !== this.told && !nomospace.host.over) this.store(); },
     store() {
       // A window that has no room left does without.
       try { if (this.keep) sessionStorage.setItem(this.place, this.text); } catch { /* full */ }

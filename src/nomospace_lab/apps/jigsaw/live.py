@@ -156,8 +156,10 @@ class LiveTable:
             raise NoGame(joined=self.joined, waited_s=FIND_S) from None
 
     async def stop(self) -> None:
-        """Send everybody home."""
-        await asyncio.gather(*[self.rise(seat) for seat in list(self.seats.values())])
+        """End for now: what players hold stays on their hosts, for when they sit down again."""
+        seats, self.seats = list(self.seats.values()), {}
+        await asyncio.sleep(0.1)  # whoever was told of something just now hears it
+        await asyncio.gather(*[self._venue.close(seat.host) for seat in seats])
         await self._tasks.stop()
 
     async def sit(self, name: str) -> TableSeat:
