@@ -31,7 +31,7 @@ async def begin(servers: Servers) -> Stages:
 async def a_refusal(servers: Servers) -> int:
     """The record of a ruling."""
     views = servers["ward-1"].served.service.views
-    return next(one.record for one in views.rulings().rulings if one.rule == "R2")
+    return int(next(one.record for one in views.rulings().rulings if one.rule == "R2"))
 
 
 def second(page: Page, url: str) -> Page:
