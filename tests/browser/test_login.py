@@ -1,6 +1,8 @@
 """The door of the console: who is let in, what is seen without a token, and how a session ends."""
 
 from collections.abc import Iterator
+from contextlib import redirect_stdout
+from io import StringIO
 from urllib.parse import urlsplit
 
 import httpx
@@ -12,6 +14,7 @@ from websockets.sync.client import connect
 from nomospace.api.guard import SESSION_ENDED
 from nomospace.node.principals import OpenDoor
 from tests.browser.conftest import Open
+from tests.browser.screens import faults
 from tests.browser.site import Servers, Site, site
 
 PAGES = ["/", "/now", "/spaces?story=agent/ward-1/ann%40ward-1", "/nowhere"]
@@ -36,6 +39,32 @@ def test_a_link_with_a_token_logs_in_once(ward: Site, open_page: Open) -> None:
     other.goto(link)
     expect(other.get_by_role("alert")).to_contain_text("an address logs in once")
     expect(other.get_by_label("Token")).to_be_focused()
+
+
+def test_a_fresh_host_shows_how_to_begin(ward: Site, open_page: Open) -> None:
+    page = open_page(ward, "/nonsense/there")
+    page.get_by_text("There is no place nonsense/there here.").wait_for()
+    page.get_by_role("link", name="Go to Now").click()
+    page.wait_for_selector(NOW)
+    assert faults(page) == []
+    page.get_by_text("What the words mean").click()
+    expect(page.locator("[data-word=obligation]")).to_contain_text("when its time has come")
+    page.keyboard.press("Escape")
+    card = page.get_by_label("How to begin")
+    expect(card.locator("[data-token]")).to_have_text(ward.token)
+    # The five lines do what they say when they are pasted.
+    with redirect_stdout(StringIO()) as said:
+        exec(card.locator("[data-code]").inner_text(), {})
+    assert said.getvalue() == "('job', 17)\n"
+    card.get_by_role("button", name="Write").click()
+    expect(card.locator("[data-said=tuple]")).to_contain_text("wrote (job, 17, room(3))")
+    card.get_by_role("button", name="See it in Spaces").click()
+    expect(page.locator(".spaces-table .listing-row")).to_contain_text("job, 17, room(3)")
+    page.get_by_role("button", name="Make a space").click()
+    page.get_by_label("Its name").fill("beds-3")
+    page.get_by_role("button", name="Make it").click()
+    made = page.locator("[data-space='beds-3']")
+    expect(made).to_have_attribute("aria-pressed", "true")
 
 
 def test_a_wrong_token_is_said_and_the_right_one_leads_back(ward: Site, open_page: Open) -> None:

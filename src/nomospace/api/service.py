@@ -339,6 +339,11 @@ class Service:
         self.own_token = door.token if isinstance(door, OpenDoor) else ""
         server.host.on_halted.append(self._halted)
 
+    @property
+    def url(self) -> str:
+        """Where programs connect to the host."""
+        return self._server.url
+
     # -- who calls -----------------------------------------------------------------------------
 
     def who(self, token: str) -> Principal:

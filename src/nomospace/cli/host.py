@@ -1,6 +1,7 @@
 """`nomospace host`: a host in this process, and the contact of a running one with others."""
 
 import json
+import logging
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -151,15 +152,16 @@ def run(
                 line["api"] = server.served.url
                 line["api_token"] = server.served.service.own_token
             print(json.dumps(line), flush=True)
-        elif sys.stderr.isatty():
-            print(f"host {told.host.name} serves at {address}; Ctrl-C ends it", file=sys.stderr)
-            with_token = f" with the token {server.own.token}" if server.own.token else ""
-            if server.services is not None:
-                print(f"its services are at {server.services.url}{with_token}", file=sys.stderr)
-                with_token = " with the same token" if with_token else ""
-            if server.served is not None:
-                what = "console and API are" if console else "API is"
-                print(f"its {what} at {server.served.url}{with_token}", file=sys.stderr)
+            return
+        with_token = f" with the token {server.own.token}" if server.own.token else ""
+        if sys.stderr.isatty():
+            _say_to_all(f"host {told.host.name} serves at {address}; Ctrl-C ends it")
+        if server.services is not None:
+            _say_to_all(f"its services are at {server.services.url}{with_token}")
+            with_token = " with the same token" if with_token else ""
+        if server.served is not None:
+            what = "console and API are" if console else "API is"
+            _say_to_all(f"its {what} at {server.served.url}{with_token}")
 
     beside = None
     if told.api.listen:  # a host without it does not pay for loading it
@@ -168,6 +170,14 @@ def run(
 
         beside = _with_console if console else serving
     run_loop(Server(told, beside=beside).run(ready))
+
+
+def _say_to_all(words: str) -> None:
+    """Say something to who started the host: as a line of its log where there is no terminal."""
+    if sys.stderr.isatty():
+        print(words, file=sys.stderr)
+    else:
+        logging.getLogger(__name__).info("%s", words)
 
 
 # -- contact -------------------------------------------------------------------------------------

@@ -48,7 +48,7 @@ LINE_MAX: Final = 200
 AGENTS_MAX: Final = 60
 NO_HEAD: Final = "its head does not match the event"
 KEYS: Final = (
-    ("/  or  Ctrl-K", "the command box: find agents, spaces, rules, laws, tuples; run a template"),
+    ("/  or  Ctrl-K", "the command box: find anything by its name, do something, run a template"),
     ("Esc", "close the command box, or the story"),
     ("Tab", "from one thing to the next; Enter opens it"),
     ("arrows", "on the map and in the lists: the neighbours of what is chosen"),
@@ -395,7 +395,8 @@ def tell_obligation(frame: Frame, host: str, id: str) -> None:
 @story("help", "Help")
 def tell_help(frame: Frame, host: str, id: str) -> None:
     """The keys, and what the four signs mean."""
-    del frame, host, id
+    del id
+    doorway("What the words mean", partial(frame.open, "words", host, ""))
     heading("Keys")
     for key, words in KEYS:
         with fact(key):

@@ -1,4 +1,4 @@
-"""The command box: finds agents, spaces, rules, laws and tuples by what they are called.
+"""The command box: finds whatever has a name, and does things.
 
 `find` looks through what the hosts have in memory and reads no journal, so it answers while one
 types. Each kind gives at most `EACH_MAX` answers. A text in brackets is a template: it leads to the
@@ -8,7 +8,7 @@ place of spaces. The number of a ruling's record leads to its story, as does the
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import quote
@@ -16,38 +16,42 @@ from urllib.parse import quote
 from nicegui import ui
 from nicegui.events import GenericEventArguments
 
+from nomospace.api.meaning import spoken
+from nomospace.console.glossary import GLOSSARY
+from nomospace.console.stage import ConsoleAction
 from nomospace.console.stories import StoryAddress
+from nomospace.errors import NomospaceError
 
 if TYPE_CHECKING:
     from nomospace.console.console import Console
-    from nomospace.console.frame import Frame
+    from nomospace.console.frame import Frame, RailEntry
 
 TEXT_MAX: Final = 2_000
 EACH_MAX: Final = 7
 """How many of each kind are shown."""
-PLACES: Final = {
-    "Now": "/now",
-    "Communities": "/communities",
-    "Spaces": "/spaces",
-    "Law bench": "/bench",
-    "Meaning": "/meaning",
-    "Pipeline": "/pipeline",
-    "As a member": "/member",
+DOORS: Final = {
+    "Make a space": "/spaces?make=1",
+    "Write a tuple": "/spaces",
+    "Try a law": "/bench",
+    "Ask by meaning": "/meaning",
+    "Audit the journal": "/pipeline",
+    "Join a community": "/member",
 }
+"""Things to do that a place is for."""
 _TUPLE: Final = re.compile(r"\S+@\S+#\d+")
 
 
 class Hit(NamedTuple):
-    """Something that was found: where it leads is a story, or the path of a place."""
+    """Something that was found: the story or the path of a place it leads to; or what it does."""
 
     kind: str
     what: str
     where: str
-    to: StoryAddress | str
+    to: StoryAddress | str | ConsoleAction
 
 
-def find(console: Console, text: str) -> list[Hit]:
-    """What a text may mean, the likeliest kinds first."""
+def find(console: Console, text: str, places: Mapping[str, RailEntry]) -> list[Hit]:
+    """What a text may mean, the likeliest kinds first; `places` are those on the rail."""
     text = text.strip()[:TEXT_MAX]
     if text.startswith(("(", "[")):
         return [Hit("template", text, "run in Spaces", f"/spaces?template={quote(text, safe='')}")]
@@ -61,31 +65,49 @@ def find(console: Console, text: str) -> list[Hit]:
         found += [
             Hit("ruling", text, at, StoryAddress("ruling", at, text)) for at in console.services
         ]
-    for hits in (_places(low), _agents(console, low), _spaces(console, low), _laws(console, low)):
-        found += islice(hits, EACH_MAX)
-    found += islice(_rules(console, low), EACH_MAX)
+    for hits in (_places(places, low), _actions(console, places, low)):
+        found += islice(hits, len(places) if not low else EACH_MAX)
+    for kind in (_hosts, _agents, _spaces, _laws, _rules, _ontologies, _words) if low else ():
+        found += islice(kind(console, low), EACH_MAX)
     return found
 
 
-def _places(low: str) -> Iterator[Hit]:
-    for title, path in PLACES.items():
-        if low in title.lower():
-            yield Hit("place", title, "", path)
+def _places(places: Mapping[str, RailEntry], low: str) -> Iterator[Hit]:
+    for path, entry in places.items():
+        if low in entry.title.lower():
+            yield Hit("game" if entry.group == "games" else "place", entry.title, "", path)
+
+
+def _actions(console: Console, places: Mapping[str, RailEntry], low: str) -> Iterator[Hit]:
+    for action in console.stages.plugin.actions():
+        if low in action.title.lower():
+            yield Hit("action", action.title, "", action)
+    for title, path in DOORS.items():
+        if low in title.lower() and path.partition("?")[0] in places:
+            yield Hit("action", title, "", path)
+
+
+def _hosts(console: Console, low: str) -> Iterator[Hit]:
+    titles = {ward.host: ward.title for ward in console.stages.plugin.floor()}
+    for host in console.service.views.topology().hosts:
+        if low in f"{host.name} {titles.get(host.name, '')}".lower():
+            where = f"{titles.get(host.name, '')} {host.agents_count:,} agents".strip()
+            yield Hit("host", host.name, where, StoryAddress("host", console.name, host.name))
 
 
 def _agents(console: Console, low: str) -> Iterator[Hit]:
-    if not low:
-        return
+    people = {one.agent: one for ward in console.stages.plugin.floor() for one in ward.people}
     for host in console.service.views.topology().hosts:
         at = host.name if host.name in console.services else console.name
         for agent in host.agents:
-            if low in agent.lower():
-                yield Hit("agent", agent, host.name, StoryAddress("agent", at, agent))
+            person = people.get(agent)
+            called = f"{agent} {person.name} {person.role}" if person else agent
+            if low in called.lower():
+                where = f"{person.role}, {host.name}" if person else host.name
+                yield Hit("agent", agent, where, StoryAddress("agent", at, agent))
 
 
 def _spaces(console: Console, low: str) -> Iterator[Hit]:
-    if not low:
-        return
     for name, service in console.services.items():
         for space in service.views.spaces():
             if low in space.name.lower():
@@ -94,8 +116,6 @@ def _spaces(console: Console, low: str) -> Iterator[Hit]:
 
 
 def _laws(console: Console, low: str) -> Iterator[Hit]:
-    if not low:
-        return
     for name, service in console.services.items():
         for law in service.views.communities():
             if low in law.name.lower() or law.law.startswith(low):
@@ -103,9 +123,20 @@ def _laws(console: Console, low: str) -> Iterator[Hit]:
                 yield Hit("law", law.name, where, StoryAddress("law", name, law.law))
 
 
+def _ontologies(console: Console, low: str) -> Iterator[Hit]:
+    for ontology, spaces in spoken(console.service).values():
+        if low in ontology.name.lower():
+            where = f"spoken by {', '.join(spaces)}"
+            yield Hit("ontology", ontology.name, where, f"/meaning?ontology={ontology.hash}")
+
+
+def _words(console: Console, low: str) -> Iterator[Hit]:
+    for word, meaning in GLOSSARY.items():
+        if word.startswith(low):
+            yield Hit("word", word, meaning, StoryAddress("words", console.name, word))
+
+
 def _rules(console: Console, low: str) -> Iterator[Hit]:
-    if not low:
-        return
     for name, service in console.services.items():
         for law in service.views.communities():
             for rule in service.views.rules(law.law):
@@ -119,9 +150,10 @@ def _rules(console: Console, low: str) -> Iterator[Hit]:
 class Palette(ui.element, component="static/palette.js"):
     """The command box of a window; what it has found stays here, and the browser names a line."""
 
-    def __init__(self, frame: Frame) -> None:
+    def __init__(self, frame: Frame, places: Mapping[str, RailEntry]) -> None:
         super().__init__()
         self._frame = frame
+        self._places = places
         self._number = 0
         self._found: list[Hit] = []
         self.on("ask", self._ask)
@@ -132,12 +164,12 @@ class Palette(ui.element, component="static/palette.js"):
         asked = event.args
         self._number = int(asked["number"])
         text = str(asked["text"])
-        self._found = find(self._frame.console, text)
+        self._found = find(self._frame.console, text, self._places)
         lines = [{"kind": one.kind, "what": one.what, "where": one.where} for one in self._found]
         said = f"Nothing here is called {text.strip()[:60]!r}; a template begins with a bracket."
         self.run_method("answer", self._number, lines, said)
 
-    def _choose(self, event: GenericEventArguments) -> None:
+    async def _choose(self, event: GenericEventArguments) -> None:
         chosen = event.args
         index = int(chosen["index"])
         if int(chosen["number"]) != self._number or not 0 <= index < len(self._found):
@@ -145,5 +177,10 @@ class Palette(ui.element, component="static/palette.js"):
         to = self._found[index].to
         if isinstance(to, StoryAddress):
             self._frame.open(*to)
+        elif isinstance(to, ConsoleAction):
+            try:
+                await to.do(self._frame)
+            except NomospaceError as error:
+                ui.notify(str(error), type="negative")
         else:
             self._frame.go(to)

@@ -168,7 +168,7 @@ class Frame:
             ui.space()
             self._draw_foot()
         if self.viewer.operator:
-            Palette(self)
+            Palette(self, entries)
         router = ui.context.client.sub_pages_router
         router.on_path_changed(self._went)
         self._mark(router.current_path)

@@ -10,12 +10,14 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 import nicegui
 from nicegui import Client, app as pages_app, ui
 from starlette.middleware.gzip import GZipMiddleware
 
-import nomospace.console.common_stories  # noqa: F401 (its stories register themselves)
+import nomospace.console.common_stories
+import nomospace.console.glossary  # noqa: F401 (their stories register themselves)
 from nomospace.console.files import FilesAtHand, SiteFolder
 from nomospace.console.frame import Frame, RailEntry
 from nomospace.console.gate import PageHeaders
@@ -39,6 +41,8 @@ PLACES: Final[dict[str, ConsolePlace]] = {
 }
 LOOKS: Final = {"light": False, "dark": True}
 """What the browser remembers of the look; else it is that of the system."""
+LOST_MAX: Final = 100
+"""How much of an address that leads nowhere is said again."""
 RECONNECT_S: Final = 30.0
 """How long a window that lost its connection is waited for."""
 _LIBRARY: Final = f"/_nicegui/{nicegui.__version__}/static"
@@ -80,8 +84,9 @@ def mount(app: FastAPI, console: Console) -> None:
         entries = {path: RailEntry(*place[:2], place.group) for path, place in seen.items()}
         frame.draw(entries, story)
         routes = {path: _showing(frame, place) for path, place in seen.items()}
-        routes["/"] = next(iter(routes.values()))
-        attributes(ui.sub_pages(routes).classes("place"), id="place", tabindex="-1")
+        routes["/"] = _home(frame, next(iter(seen.values())))
+        found = ui.sub_pages(routes, show_404=False)
+        attributes(found.classes("place"), id="place", tabindex="-1")
 
     ui.run_with(
         app,
@@ -116,10 +121,27 @@ def places(console: Console) -> dict[str, ConsolePlace]:
     return first | dict(console.stages.plugin.places) | last
 
 
+def _home(frame: Frame, first: ConsolePlace) -> Callable[..., None]:
+    """What is shown at the address alone; an address that leads nowhere says so, and leads here."""
+
+    def show() -> None:
+        lost = urlsplit(ui.context.client.sub_pages_router.current_path).path.strip("/")
+        place = first._replace(title="Nowhere", show=lambda _: _lost(lost)) if lost else first
+        _showing(frame, place)()
+
+    return show
+
+
+def _lost(path: str) -> None:
+    with ui.element("div").classes("empty"):
+        ui.label(f"There is no place {path[:LOST_MAX]} here.")
+        ui.link("Go to Now", "/now").classes("doorway")
+
+
 def _showing(frame: Frame, place: ConsolePlace) -> Callable[..., None]:
-    def show(template: str = "", space: str = "") -> None:
+    def show(template: str = "", space: str = "", make: str = "", ontology: str = "") -> None:
         # The frame has them; named here, a change of them shows the place anew.
-        del template, space
+        del template, space, make, ontology
         frame.leave()
         ui.page_title(f"{place.title} · {frame.console.name}")
         with attributes(ui.element("main").classes("place-body"), aria_label=place.title):

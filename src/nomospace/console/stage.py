@@ -7,7 +7,7 @@ console does not show.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, TypeAlias
@@ -133,6 +133,13 @@ class ConsolePlace(NamedTuple):
     group: str = ""
 
 
+class ConsoleAction(NamedTuple):
+    """Something that the command box does: what it is called, and the doing."""
+
+    title: str
+    do: Callable[[Frame], Awaitable[None]]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsolePlugin:
     """What another package adds to a console: places by path, and something on the map of Now."""
@@ -144,6 +151,8 @@ class ConsolePlugin:
     """Titles for hosts, and names and signs for agents."""
     over_map: Callable[[Frame], object] | None = None
     """Draws a card over the map."""
+    actions: Callable[[], Sequence[ConsoleAction]] = tuple
+    """What the command box can do just now."""
 
 
 class Stages:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Teller = Callable[["Frame", str, str], Awaitable[None] | None]
 """Writes a story: the frame, the host, and what it is about; one that waits is `async`."""
 ADDRESS_MAX: Final = 2_000
-OPEN: Final = frozenset({"help"})
+OPEN: Final = frozenset({"help", "words"})
 """Stories that tell nothing of a host, and so are for everyone."""
 
 

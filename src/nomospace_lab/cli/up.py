@@ -225,7 +225,7 @@ async def _run(
                 await _open(stack, name, seed, place, venue, "" if turn else address)
                 for turn, name in enumerate(names)
             ]
-            served = await _serve(stack, running)
+            served = await _serve(stack, running, names)
             _tell(names, served, place, venue, browser=browser)
             for _, _, act in running:
                 stack.push_async_callback(act.stop)
@@ -271,7 +271,7 @@ async def _open(
     return show, hosts, show.put_on(hosts)
 
 
-async def _serve(stack: AsyncExitStack, running: list[Running]) -> ServedApi:
+async def _serve(stack: AsyncExitStack, running: list[Running], demos: list[str]) -> ServedApi:
     """Serve the console at the first host; it shows the journals of all."""
     from nomospace.api.http import serving
     from nomospace.api.service import Service
@@ -296,7 +296,7 @@ async def _serve(stack: AsyncExitStack, running: list[Running]) -> ServedApi:
             if server is not first:
                 service = beside[name] = Service(server, server.door())
                 stack.callback(service.close)
-    plugin = pages(hospital=hospital, games=games)
+    plugin = pages(hospital=hospital, games=games, demos=demos)
     stages = Stages(bench=workshop.bench, pipeline=workshop.pipeline, plugin=plugin)
     console = Console(stages=stages, beside=beside, laws=path("ap").parent)
     stack.callback(Console.detach)

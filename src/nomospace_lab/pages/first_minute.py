@@ -6,17 +6,20 @@ does is done by the hospital's own agents, under the same law as everything else
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from nicegui import ui
 
+from nomospace.console.cards import Card
 from nomospace.console.look import attributes, doorway, fault
+from nomospace.console.stage import ConsoleAction
 from nomospace.errors import NomospaceError
 
 if TYPE_CHECKING:
     from nomospace.console.frame import Frame
+    from nomospace.console.stage import Ward
     from nomospace_lab.pages.stage import Deed, HospitalStage, Sample
 
 CHART_S: Final = 1.0
@@ -33,6 +36,10 @@ SEEN: Final = (
 )
 
 
+ALARM: Final = "Raise an alarm as a layman"
+SEND: Final = "Send a nurse's assistant to another ward"
+
+
 class Duel(ui.element, component="static/duel.js"):
     """The two lines: what the rogue is refused in a second, and the quiet informer's round trip."""
 
@@ -47,29 +54,15 @@ class FirstMinute:
         self._duel: Duel | None = None
         self._ward = ""
         self._draw()
-        frame.help = self.bring_back
-        if ui.context.client.request.cookies.get(AWAY):
-            self._card.set_visibility(False)
         timer = ui.timer(CHART_S, self._refresh)
         frame.on_leave(timer.cancel)
 
     def _draw(self) -> None:
-        with (
-            ui.element("section")
-            .classes("first card")
-            .props('aria-label="The first minute"') as self._card
-        ):
-            with ui.element("div").classes("first-head"):
-                ui.label(SEEN).classes("first-seen")
-                ui.button(icon="close", color=None, on_click=self.put_away).props(
-                    'flat dense round aria-label="Put this card away; Help brings it back"'
-                )
-            with ui.element("div").classes("first-things"):
-                self._alarm = self._thing("1", "Raise an alarm as a layman", "alarm", self._raise)
-                self._rogue = self._thing("2", "Switch the rogue on", "rogue", self._switch)
-                self._sent = self._thing(
-                    "3", "Send a nurse's assistant to another ward", "assistant", self._send
-                )
+        card = Card(self._frame, "The first minute", SEEN, away=AWAY)
+        with card.body, ui.element("div").classes("first-things"):
+            self._alarm = self._thing("1", ALARM, "alarm", self._raise)
+            self._rogue = self._thing("2", "Switch the rogue on", "rogue", self._switch)
+            self._sent = self._thing("3", SEND, "assistant", self._send)
 
     def _thing(
         self, number: str, title: str, name: str, do: Callable[[], Awaitable[None]]
@@ -81,24 +74,6 @@ class FirstMinute:
                 label = ui.label(title)
             said = attributes(ui.element("div"), role="status", data_said=name)
         return _Thing(button, label, said.classes("first-said"))
-
-    # -- away and back -----------------------------------------------------------------------------
-
-    def put_away(self) -> None:
-        """Fold the card into the help button."""
-        self._remember(31_536_000)
-        self._card.set_visibility(False)
-
-    def bring_back(self) -> None:
-        """Show the card again."""
-        self._remember(0)
-        self._card.set_visibility(True)
-
-    @staticmethod
-    def _remember(seconds: int) -> None:
-        ui.run_javascript(
-            f"document.cookie = '{AWAY}=1; path=/; max-age={seconds}; samesite=strict'"
-        )
 
     # -- the three things ------------------------------------------------------------------------
 
@@ -132,11 +107,9 @@ class FirstMinute:
 
     async def _send(self) -> None:
         hospital = self._hospital
-        wards = [ward for ward in hospital.floor() if ward.host != hospital.assistant_at]
-        if not wards:
+        to = _next_ward(hospital)
+        if to is None:
             return
-        behind = [ward for ward in wards if ward.host > hospital.assistant_at]
-        to = (behind or wards)[0]
         await hospital.send_assistant(to.host)
         self._sent.said.clear()
         with self._sent.said:
@@ -176,6 +149,34 @@ class FirstMinute:
         if self._duel is not None and ui.context.client.has_socket_connection:
             samples = list(self._hospital.samples())[-SAMPLES_MAX:]
             self._duel.run_method("draw", [_point(one) for one in samples])
+
+
+def actions(hospital: HospitalStage) -> Sequence[ConsoleAction]:
+    """The three things, for the command box."""
+
+    async def alarm(frame: Frame) -> None:
+        deed = await hospital.raise_as_layman()
+        frame.open("ruling", deed.host, deed.record)
+
+    async def rogue(frame: Frame) -> None:
+        await hospital.rogue(not hospital.rogue_on)
+        frame.go("/now")
+
+    async def send(frame: Frame) -> None:
+        to = _next_ward(hospital)
+        if to is not None:
+            await hospital.send_assistant(to.host)
+        frame.go("/now")
+
+    switch = f"Switch the rogue {'off' if hospital.rogue_on else 'on'}"
+    return [ConsoleAction(ALARM, alarm), ConsoleAction(switch, rogue), ConsoleAction(SEND, send)]
+
+
+def _next_ward(hospital: HospitalStage) -> Ward | None:
+    """Where the assistant goes next; nowhere, where there is one ward only."""
+    wards = [ward for ward in hospital.floor() if ward.host != hospital.assistant_at]
+    behind = [ward for ward in wards if ward.host > hospital.assistant_at]
+    return next(iter(behind or wards), None)
 
 
 class _Thing:

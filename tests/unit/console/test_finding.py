@@ -17,9 +17,16 @@ from nomospace.calls.door import NotAnOperator
 from nomospace.console import stories
 from nomospace.console.console import Console
 from nomospace.console.finding import EACH_MAX, find
+from nomospace.console.frame import RailEntry
+from nomospace.console.stage import ConsoleAction, ConsolePlugin, FloorPerson, Stages, Ward
 from nomospace.console.stories import StoryAddress
 
 LAW = "ab" * 32
+RAIL = {
+    "/spaces": RailEntry("Spaces", ""),
+    "/bench": RailEntry("Law bench", ""),
+    "/redrover": RailEntry("RedRover", "", "games"),
+}
 
 
 class FakeViews:
@@ -42,8 +49,16 @@ class FakeViews:
 
 
 def fake() -> Console:
-    service = SimpleNamespace(views=FakeViews(), operator=operator)
-    found = SimpleNamespace(services={"ward": service}, service=service, name="ward")
+    service = SimpleNamespace(views=FakeViews(), operator=operator, ontologies=tuple)
+    plugin = ConsolePlugin(
+        floor=lambda: (
+            Ward("icu", "Intensive care", (FloorPerson("ann3@ward", "Anna", "rogue"),)),
+        ),
+        actions=lambda: (ConsoleAction("Switch the rogue on", switch),),
+    )
+    found = SimpleNamespace(
+        services={"ward": service}, service=service, name="ward", stages=Stages(plugin=plugin)
+    )
     return cast(Console, found)
 
 
@@ -52,10 +67,19 @@ def operator(principal: Principal) -> None:
         raise NotAnOperator(proved=principal.name)
 
 
+async def switch(frame: object) -> None:
+    """What the demonstration does."""
+
+
 @pytest.mark.parametrize(
     ("text", "hits"),
     [
         ("jobs", [("space", "/spaces?space=jobs")]),
+        ("intensive", [("host", "host/ward/icu")]),
+        ("anna", [("agent", "agent/ward/ann3%40ward")]),
+        ("rover", [("game", "/redrover")]),
+        ("make a", [("action", "/spaces?make=1")]),
+        ("obligation", [("word", "words/ward/obligation")]),
         ("R1", [("rule", f"rule/ward/{LAW}%3AR1"), ("rule", f"rule/ward/{LAW}%3AR12")]),
         ("alarms", [("law", f"law/ward/{LAW}")]),
         (LAW[:6], [("law", f"law/ward/{LAW}")]),
@@ -67,11 +91,26 @@ def operator(principal: Principal) -> None:
     ],
 )
 def test_what_is_typed_leads_somewhere(text: str, hits: list[tuple[str, str]]) -> None:
-    assert [(one.kind, str(one.to)) for one in find(fake(), text)] == hits
+    assert [(one.kind, str(one.to)) for one in find(fake(), text, RAIL)] == hits
+
+
+def test_what_a_demonstration_does_is_found_by_its_words() -> None:
+    action, agent = find(fake(), "rogue", RAIL)
+    assert (action.kind, action.what) == ("action", "Switch the rogue on")
+    assert isinstance(action.to, ConsoleAction)
+    assert action.to.do is switch
+    assert (agent.kind, agent.what) == ("agent", "ann3@ward")
+
+
+def test_an_empty_box_shows_what_can_be_done() -> None:
+    assert [one.kind for one in find(fake(), "", RAIL)] == [
+        *["place", "place", "game"],
+        *["action"] * 3,
+    ]
 
 
 def test_of_each_kind_there_are_a_few() -> None:
-    found = find(fake(), "ann")
+    found = find(fake(), "ann", RAIL)
     assert [one.kind for one in found] == ["agent"] * EACH_MAX
 
 

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from nicegui import ui
 from nicegui.events import GenericEventArguments
 
+from nomospace.console.glossary import what_it_is
 from nomospace.console.look import gist, verdict_of
+from nomospace.console.places.beginning import BeginCard
 from nomospace.console.pulse import KEPT_MAX, Beat, Moment, SeenRuling
 
 if TYPE_CHECKING:
@@ -38,10 +40,9 @@ def show(frame: Frame) -> None:
     """Show the place in a window."""
     console = frame.console
     board = Board().classes("now-host")
-    over_map = console.stages.plugin.over_map
-    if over_map is not None:
-        with board:
-            over_map(frame)
+    with board:
+        what_it_is(frame)
+        (console.stages.plugin.over_map or BeginCard)(frame)
     floor_told: FloorPlan | None = None
     moment_told = 0
 

@@ -24,6 +24,12 @@ def act(
     return attributes(button, aria_label=label) if label else button
 
 
+def copy(text: str, what: str) -> None:
+    """Put a text where it can be pasted from, and say so."""
+    ui.clipboard.write(text)
+    ui.notify(f"{what} copied", timeout=1500)
+
+
 def choice(
     label: str, options: Mapping[str, str], value: str, changed: Callable[[str], object]
 ) -> ui.select:

@@ -9,8 +9,8 @@ export default {
         <input ref="box" v-model="text" class="palette-input mono" type="text" autocomplete="off"
           spellcheck="false" role="combobox" aria-expanded="true" aria-controls="palette-list"
           :aria-activedescendant="found.length ? 'palette-' + at : undefined"
-          aria-label="Find agents, spaces, rules, laws, tuples; or a template"
-          placeholder="ann@ward-1 · R3 · ann@ward-1#17 · (alarm, _)"
+          aria-label="Find anything by its name; or do something"
+          placeholder="ann@ward-1 · R3 · make a space · (alarm, _)"
           @input="ask" @keydown.down.prevent="step(1)" @keydown.up.prevent="step(-1)"
           @keydown.enter.prevent="choose(at)" @keydown.tab.prevent>
         <ul id="palette-list" class="palette-list" role="listbox" aria-label="Found" :aria-busy="waiting">

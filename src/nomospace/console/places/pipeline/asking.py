@@ -14,7 +14,7 @@ from nomospace.console.look import attributes, fault
 from nomospace.console.places.law_bench.sources import law_of, sources
 from nomospace.console.places.law_bench.state import LawBenchState
 from nomospace.console.places.meaning.state import EXAMPLE, MeaningState
-from nomospace.console.places.parts import act, card_head, choice, hosts_of
+from nomospace.console.places.parts import act, card_head, choice, copy, hosts_of
 from nomospace.console.runs import JobRun, Runs
 from nomospace.errors import NomospaceError
 
@@ -173,8 +173,7 @@ class JobForm:
             self._command.set_text(str(error))
 
     def _copy(self) -> None:
-        ui.clipboard.write(self._command.text)
-        ui.notify("Command line copied", timeout=1500)
+        copy(self._command.text, "Command line")
 
     def _start(self) -> None:
         self._said.clear()

@@ -8,7 +8,7 @@ from nicegui import ui
 
 from nomospace.console.keeping import kept
 from nomospace.console.look import attributes, empty, mono, span, when
-from nomospace.console.places.parts import act, card_head
+from nomospace.console.places.parts import act, card_head, copy
 from nomospace.console.places.pipeline.asking import TITLES, JobForm
 from nomospace.console.places.pipeline.reading import draw_report
 from nomospace.console.runs import JobRun, Runs
@@ -143,7 +143,11 @@ class PipelinePlace:
                 return
             with ui.element("div").classes("command"):
                 mono(run.command).classes("pre command-line")
-                act("Copy", lambda: _copy(run.command), label="Copy the command line of this run")
+                act(
+                    "Copy",
+                    lambda: copy(run.command, "Command line"),
+                    label="Copy the command line of this run",
+                )
             draw_report(run)
 
 
@@ -152,8 +156,3 @@ def _words(run: JobRun) -> str:
         share = f" {run.progress.done:.0%}" if 0 <= run.progress.done < 1 else ""
         return f"{run.progress.words}{share}"
     return ""
-
-
-def _copy(command: str) -> None:
-    ui.clipboard.write(command)
-    ui.notify("Command line copied", timeout=1500)

@@ -22,6 +22,7 @@ from nomospace.console.places.listing import ROWS_MAX, ListColumn, ListElement, 
 from nomospace.console.places.spaces import gathered
 from nomospace.console.places.spaces.forms import Forms
 from nomospace.console.places.spaces.gathered import SpaceEntry, SpaceName, SpaceTuples
+from nomospace.console.places.spaces.making import MakeSpace
 from nomospace.console.places.typed import Drafts, Typed
 from nomospace.console.pulse import BEATS_S
 from nomospace.errors import NomospaceError
@@ -79,6 +80,7 @@ class SpacesPlace:
             with ui.element("nav").classes("card spaces-list").props('aria-label="Spaces"'):
                 look.card_title("Spaces")
                 self._list = ui.element("div").classes("spaces-all")
+                MakeSpace(self._frame, self._pick, shown="make" in asked)
             with ui.element("section").classes("card spaces-tuples").props('aria-label="Tuples"'):
                 self._box = Typed(
                     "Template",
