@@ -8,7 +8,6 @@ import pytest
 
 from nomospace import client, node, sync
 from nomospace.client import remote
-from tests.docs.blocking import FILE, written
 
 PAIRS = (
     (sync.Host, node.Host),
@@ -18,10 +17,6 @@ PAIRS = (
     (sync.Space, client.Space),
     (sync.ReactionHandle, client.ReactionHandle),
 )
-
-
-def test_what_is_written_is_that_of_the_code() -> None:
-    assert FILE.read_text("utf-8") == written(), "python -m tests.docs.blocking rewrites it"
 
 
 @pytest.mark.parametrize(("ours", "theirs"), PAIRS, ids=lambda kind: kind.__name__)

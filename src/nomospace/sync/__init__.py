@@ -1,9 +1,8 @@
 """The blocking face: the same hosts, agents and spaces for programs without `async`.
 
 Every class here wraps its counterpart and every method blocks until the other is done; what they
-mean is said there. `calls` has those that do nothing else; it is written from the async face. All
-hosts of the process live in one event loop in a thread in the background, which begins with the
-first and ends with the last, so hosts of one `Network` can meet.
+mean is said there. All hosts of the process live in one event loop in a thread in the background,
+which begins with the first and ends with the last, so hosts of one `Network` can meet.
 
 >>> from nomospace import sync
 >>> with sync.Host("ward-3") as host:
@@ -21,9 +20,10 @@ step, in the background thread, and work through `handle.space` only.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import wraps
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar, Unpack, overload
 
 from nomospace import client
@@ -31,32 +31,25 @@ from nomospace.calls.ways import ONCE_PER_TUPLE, STRONG, WEAK
 from nomospace.client.listening import refuse_waiting
 from nomospace.client.membership import Letter
 from nomospace.client.reactions import (
-    LISTENER_TIMEOUT_S,
     AnyHandle as AsyncHandle,
     Listener as AsyncListener,
     check_listener,
 )
 from nomospace.client.tuples import Correlation
-from nomospace.sync.background import HeldInBackground, WouldBlock, background
-from nomospace.sync.calls import (
-    AgentCalls,
-    FrontCalls,
-    HostCalls,
-    MembershipCalls,
-    ReactionCalls,
-    RemoteHostCalls,
-    SpaceCalls,
+from nomospace.sync.background import (
+    Blocking,
+    WouldBlock,
+    asks,
+    background,
+    waits,
 )
+from nomospace.terms.templates import Template
 
 if TYPE_CHECKING:  # who only connects loads no host
-    from pathlib import Path
-
-    from nomospace import node
-    from nomospace.client import fronts, remote
     from nomospace.client.laws import Law
     from nomospace.client.ontologies import Ontology
-    from nomospace.protocols.pace import Pace
-    from nomospace.protocols.policy import Policy
+    from nomospace.sync.elsewhere import FrontSpace, RemoteHost
+    from nomospace.sync.hosts import Host, Network
 
 __all__ = [
     "Agent",
@@ -81,107 +74,14 @@ Listener = Callable[[Tuple, str, AnyHandle], None]
 """`listener(tuple, source, handle)`, a plain function."""
 
 
-class Network:
-    """Links between hosts of this process; see `nomospace.Network`.
+_LATER = {"Host": "hosts", "Network": "hosts", "RemoteHost": "elsewhere", "FrontSpace": "elsewhere"}
 
-    >>> net = Network()
-    >>> net.connect("ward", "icu")
-    >>> with Host("ward", network=net) as ward, Host("icu", network=net) as icu:
-    ...     ward.wait_engaged("icu", timeout=30)
-    ...     ward.view.members
-    ('icu', 'ward')
-    """
+if not TYPE_CHECKING:
 
-    def __init__(self, *, delay: float = 0.0, loss: float = 0.0, seed: int = 0) -> None:
-        from nomospace import node
-
-        self._it = node.Network(delay=delay, loss=loss, seed=seed)
-
-    def connect(self, a: object, b: object) -> None:
-        """Link two hosts, by name or as they are."""
-        self._it.connect(a, b)
-
-    def connect_all(self, *hosts: object) -> None:
-        """Link every host with every other."""
-        self._it.connect_all(*hosts)
-
-    def part(self, a: object, b: object) -> None:
-        """Cut a link."""
-        self._it.part(a, b)
-
-    def linked(self, a: object, b: object) -> bool:
-        """Whether two hosts have a link of their own."""
-        return self._it.linked(a, b)
-
-
-class Host(HeldInBackground, HostCalls):
-    """A host in this process; see `nomospace.Host`. `with` starts it and ends it.
-
-    >>> with Host("ward-3") as host:
-    ...     host.agent("nurse")
-    <agent nurse@ward-3>
-    """
-
-    _it: node.Host
-
-    def __init__(
-        self,
-        name: str,
-        *,
-        network: Network | None = None,
-        policy: Policy | None = None,
-        pace: Pace | None = None,
-        store: node.Store | str | Path | None = None,
-        laws: Iterable[Law] = (),
-        on_report: Callable[[client.Report], None] | None = None,
-        listener_timeout: float = LISTENER_TIMEOUT_S,
-        programs: Iterable[str] | None = None,
-        trusted_publishers: Mapping[str, bytes] | None = None,
-        listen: str = "",
-        join: Iterable[str] | str = (),
-        transport: str = "",
-        trust: str | Path | None = None,
-        config: str | Path = "",
-    ) -> None:
-        from nomospace import node
-        from nomospace.protocols.pace import USUAL
-
-        super().__init__()
-        self._it = node.Host(
-            name,
-            network=None if network is None else network._it,
-            policy=policy,
-            pace=pace or USUAL,
-            store=store,
-            laws=laws,
-            on_report=on_report,
-            listener_timeout=listener_timeout,
-            programs=programs,
-            trusted_publishers=trusted_publishers,
-            listen=listen,
-            join=join,
-            transport=transport,
-            trust=trust,
-            config=config,
-        )
-
-    def agent(self, name: str) -> Agent:
-        """The agent `name@host`: new, or as it was left."""
-        return Agent(background.wait(self._it.agent(name)))
-
-
-class RemoteHost(HeldInBackground, RemoteHostCalls):
-    """A host in another process, for `with`; see `nomospace.connect`. Made by `connect`."""
-
-    _it: remote.RemoteHost
-
-    def __init__(self, it: remote.RemoteHost) -> None:
-        super().__init__()
-        self._it = it
-
-    def agent(self, name: str | None = None) -> Agent:
-        """An agent of the host: the one of this client's identity or token, or the one named."""
-        return Agent(background.wait(self._it.agent(name)))
+    def __getattr__(name: str) -> Any:
+        if name not in _LATER:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
 
 
 def connect(url: str, **options: Any) -> RemoteHost:
@@ -191,17 +91,23 @@ def connect(url: str, **options: Any) -> RemoteHost:
     <host at nomos+plain://127.0.0.1:7411>
     """
     from nomospace.client.remote import connect as connect_async
+    from nomospace.sync.elsewhere import RemoteHost
 
     return RemoteHost(connect_async(url, **options))
 
 
-class Agent(AgentCalls):
+class Agent(Blocking):
     """An agent on a host; see `nomospace.client.Agent`."""
 
     __slots__ = ()
 
-    def __init__(self, it: client.Agent) -> None:
-        self._it = it
+    _it: client.Agent
+    id: str
+    move = waits(client.Agent.move)
+    close = waits(client.Agent.close)
+    end = waits(client.Agent.end)
+    send = waits(client.Agent.send)
+    receive_nowait = asks(client.Agent.receive_nowait)
 
     @property
     def system(self) -> Space:
@@ -265,13 +171,22 @@ def _letters(of: client.LetterQueue) -> Iterator[Letter]:
         yield letter
 
 
-class Membership(MembershipCalls):
+class Membership(Blocking):
     """An agent's membership under a law; see `nomospace.client.Membership`."""
 
     __slots__ = ()
 
-    def __init__(self, it: client.Membership) -> None:
-        self._it = it
+    _it: client.Membership
+    law: client.Law
+    ruling: client.DisclosedRuling | None
+    number: int
+    key: str
+    address: str
+    send = waits(client.Membership.send)
+    present = waits(client.Membership.present)
+    standing = waits(client.Membership.standing)
+    quit = waits(client.Membership.quit)
+    receive_nowait = asks(client.Membership.receive_nowait)
 
     def inbox(self) -> Iterator[Letter]:
         """Messages that the law delivers to this agent, oldest first; ends with the agent."""
@@ -279,25 +194,32 @@ class Membership(MembershipCalls):
 
     def front(self, agent: str) -> FrontSpace:
         """The tuple space that an agent answers for, which has a space's role under this law."""
+        from nomospace.sync.elsewhere import FrontSpace
+
         return FrontSpace(background.call(self._it.front, agent))
 
 
-class FrontSpace(FrontCalls):
-    """A tuple space behind a front; see `nomospace.client.fronts.FrontSpace`."""
-
-    __slots__ = ()
-
-    def __init__(self, it: fronts.FrontSpace) -> None:
-        self._it = it
-
-
-class Space(SpaceCalls):
+class Space(Blocking):
     """An agent's interface space; see `nomospace.client.Space` for what its methods mean."""
 
     __slots__ = ()
 
-    def __init__(self, it: client.Space) -> None:
-        self._it = it
+    _it: client.Space
+    name: str
+    shared: bool
+    owner: str
+    out = waits(client.Space.out)
+    acknowledge = waits(client.Space.acknowledge)
+    renew = waits(client.Space.renew)
+    give_back = waits(client.Space.give_back)
+    tell = waits(client.Space.tell)
+    monitor = waits(client.Space.monitor)
+    take_nowait = waits(client.Space.take_nowait)
+    read_nowait = waits(client.Space.read_nowait)
+    take_all = waits(client.Space.take_all)
+    read_all = waits(client.Space.read_all)
+    share = waits(client.Space.share)
+    unshare = waits(client.Space.unshare)
 
     def out_many(
         self,
@@ -337,6 +259,7 @@ class Space(SpaceCalls):
     ) -> Iterator[Tuple]:
         """Take under a lease for a `with` block: acknowledged on a clean exit, else given back.
 
+        >>> from nomospace.sync import Host
         >>> with Host("ward-3") as host:
         ...     jobs = host.agent("nurse").space("jobs", shared=True)
         ...     jobs.out("job", 17)
@@ -410,6 +333,7 @@ class Space(SpaceCalls):
 
         >>> from queue import Queue
         >>> seen = Queue()
+        >>> from nomospace.sync import Host
         >>> with Host("ward-3") as host:
         ...     jobs = host.agent("nurse").space("jobs", shared=True)
         ...     _ = jobs.react(("alarm", str), lambda alarm, source, handle: seen.put(alarm))
@@ -439,12 +363,24 @@ class Space(SpaceCalls):
         return handles
 
 
-class ReactionHandle(ReactionCalls, Generic[S]):
+class ReactionHandle(Blocking, Generic[S]):
     """A registered reaction; see `nomospace.client.ReactionHandle`."""
 
     __slots__ = ("_space",)
 
     _it: AsyncHandle
+    template: Template
+    mode: str
+    strength: str
+    at: str | None
+    dest: str | None
+    state: str
+    fired: int
+    disable = asks(client.ReactionHandle.disable)
+    enable = asks(client.ReactionHandle.enable)
+    remove = asks(client.ReactionHandle.remove)
+    wait_registered = waits(client.ReactionHandle.wait_registered)
+    wait_fired = waits(client.ReactionHandle.wait_fired)
 
     def __init__(self, space: Space) -> None:
         self._space = space

@@ -1,17 +1,24 @@
-"""The event loop in the background that the blocking face waits for, in a thread of its own."""
+"""The event loop in the background that the blocking face waits for, in a thread of its own.
+
+`waits` and `asks` make a method of the blocking face of one of the async face, with its signature
+and its docstring: the first waits for a coroutine, the second calls a plain function in its thread.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine
-from typing import Any, Final, Self, TypeVar
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Self, TypeVar
 
 from nomospace import client
 from nomospace.client.listening import late
 from nomospace.errors import CallerError
 
 T = TypeVar("T")
+H = TypeVar("H")
+P = ParamSpec("P")
 
 
 class WouldBlock(CallerError):
@@ -100,12 +107,56 @@ background: Final = Background()
 """That of this process."""
 
 
-class HeldInBackground:
-    """Something that lives in the event loop in the background, from `with` to its end."""
+def waits(
+    method: Callable[Concatenate[H, P], Coroutine[object, None, T]],
+) -> Callable[Concatenate[Any, P], T]:
+    """The method that blocks until this one of its counterpart is done."""
+
+    @wraps(method)
+    def wait(self: Blocking, /, *args: P.args, **options: P.kwargs) -> T:
+        return background.wait(method(self._it, *args, **options))
+
+    return wait
+
+
+def asks(method: Callable[Concatenate[H, P], T]) -> Callable[Concatenate[Any, P], T]:
+    """The method that calls this one of its counterpart in the background thread."""
+
+    @wraps(method)
+    def ask(self: Blocking, /, *args: P.args, **options: P.kwargs) -> T:
+        return background.call(method, self._it, *args, **options)
+
+    return ask
+
+
+class Blocking:
+    """Blocks for its counterpart `_it`, whose attributes it has as far as it annotates them."""
+
+    __slots__ = ("_it",)
 
     _it: Any
 
-    def __init__(self) -> None:
+    def __init__(self, it: Any) -> None:
+        self._it = it
+
+    def __repr__(self) -> str:
+        return repr(self._it)
+
+    if not TYPE_CHECKING:  # types know what is annotated, and nothing else
+
+        def __getattr__(self, name: str) -> Any:
+            if not name.startswith("_"):
+                for kind in type(self).__mro__:
+                    if name in getattr(kind, "__annotations__", ()):
+                        return getattr(self._it, name)
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+
+class HeldInBackground(Blocking):
+    """Something that lives in the event loop in the background, from `with` to its end."""
+
+    def __init__(self, it: Any) -> None:
+        super().__init__(it)
         self._open = False
 
     def __enter__(self) -> Self:
