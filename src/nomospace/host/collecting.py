@@ -46,7 +46,7 @@ from typing import TYPE_CHECKING, Final
 from nomospace.errors import LimitReached, NomospaceError, Unavailable
 from nomospace.host.effects import TAKEN
 from nomospace.host.operations import Op, ask_of, gathered_of
-from nomospace.host.part import HostPart
+from nomospace.host.part import GroupFollower
 from nomospace.host.residents import record_of
 from nomospace.protocols.spaces import (
     Denied,
@@ -124,7 +124,7 @@ class Attempt:
         self.todo = deque([(site, tuple(ids)) for site, ids in sorted(sites.items())])
 
 
-class Collecting(HostPart):
+class Collecting(GroupFollower):
     """The sets of tuples that operations of this host's agents wait for across hosts."""
 
     def __init__(self, host: HostParts) -> None:

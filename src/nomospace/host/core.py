@@ -216,6 +216,24 @@ class Host:
         self.system = System(self)
         self.plain = PlainCalls(self)
         self.group.hears.update(self._hears())
+        self.group.receives.update(
+            {
+                frames.Given: self.claiming.given,
+                frames.Migrated: self.placing.migrated,
+                frames.Returned: self.placing.returned,
+                frames.Handed: self.placing.handed,
+            }
+        )
+        self.group.followers = (
+            self.placing,
+            self.seeking,
+            self.serving,
+            self.collecting,
+            self.mirroring,
+            self.lending,
+            self.reacting,
+            self.system,
+        )
         self.outcomes = Outcomes(self)
         self.calls = CallTable(self, self._handlers())
         self._receivers = self._acts()
@@ -237,7 +255,7 @@ class Host:
         self.governing.restore(durable)
         self.speaking.restore(durable)
         self.holding.restore(durable)
-        self.system.refresh()
+        self.system.respread()
         self.step.end()  # what comes back from the disk is there already
 
     def _hears(self) -> dict[type, Callable[[str, Any], None]]:

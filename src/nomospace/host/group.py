@@ -20,7 +20,7 @@ that has the certificate for it and is further away is called, so that it gets s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set as AbstractSet
+from collections.abc import Callable, Sequence, Set as AbstractSet
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -34,7 +34,7 @@ from nomospace.host.changes import (
 )
 from nomospace.host.directory import Directory
 from nomospace.host.effects import Transmit
-from nomospace.host.part import HostPart
+from nomospace.host.part import GroupFollower, HostPart
 from nomospace.law import CompiledLaw
 from nomospace.protocols import events as links
 from nomospace.protocols.births import DEAF, FITS
@@ -47,9 +47,7 @@ from nomospace.protocols.spaces import (
     DirectoryChanged,
     DirectoryEntry,
     Given,
-    Handed,
     Met,
-    Migrated,
     Returned,
 )
 from nomospace.protocols.streams import Ack, Data, Streams
@@ -87,6 +85,11 @@ class Group(HostPart):
         self.frozen = False
         """Whether the group is changing."""
         self.hears: dict[type, Callable[[str, Any], None]] = {}
+        """Who hears which kind of message of a peer, and """
+        self.receives: dict[type, Callable[[str, Any], None]] = {}
+        """who is handed what a transfer brings."""
+        self.followers: Sequence[GroupFollower] = ()
+        """Who is told what becomes of the group, in this order."""
         """Who is told what peers say, by its kind."""
         self._engagement = Engagement(
             self._step.name,
@@ -245,8 +248,8 @@ class Group(HostPart):
         if self._streams.half_full(peer) or self.transfers.half_full(peer):
             return
         del self._crowded[peer]
-        self._host.placing.ship(peer, self.entries[peer])
-        self._host.seeking.respread()
+        for one in self.followers:
+            one.relieved(peer)
 
     def _carry(self, effects: list[links.Effect]) -> None:
         """Do what engagement orders."""
@@ -378,16 +381,12 @@ class Group(HostPart):
             for body, straight in self._held.pop(peer):
                 self._hear(peer, body, straight=straight)
         self._spread()
-        self._host.system.refresh()
         self._host.go_on()
 
     def _spread(self) -> None:
         """Let every peer have what is for its agents, and hear what is wanted of it."""
-        for peer, directory in self.entries.items():
-            self._host.placing.ship(peer, directory)
-        self._host.seeking.respread()
-        self._host.reacting.respread()
-        self._host.lending.respread()
+        for one in self.followers:
+            one.respread()
 
     def _lose(self, peers: list[str]) -> None:
         """Contact with peers is lost, or begins anew: forget what was under way with them."""
@@ -404,12 +403,8 @@ class Group(HostPart):
         self._crowded.pop(peer, None)
         self._called.pop(peer, None)
         self._passed.pop(peer, None)
-        self._host.seeking.lost(peer)
-        self._host.serving.lost(peer)
-        self._host.collecting.lost(peer)
-        self._host.mirroring.lost(peer)
-        self._host.lending.lost(peer)
-        self._host.reacting.lost(peer)
+        for one in self.followers:
+            one.lost(peer)
 
     # -- whom to believe ---------------------------------------------------------------------
 
@@ -501,7 +496,8 @@ class Group(HostPart):
         self._edition = news.edition
         for peer in self._streams:
             self.tell(peer, news)
-        self._host.system.shift(news)
+        for one in self.followers:
+            one.shift(news)
 
     # -- messages of peers -----------------------------------------------------------------
 
@@ -519,7 +515,7 @@ class Group(HostPart):
 
     def hear_announced(self, peer: str, news: DirectoryChanged) -> None:
         """Lines of a peer have changed: only what they concern is looked at."""
-        host, lines = self._host, self.entries[peer]
+        lines = self.entries[peer]
         if news.edition <= lines.edition:
             return  # its entry had that
         if news.edition != lines.edition + 1:
@@ -531,11 +527,9 @@ class Group(HostPart):
                 self._find_again(agent)
         for agent in news.came:
             self.where[agent] = peer
-        host.placing.ship_news(peer, news)
-        agents = (*news.went, *news.came)
-        host.seeking.follow(spaces, agents)
-        host.reacting.follow(spaces, agents)
-        host.system.shift(news)
+        for one in self.followers:
+            one.followed(peer, news, spaces)
+            one.shift(news)
 
     def _find_again(self, agent: str) -> None:
         """The host that an agent was at has it no more; another may have said that it came."""
@@ -557,15 +551,8 @@ class Group(HostPart):
             if self.doubts(peer, what.law):
                 for row in what.rows if isinstance(what, Given) else (what.row,):
                     self.give(peer, Returned(what.space, what.law, row))
-            elif isinstance(what, Given):
-                self._host.claiming.given(peer, what)
-            elif isinstance(what, Migrated):
-                self._host.placing.migrated(peer, what)
-            elif isinstance(what, Returned):
-                self._host.placing.returned(what)
             else:
-                assert isinstance(what, Handed), what
-                self._host.placing.handed(what)
+                self.receives[what.__class__](peer, what)
         self.tell(peer, Taken(self.transfers.got(peer), *self._host.peers.stamp(peer)))
 
     def hear_taken(self, peer: str, body: Taken) -> None:

@@ -25,7 +25,7 @@ from nomospace.host.changes import TupleGone, TuplePut
 from nomospace.host.effects import ACKNOWLEDGED, LAPSED, LENT, RENEWED, RETURNED, TAKEN
 from nomospace.host.holding import DELIVERIES_MAX
 from nomospace.host.linda import settled_term
-from nomospace.host.part import HostPart
+from nomospace.host.part import GroupFollower
 from nomospace.host.residents import Resident, row_of
 from nomospace.protocols.spaces import Key, LeaseClosed, LeaseSettled, Row
 from nomospace.space import Record, Space, TupleId
@@ -106,7 +106,7 @@ class Lease(NamedTuple):
     """What the taker was answered with."""
 
 
-class Lending(HostPart):
+class Lending(GroupFollower):
     """The leases on tuples of one host, and what its agents say about leases elsewhere."""
 
     def __init__(self, host: HostParts) -> None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from nomospace.host.part import HostPart
+from nomospace.host.part import GroupFollower
 from nomospace.host.residents import row_of
 from nomospace.protocols.spaces import (
     Denied,
@@ -69,7 +69,7 @@ class Feed:
         self.size -= 1
 
 
-class Mirroring(HostPart):
+class Mirroring(GroupFollower):
     """The mirrors of this host's spaces that others have asked for."""
 
     def __init__(self, host: HostParts) -> None:

@@ -8,6 +8,7 @@ lent) is kept in *limbo*, seen by nobody, until its holder is met again.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -16,7 +17,7 @@ from nomospace.host.changes import AgentCame, TuplePut
 from nomospace.host.directory import Directory
 from nomospace.host.effects import EXPIRED, MOVED
 from nomospace.host.holding import DEAD
-from nomospace.host.part import HostPart
+from nomospace.host.part import GroupFollower
 from nomospace.host.residents import Interface, Level, Resident, record_of, row_of
 from nomospace.protocols.spaces import DirectoryChanged, Handed, Migrated, Returned
 from nomospace.space import Record, Space
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from nomospace.host.ports import HostParts
 
 
-class Placing(HostPart):
+class Placing(GroupFollower):
     """The tuples of one host on their way to where they belong."""
 
     def __init__(self, host: HostParts) -> None:
@@ -124,6 +125,13 @@ class Placing(HostPart):
         levels = self._spaces.levels.values()
         return [*[dest for level in levels for dest in level.space.misplaced()], *self._limbo]
 
+    def respread(self) -> None:
+        for peer in self._host.group.entries:
+            self.relieved(peer)
+
+    def relieved(self, peer: str) -> None:
+        self.ship(peer, self._host.group.entries[peer])
+
     def ship(self, peer: str, lines: Directory) -> None:
         """Send a peer every tuple that is for its agents, or held by them."""
         for level in self._spaces.levels.values():
@@ -133,7 +141,7 @@ class Placing(HostPart):
         for agent in [agent for agent in self._limbo if agent in lines.agents]:
             self._hand_to(peer, agent)
 
-    def ship_news(self, peer: str, news: DirectoryChanged) -> None:
+    def followed(self, peer: str, news: DirectoryChanged, spaces: Iterable[str]) -> None:
         """Send a peer what is for the agents that have come there, or held by them."""
         for one in news.shared:
             level = self._spaces.levels.get(one.space)
@@ -173,11 +181,11 @@ class Placing(HostPart):
         record.cur = record.dest
         self.place(what.space, what.law, record)
 
-    def returned(self, what: Returned) -> None:
+    def returned(self, peer: str, what: Returned) -> None:
         """A tuple that was given comes back to its holder."""
         self.place(what.space, what.law, record_of(what.row))
 
-    def handed(self, what: Handed) -> None:
+    def handed(self, peer: str, what: Handed) -> None:
         """A tuple follows its holder here."""
         self.place(what.space, what.law, record_of(what.row))
 

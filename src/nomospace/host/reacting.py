@@ -49,10 +49,10 @@ from nomospace.host.firing import Firing as Firing
 from nomospace.host.index import Index
 from nomospace.host.looking import Scan
 from nomospace.host.operations import Carried, Op, Registered, check_sets
-from nomospace.host.part import HostPart
+from nomospace.host.part import GroupFollower
 from nomospace.host.residents import SYSTEM, Interface, Resident, record_of, row_of
 from nomospace.host.shares import TooManyReactions
-from nomospace.protocols.spaces import Key, Reacted, ReactWatch, UnreactWatch
+from nomospace.protocols.spaces import DirectoryChanged, Key, Reacted, ReactWatch, UnreactWatch
 from nomospace.space import Reaction, Record, SeenIds, Space
 from nomospace.terms import Term
 from nomospace.terms.templates import Template
@@ -65,7 +65,7 @@ INSIDE_FROM: Final = 1 << 62
 """Calls that listeners make have numbers from here on; they are answered inside the step."""
 
 
-class Reacting(HostPart):
+class Reacting(GroupFollower):
     """The reactions of one host's agents, and the watchdogs it keeps for other hosts."""
 
     def __init__(self, host: HostParts) -> None:
@@ -227,6 +227,9 @@ class Reacting(HostPart):
     def respread(self) -> None:
         """The group changed: have watchdogs where there may be a match now."""
         self._spread_all(list(self._registered.values()))
+
+    def followed(self, peer: str, news: DirectoryChanged, spaces: Iterable[str]) -> None:
+        self.follow(spaces, (*news.went, *news.came))
 
     def follow(self, spaces: Iterable[str], agents: Iterable[str]) -> None:
         """Do the same for spaces that a peer shares from now on or no more, and agents that moved.

@@ -47,9 +47,9 @@ from nomospace.host.operations import (
     gathered_of,
 )
 from nomospace.host.outstanding import Outstanding
-from nomospace.host.part import HostPart
+from nomospace.host.part import GroupFollower
 from nomospace.host.residents import SYSTEM, Interface, Resident
-from nomospace.protocols.spaces import Key, Unwatch, Watch
+from nomospace.protocols.spaces import DirectoryChanged, Key, Unwatch, Watch
 from nomospace.space import (
     OFFER,
     READ as READ_WAITER,
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from nomospace.host.ports import HostParts
 
 
-class Seeking(HostPart):
+class Seeking(GroupFollower):
     """The reads and takes of one host's agents, and what other hosts ask for."""
 
     def __init__(self, host: HostParts) -> None:
@@ -367,6 +367,12 @@ class Seeking(HostPart):
         for one in list(self._ops.values()):
             if one.spreads and one.number in self._ops:
                 self._spread(one)
+
+    def relieved(self, peer: str) -> None:
+        self.respread()
+
+    def followed(self, peer: str, news: DirectoryChanged, spaces: Iterable[str]) -> None:
+        self.follow(spaces, (*news.went, *news.came))
 
     def follow(self, spaces: Iterable[str], agents: Iterable[str]) -> None:
         """Do the same for spaces that a peer shares from now on or no more, and agents that moved.

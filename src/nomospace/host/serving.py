@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from nomospace.errors import LimitReached, NomospaceError
 from nomospace.host.effects import TAKEN
 from nomospace.host.operations import READ_MAX, TAKEN_MAX, Look, chosen, found_of
-from nomospace.host.part import HostPart
+from nomospace.host.part import GroupFollower
 from nomospace.host.residents import row_of
 from nomospace.protocols.spaces import (
     Ask,
@@ -54,7 +54,7 @@ class Watched:
         self.look: Look | None = None
 
 
-class Serving(HostPart):
+class Serving(GroupFollower):
     """The operations of other hosts that are watched for and served here."""
 
     def __init__(self, host: HostParts) -> None:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from nomospace.host.part import HostPart
+from nomospace.host.part import GroupFollower
 from nomospace.host.residents import SYSTEM
 from nomospace.protocols.spaces import DirectoryChanged
 from nomospace.space import Record, Space
@@ -39,7 +39,7 @@ DEPARTED_MAX: Final = 10_000
 Line: TypeAlias = tuple[str, ...]
 
 
-class System(HostPart):
+class System(GroupFollower):
     """The system space of one host."""
 
     def __init__(self, host: HostParts) -> None:
@@ -95,7 +95,7 @@ class System(HostPart):
         """How a line answers a template."""
         return self.space.why(template, fields)
 
-    def refresh(self) -> None:
+    def respread(self) -> None:
         """Show who is there now, in one step."""
         self._show({**self._known(), **dict.fromkeys(self._present)})
 

@@ -78,7 +78,7 @@ _LATER = {"Host": "hosts", "Network": "hosts", "RemoteHost": "elsewhere", "Front
 
 if not TYPE_CHECKING:
 
-    def __getattr__(name: str) -> Any:
+    def __getattr__(name: str) -> object:
         if name not in _LATER:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)

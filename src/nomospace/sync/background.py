@@ -109,7 +109,7 @@ background: Final = Background()
 
 def waits(
     method: Callable[Concatenate[H, P], Coroutine[object, None, T]],
-) -> Callable[Concatenate[Any, P], T]:
+) -> Callable[Concatenate[Blocking, P], T]:
     """The method that blocks until this one of its counterpart is done."""
 
     @wraps(method)
@@ -119,7 +119,7 @@ def waits(
     return wait
 
 
-def asks(method: Callable[Concatenate[H, P], T]) -> Callable[Concatenate[Any, P], T]:
+def asks(method: Callable[Concatenate[H, P], T]) -> Callable[Concatenate[Blocking, P], T]:
     """The method that calls this one of its counterpart in the background thread."""
 
     @wraps(method)
@@ -136,7 +136,7 @@ class Blocking:
 
     _it: Any
 
-    def __init__(self, it: Any) -> None:
+    def __init__(self, it: object) -> None:
         self._it = it
 
     def __repr__(self) -> str:
@@ -144,7 +144,7 @@ class Blocking:
 
     if not TYPE_CHECKING:  # types know what is annotated, and nothing else
 
-        def __getattr__(self, name: str) -> Any:
+        def __getattr__(self, name: str) -> object:
             if not name.startswith("_"):
                 for kind in type(self).__mro__:
                     if name in getattr(kind, "__annotations__", ()):
@@ -155,7 +155,7 @@ class Blocking:
 class HeldInBackground(Blocking):
     """Something that lives in the event loop in the background, from `with` to its end."""
 
-    def __init__(self, it: Any) -> None:
+    def __init__(self, it: object) -> None:
         super().__init__(it)
         self._open = False
 

@@ -270,7 +270,7 @@ def test_every_directory_is_what_its_host_says_of_itself(seed: int) -> None:
         assert host.group.where == there
         if host.agents:
             before = shown(net, host.agents[0])
-            host.system.refresh()
+            host.system.respread()
             net.tell(name, Tick())
             assert shown(net, host.agents[0]) == before
             assert {row[1:3] for row in before if row[0] == "agent"} == {
