@@ -67,7 +67,7 @@ def test_events_run_in_virtual_time_and_the_slider_goes_through_them(
     expect(told.locator("[data-change=gone]")).to_have_text("− slot")
     expect(told).to_contain_text("in 1 h 00 min")
     page.get_by_role("option").filter(has_text="help").click()
-    expect(told).to_contain_text("refused by R2")
+    expect(told).to_contain_text("Refused by R2: ann has no slot")
     take_pictures(page, pictures, "law-bench")
     assert faults(page) == []
     page.get_by_role("button", name="The step after").click()
@@ -88,7 +88,7 @@ def test_events_run_in_virtual_time_and_the_slider_goes_through_them(
     expect(events).to_contain_text(f"hello({SENT - 1})")
     page.get_by_role("button", name="Run the events").click()
     expect(told).to_contain_text(f"1 of {SENT}", timeout=TRIAL_MS)
-    expect(told).to_contain_text("refused by R2")
+    expect(told).to_contain_text("Refused by R2")
 
 
 def test_a_law_in_python_is_known_when_it_is_pasted(ward: Site, open_page: Open) -> None:

@@ -135,7 +135,7 @@ def test_a_refusal_is_explained_in_one_click(page: Page, ward: Site) -> None:
     page.click("[data-kind=forwarded]")
     page.locator(".ruling.refused:has-text('unheard_of')").first.click()
     story = page.locator(".story-body")
-    expect(story).to_contain_text("refused: no rule lets it through")
+    expect(story).to_contain_text("Refused: no rule speaks of")
     expect(story).to_contain_text("Heads of other events: R1, R3, R5")
 
 

@@ -141,8 +141,8 @@ def test_nobody_else_gets_at_a_letter(post: Pair, how: str, at: str) -> None:
         error = post.ask(EVE, Seek("post", Way(how), template, at)).error
         assert isinstance(error, Refused)
         assert error.ruling.refused
-        assert "refused: no rule lets it through" in str(error)
-        assert "failed  P=[msg(_),from(_),to(Y)]" in str(error)
+        assert "Refused: P = [msg(_), from(_), to(Y)] fails in R2" in str(error)
+        assert "failed  P = [msg(_), from(_), to(Y)]" in str(error)
     assert {who for who, _, _ in post.rulings()} == {EVE}  # it never came to a space
     assert post.ask(BOB, Seek("post", TAKE_NOWAIT, TO_BOB, at="x")).value is not None
 

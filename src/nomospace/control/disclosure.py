@@ -13,8 +13,9 @@ from typing import Final
 
 from nomospace.calls.answers import STANDING_MAX, DisclosedRuling, Standing
 from nomospace.control.events import Ruling, goes_out
-from nomospace.control.explain import disclosed, explain, verdict_on
+from nomospace.control.explain import disclosed, explain
 from nomospace.control.membership import Membership, TooMuchState, TooOld
+from nomospace.control.reasons import reason
 from nomospace.law.budget import Units
 
 HURRIED: Final = "(no reasons: too many were asked for in this second; send less, and see)"
@@ -61,14 +62,15 @@ def tell(
     level = member.law.tree.disclose
     stays = ruling.event.kind == "sent" and not goes_out(ruling.operations)
     refused, held = stays and not ruling.delta, stays and bool(ruling.delta)
-    story = ""
+    sentence, story = reason(member, ruling, (), level=level).sentence, ""
     if brief:
-        story = f"{verdict_on(ruling, level)}\n  {HURRIED}" if refused or held else ""
+        story = f"{sentence}\n  {HURRIED}" if refused or held else ""
     elif refused or held or ruling.stopped is not None:
         try:
-            story = explain(member, ruling, units=units).text
+            told = explain(member, ruling, units=units)
+            sentence, story = told.verdict, told.text
         except (TooOld, TooMuchState):  # thousands of rulings came of this, or it is a giant's
-            story = verdict_on(ruling, level)
+            story = sentence
     return DisclosedRuling(
         ruling.seq,
         ruling.at,
@@ -80,6 +82,6 @@ def tell(
         held,
         disclosed(ruling, level),
         ruling.stopped,
-        verdict_on(ruling, level),
+        sentence,
         story,
     )

@@ -14,25 +14,14 @@ from typing import Final
 
 import msgspec
 
-from nomospace.control.events import Ruling, goes_out
+from nomospace.control.events import Ruling
 from nomospace.control.membership import Membership
+from nomospace.control.reasons import Reason, comment_on, goal_text, reason, values_of
 from nomospace.law.budget import Stop, Units
-from nomospace.law.holes import close
 from nomospace.law.interpret import Trace
 from nomospace.law.machine import Env
 from nomospace.law.prelude import UNITS_MAX
-from nomospace.law.render import show_goal
-from nomospace.law.tree import (
-    ClockGoal,
-    Do,
-    Goal,
-    Not,
-    Sense,
-    TrueGoal,
-    goals_in,
-    nodes_of,
-    variables_in,
-)
+from nomospace.law.tree import Do, Goal, LawTree, TrueGoal
 from nomospace.terms import Term, show
 
 NO_MATCH = "its head does not match the event"
@@ -42,8 +31,6 @@ TOLD_CHARS: Final = 1_000
 """How many characters of an event, an operation or a goal are told."""
 TEXT_CHARS: Final = 50_000
 """How long the text of a whole story may be."""
-VALUE_CHARS: Final = 200
-"""How many characters of a variable's value are told."""
 TOLD_MAX: Final = 100
 """How many rules, how many goals of one, and how many operations are told."""
 TOO_LONG: Final = "the reasons take too long to tell"
@@ -67,13 +54,17 @@ class RuleStory(msgspec.Struct, frozen=True):
 
 
 class Explanation(msgspec.Struct, frozen=True):
-    """A ruling with its reasons. `text` is for people, the rest for programs."""
+    """A ruling with its reasons. `text` is for people, the rest for programs.
+
+    `verdict` is the one sentence that says why (`control.reasons`).
+    """
 
     event: str
     verdict: str
     rules: tuple[RuleStory, ...]
     operations: tuple[str, ...]
     unmet: tuple[int, ...]
+    reason: Reason | None = None
 
     @property
     def text(self) -> str:
@@ -102,14 +93,14 @@ def _rule_lines(story: RuleStory) -> list[str]:
     lines = [f"  {story.rule}: {story.outcome}"]
     if story.about:
         lines += textwrap.wrap(story.about, 92, initial_indent="    % ", subsequent_indent="    % ")
-    lines.extend(f"    held    {_goal_line(held)}" for held in story.held)
+    lines.extend(f"    passed  {_goal_line(held)}" for held in story.held)
     if story.failed is not None:
         lines.append(f"    failed  {_goal_line(story.failed)}")
     return lines
 
 
 def _goal_line(story: GoalStory) -> str:
-    return story.goal + (f"   where {story.with_values}" if story.with_values else "")
+    return story.goal + (f" where {story.with_values}" if story.with_values else "")
 
 
 def told_units() -> Units:
@@ -131,38 +122,39 @@ def explain(
     """
     level = disclose or member.law.tree.disclose
     event = ruling.event
-    verdict = verdict_on(ruling, level)
     told = _told(event.term)
     if level == "none":
-        return Explanation(told, verdict, (), (), ())
+        return Explanation(told, reason(member, ruling, (), level=level).sentence, (), (), ())
     state, obligations = member.before(ruling.seq)
     traces: list[Trace] = []
     args = event.kind, ruling.home, event.args, state, obligations, ruling.at
+    late = ""
     try:
         member.law.interpreter.rule(*args, units or told_units(), traces, rate=1)
     except Stop as stop:
         if stop.reason == "budget" and ruling.stopped != "budget":
-            verdict = f"{verdict} ({TOO_LONG})"
-        elif stop.reason not in verdict:
-            verdict = f"{verdict} ({stop.reason})"
+            late = f" ({TOO_LONG})"
+        elif stop.reason != ruling.stopped:
+            late = f" ({stop.reason})"
+    why = reason(
+        member, ruling, traces, level=level, state=None if late else state, owed=obligations
+    )
     tell_facts = level == "all"
     matched = [trace for trace in traces if trace.matched]
     missed = [trace for trace in traces if not trace.matched]
     shown = {id(trace) for trace in (*matched[-TOLD_MAX:], *missed[:TOLD_MAX])}
-    stories = tuple([_story(t, ruling, tell_facts) for t in traces if id(t) in shown])
+    stories = tuple(
+        [_story(t, ruling, member.law.tree, tell_facts) for t in traces if id(t) in shown]
+    )
     # An operation on the state shows what is in the state.
     operations = disclosed(ruling, level)
     unmet = ruling.unmet if tell_facts else ()
-    return Explanation(told, verdict, stories, tuple(map(_told, operations[:TOLD_MAX])), unmet)
+    done = tuple(map(_told, operations[:TOLD_MAX]))
+    return Explanation(told, why.sentence + late, stories, done, unmet, why)
 
 
 def _told(term: Term) -> str:
     return show(term, limit=TOLD_CHARS)
-
-
-def _told_goal(goal: Goal) -> str:
-    text = show_goal(goal)
-    return text if len(text) <= TOLD_CHARS else text[: TOLD_CHARS - 1] + "…"
 
 
 _TELLABLE = ("forward", "multicast", "deliver", "release", "quit")
@@ -177,40 +169,7 @@ def disclosed(ruling: Ruling, level: str) -> tuple[Term, ...]:
     return tuple([op for op in ruling.operations if getattr(op, "name", op) in _TELLABLE])
 
 
-def verdict_on(ruling: Ruling, level: str = "all") -> str:
-    """What became of an event, in one line; under `none` without the rule."""
-    if level == "none" and ruling.rule is not None and ruling.stopped is None:
-        ruling = msgspec.structs.replace(ruling, rule="the law")
-    if ruling.stopped is not None:
-        reasons = {
-            "budget": "the evaluation went past its budget",
-            "tooLarge": "something grew too large",
-            "typeError": "an operation met a value of the wrong type",
-            "notGround": "something that must have a value had none",
-            "notLocal": "an operation was not local to the home agent",
-        }
-        return f"no ruling: {reasons.get(ruling.stopped, ruling.stopped)}"
-    if ruling.rule is None:
-        if ruling.event.kind == "sent":
-            return "refused: no rule lets it through"
-        return "no rule applies, so the event has no effect"
-    if ruling.event.kind != "sent":
-        return f"ruled by {ruling.rule}"
-    if goes_out(ruling.operations):
-        only = False
-        for operation in ruling.operations:
-            name = getattr(operation, "name", "")
-            if name in ("forward", "multicast"):
-                only = False
-                break
-            only = only or name == "release"
-        return f"{'released' if only else 'forwarded'} by {ruling.rule}"
-    if ruling.delta:
-        return f"held back by {ruling.rule}: nothing is sent yet"
-    return f"refused by {ruling.rule}: nothing is sent and nothing changes"
-
-
-def _story(trace: Trace, ruling: Ruling, tell_facts: bool) -> RuleStory:
+def _story(trace: Trace, ruling: Ruling, tree: LawTree, tell_facts: bool) -> RuleStory:
     name = trace.rule.name
     if not trace.matched:
         return RuleStory(name, NO_MATCH)
@@ -222,23 +181,12 @@ def _story(trace: Trace, ruling: Ruling, tell_facts: bool) -> RuleStory:
         ]
         held = tuple([_goal_story(goal, env, tell_facts) for goal, env in goals[:TOLD_MAX]])
         return RuleStory(name, "fired", trace.rule.comment, held)
-    if trace.furthest is None:
-        return RuleStory(name, "did not fire", trace.rule.comment)
-    failed = _goal_story(trace.furthest, trace.furthest_env, tell_facts)
-    return RuleStory(name, "did not fire", trace.rule.comment, (), failed)
+    goal = trace.furthest
+    if goal is None:
+        return RuleStory(name, "did not fire")
+    failed = _goal_story(goal, trace.furthest_env, tell_facts)
+    return RuleStory(name, "did not fire", comment_on(tree, trace.rule, goal), (), failed)
 
 
 def _goal_story(goal: Goal, env: Env, tell_facts: bool) -> GoalStory:
-    from_state = isinstance(goal, Sense | Not | ClockGoal)
-    if not tell_facts and from_state:
-        return GoalStory(_told_goal(goal), "")
-    values = []
-    nodes = [node for inner in goals_in(goal) for node in nodes_of(inner)]
-    for name in dict.fromkeys(variable.name for variable in variables_in(*nodes)):
-        if name in env and name != "_":
-            value = show(close(env[name]), limit=VALUE_CHARS)
-            if value != "_":
-                values.append(f"{name} = {value}")
-        if sum(map(len, values)) >= TOLD_CHARS:
-            break
-    return GoalStory(_told_goal(goal), ", ".join(values) if tell_facts else "")
+    return GoalStory(goal_text(goal), values_of(goal, env) if tell_facts else "")

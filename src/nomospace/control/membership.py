@@ -11,7 +11,6 @@ imposition, before the event that `handle` was called for.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
@@ -41,6 +40,7 @@ from nomospace.control.events import (
     Undecided,
 )
 from nomospace.control.obligations import Obligations
+from nomospace.control.origins import Origin, Origins, origin_of
 from nomospace.errors import CallerError, LimitReached
 from nomospace.law import CompiledLaw
 from nomospace.law.arithmetic import arith2, micros
@@ -52,6 +52,10 @@ from nomospace.terms import Compound, Term, oversize
 
 HISTORY_MAX: Final = 256
 """How many of its last rulings a membership can explain from memory."""
+FORGOTTEN_AT_ONCE: Final = 64
+"""How many rulings more there are before the oldest are forgotten, together."""
+FEW_TERMS: Final = 128
+"""The places of so many terms are gone through when rulings are forgotten; else what they put."""
 COPIED_MAX: Final = 20_000
 """The most terms and obligations that are copied to explain a ruling after which they changed."""
 REORDERED_A_UNIT: Final = 32
@@ -96,6 +100,13 @@ class Snapshot(msgspec.Struct, frozen=True, array_like=True):
     obligations: tuple[tuple[int, Term, int], ...]
     ended: bool
     shown: tuple[bytes, ...] = ()
+    origins: bytes = b""
+    """Where its terms and obligations come from (`Origins`)."""
+
+    def told_origins(self) -> Origins:
+        """Where its terms and obligations come from; unknown, where it is from before that."""
+        places = (self.next_place, self.next_obligation) if self.seq else (0, 0)
+        return Origins.decode(self.origins, places)
 
     def shifted(self, by_us: int) -> Snapshot:
         """The same with its obligations moved in time: on the way they are kept as time left."""
@@ -108,7 +119,9 @@ class Membership:
 
     __slots__ = (
         "_first",
+        "_full",
         "_history",
+        "_origins",
         "ended",
         "home",
         "law",
@@ -132,7 +145,10 @@ class Membership:
         """The units that its last ruling took."""
         self._first = UNITS_MAX - units_of(home)
         """What counts as spent when an evaluation begins."""
-        self._history: deque[Ruling] = deque(maxlen=HISTORY_MAX)
+        self._history: list[Ruling] = []
+        self._full = HISTORY_MAX + FORGOTTEN_AT_ONCE
+        self._origins = Origins()
+        """Of what rulings put that are forgotten."""
 
     def __repr__(self) -> str:
         return f"<{self.home} under {self.law.name}, {self.seq} rulings>"
@@ -351,6 +367,8 @@ class Membership:
                 self._history.pop()
                 self._unrule(seq, effects, at, before)
                 raise
+        if len(self._history) >= self._full:
+            self._forget()
 
     def _unrule(self, seq: int, effects: list[Effect], at: int, before: tuple[Change, ...]) -> None:
         """Let all be as before an event that is not ruled on yet."""
@@ -487,22 +505,51 @@ class Membership:
 
     def history(self) -> list[Ruling]:
         """The last rulings, oldest first."""
-        return list(self._history)
+        return self._history[FORGOTTEN_AT_ONCE - self._full :]
 
     def remember(self, rulings: int) -> None:
         """Keep so many of its last rulings from now on; a replay needs few."""
-        self._history = deque(self._history, maxlen=rulings)
+        self._full = rulings + FORGOTTEN_AT_ONCE
+        if len(self._history) >= self._full:
+            self._forget()
+
+    def _forget(self) -> None:
+        """Forget the oldest rulings, but not whose work what they put is."""
+        rulings = self._history[: FORGOTTEN_AT_ONCE - self._full]
+        del self._history[: len(rulings)]
+        origins, state, owed = self._origins, self.state, self.obligations
+        few = state.size <= FEW_TERMS
+        origins.fold(rulings, state.places() if few else state, owed.places())
+        if origins.crowded(state.size, owed.size):
+            origins.cut(state.first_place(), owed.first_place())  # the oldest go first, mostly
+            if origins.crowded(state.size, owed.size):
+                origins.keep(state.places(), owed.places())
+
+    def origin(self, place: int, *, owed: bool = False, before: int | None = None) -> Origin | None:
+        """The ruling that put a term of the state, or an obligation, at its place.
+
+        With `before`, as it was when that ruling was made. `None` where nobody knows: it was there
+        before origins were kept.
+        """
+        kinds = ("due",) if owed else ("+", "<-")
+        for ruling in reversed(self._history):
+            if before is None or ruling.seq < before:
+                for change in ruling.delta:
+                    if change[1] == place and change[0] in kinds:
+                        return origin_of(ruling)
+        return self._origins.of(place, owed=owed)
 
     def before(self, seq: int) -> tuple[Bag, Bag]:
         """Control state and obligations as they were when ruling `seq` was made; to look at only.
 
         Raises `TooOld`, or `TooMuchState` when that would take a copy of very many terms.
         """
-        oldest = self._history[0].seq if self._history else self.seq + 1
+        told = self.history()
+        oldest = told[0].seq if told else self.seq + 1
         if seq < oldest:
             raise TooOld(seq=seq, oldest=oldest)
         deltas = []
-        for ruling in reversed(self._history):
+        for ruling in reversed(told):
             if ruling.seq < seq:
                 break
             delta = ruling.delta
@@ -527,16 +574,20 @@ class Membership:
 
     def snapshot(self) -> Snapshot:
         """All that this membership is, as plain data."""
+        state, owed = tuple(self.state.items()), self.obligations.pending_by_place()
         return Snapshot(
             self.home,
             self.law.hash,
             self.seq,
             self.state.next_place,
             self.obligations.next_place,
-            tuple(self.state.items()),
-            self.obligations.pending_by_place(),
+            state,
+            owed,
             self.ended,
             self.shown,
+            self._origins.after(self._history, dict(state), {one[0] for one in owed}).encode()
+            if self.seq
+            else b"",
         )
 
     @classmethod
@@ -552,6 +603,7 @@ class Membership:
         member.seq = snapshot.seq
         member.ended = snapshot.ended
         member.shown = snapshot.shown
+        member._origins = snapshot.told_origins()
         return member
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from heapq import heapify, heappop, heappush
 
 from nomospace.law.bag import Bag
@@ -67,6 +68,10 @@ class Obligations(Bag):
             self.reinstate(*self.withdrawn)
             self.reorder()
             self.withdrawn = None
+
+    def places(self) -> Collection[int]:
+        """The places of all that are pending."""
+        return self._due.keys()
 
     def owes(self, place: int) -> bool:
         """Whether the one at a place is pending."""

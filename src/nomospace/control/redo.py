@@ -46,6 +46,7 @@ def redo(base: Snapshot, log: Sequence[Ruling]) -> Snapshot:
         tuple([(p, *pending[p]) for p in sorted(pending)]),
         ended,
         base.shown,
+        base.told_origins().after(log, state, set(pending)).encode() if log else base.origins,
     )
 
 

@@ -10,7 +10,7 @@ dictionary from place to term, oldest first. No bucket is ever empty.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, Final, NoReturn, TypeAlias
 
 import msgspec
@@ -22,6 +22,7 @@ from nomospace.terms.values import PARTIAL, UNBOUND, Var, parts_of
 INDEX_FROM: Final = 6
 """Buckets up to this many terms are walked; larger ones are indexed when sensed."""
 
+FEW_BUCKETS: Final = 64
 _KEYS: dict[tuple[str, int], str] = {}
 _KEYS_MAX: Final = 100_000
 
@@ -229,6 +230,20 @@ class Bag:
         found = [pair for bucket in self.buckets.values() for pair in bucket.items()]
         found.sort(key=_place)
         return found
+
+    def stands(self, place: int, term: Term) -> bool:
+        """Whether a term like this one is at a place."""
+        return place in self.buckets.get(key_of(term), _EMPTY)
+
+    def first_place(self) -> int:
+        """The place of the oldest term, or one before it: many buckets are not gone through."""
+        if len(self.buckets) > FEW_BUCKETS:
+            return 0
+        return min([next(iter(one)) for one in self.buckets.values()], default=self.next_place)
+
+    def places(self) -> Collection[int]:
+        """The places of all terms."""
+        return {place for bucket in self.buckets.values() for place in bucket}
 
     def of(self, key: str) -> Iterable[Term]:
         """The terms of one bucket, oldest first."""

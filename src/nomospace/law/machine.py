@@ -24,7 +24,21 @@ from nomospace.law.holes import (
     unify,
 )
 from nomospace.law.prices import node_weight
-from nomospace.law.tree import Conj, Disj, FindAll, Goal, If, LawTree, Not, Rule, Toll, goals_in
+from nomospace.law.tree import (
+    Conj,
+    Disj,
+    Fail,
+    FindAll,
+    Goal,
+    If,
+    LawTree,
+    Not,
+    Rule,
+    Sense,
+    Toll,
+    TrueGoal,
+    goals_in,
+)
 from nomospace.terms import Span, Var, undo
 from nomospace.terms.tokens import ListSyntax, Node, Struct, Variable
 
@@ -66,6 +80,8 @@ class BindStep:
     value: Value
 
 
+SENSED_MAX: Final = 200
+"""How much of what was sensed is kept for a story."""
 UNPAID: Final = 10**15
 """More units than anything takes that costs nothing."""
 Doable: TypeAlias = Goal | CommitStep | CollectStep | BindStep
@@ -99,6 +115,12 @@ class Trace:
     matched: bool = False
     tried: set[Span] = field(default_factory=set)
     visible: set[int] = field(default_factory=set)
+    sensed: list[tuple[Sense, Env]] = field(default_factory=list)
+    """What was sensed on the way to the furthest goal, and in it, with what it found."""
+    inner: tuple[Goal, Env] | None = None
+    """The goal that was tried last inside the furthest."""
+    senses: dict[Span, Sense] = field(default_factory=dict)
+    inside: bool = False
 
     def __post_init__(self) -> None:
         self.visible = {id(goal) for goal in goals_in(self.rule.body)}
@@ -129,15 +151,30 @@ class Machine:
         """Keep for the story that a goal is tried."""
         if isinstance(goal, Conj | Disj | If | Toll | CommitStep | CollectStep | BindStep):
             return
-        self.path.append((goal, env))
-        assert self.trace is not None
-        self.trace.tried.add(goal.span)
-        if id(goal) not in self.trace.visible:
+        trace = self.trace
+        assert trace is not None
+        if isinstance(goal, TrueGoal) and goal.span in trace.senses:  # something was sensed
+            goal, env = trace.senses[goal.span], _resolved(env)
+            self.path[-1] = goal, env
+            if trace.inside and len(trace.sensed) < SENSED_MAX:
+                trace.sensed.append((goal, env))
             return
-        furthest = self.trace.furthest
-        if furthest is None or goal.span.start >= furthest.span.start:
-            self.trace.furthest = goal
-            self.trace.furthest_env = {k: resolve(v) for k, v in env.items()}
+        self.path.append((goal, env))
+        trace.tried.add(goal.span)
+        if isinstance(goal, Sense):
+            trace.senses[goal.span] = goal
+        if id(goal) not in trace.visible:
+            if trace.inside and not isinstance(goal, TrueGoal | Fail):
+                trace.inner = goal, _resolved(env)
+            return
+        furthest = trace.furthest
+        trace.inside = furthest is None or goal.span.start >= furthest.span.start
+        if trace.inside:
+            trace.furthest = goal
+            trace.furthest_env = _resolved(env)
+            trace.inner = None
+            sensed = [(one, its) for one, its in self.path[-SENSED_MAX:] if isinstance(one, Sense)]
+            trace.sensed = sensed[:-1] if isinstance(goal, Sense) else sensed
 
     def backtrack(self) -> Work | Literal[StepResult.FAILED]:
         """Go back to the last choice that has another way, and give its work."""
@@ -196,6 +233,10 @@ class Machine:
             if more > OPEN_PARTS_FREE:
                 spend(self.units, more // OPEN_PARTS_FREE)
         return value
+
+
+def _resolved(env: Env) -> Env:
+    return {name: resolve(value) for name, value in env.items()}
 
 
 def list_cost(node: Node, env: Env) -> int:

@@ -99,7 +99,7 @@ class _Parser:
         self._unknown_events()
         law = self.law
         for rule in self.rules:
-            rule.comment = comment_after(self.source.text, rule.span.end)
+            rule.comment = comment_after(self.source.text, rule.span)
         law.rules = tuple(self.rules)
         law.helpers = {key: tuple(found) for key, found in self.helpers.items()}
         law.name = law.name or "unnamed"
@@ -412,18 +412,20 @@ class _Parser:
         return Sense(pattern, False, span)
 
 
-def comment_after(text: str, end: int) -> str:
-    """The comment that stands right behind a clause, as one line of words.
+def comment_after(text: str, clause: Span) -> str:
+    """The comment of a clause, as one line of words: behind it, or below it and further in.
 
-    >>> comment_after("a :- b.  % Only once,\\n    % and never again.\\n\\n% Another.", 6)
+    >>> comment_after("a :- b.  % Only once,\\n    % and never again.\\n% Another.", Span(0, 6))
     'Only once, and never again.'
     """
     words = []
-    rest = text[end : end + COMMENT_MAX].lstrip(" \t.")
-    rest = rest.removeprefix("\n")
-    for line in rest.split("\n"):
-        stripped = line.strip()
-        if not stripped.startswith("%"):
+    margin = clause.start - text.rfind("\n", 0, clause.start) - 1
+    rest = text[clause.end : clause.end + COMMENT_MAX].lstrip(" \t.")
+    for number, line in enumerate(rest.split("\n")):
+        stripped = line.lstrip()
+        if number == 0 and not stripped:
+            continue
+        if not stripped.startswith("%") or (number and len(line) - len(stripped) <= margin):
             break
         words.append(stripped.lstrip("%").strip())
     return " ".join(words)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from nomospace.terms import Source, Span, Term
-from nomospace.terms.tokens import ListSyntax, Node, Struct, Variable
+from nomospace.terms.tokens import Const, ListSyntax, Node, Struct, Variable
 
 EVENTS: Final[dict[str, int]] = {
     "sent": 3,
@@ -345,6 +345,20 @@ def nodes_of(goal: Goal) -> tuple[Node, ...]:
     if isinstance(goal, Do):
         return (goal.operation,)
     return ()
+
+
+def operation_name(goal: Goal) -> str:
+    """The name of the operation that a goal orders; of another goal, nothing."""
+    node = goal.operation if isinstance(goal, Do) else None
+    if isinstance(node, Struct):
+        return node.name
+    return node.value if isinstance(node, Const) and isinstance(node.value, str) else ""
+
+
+def lets_out(rule: Rule, kind: str = "sent") -> bool:
+    """Whether a rule may let a message go on: out, or to its home agent where it arrived."""
+    out = ("forward", "multicast", "release") if kind == "sent" else ("deliver",)
+    return any(operation_name(goal) in out for goal in goals_in(rule.body))
 
 
 def variables_in(*nodes: Node) -> Iterator[Variable]:

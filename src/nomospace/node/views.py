@@ -25,7 +25,8 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from nomospace.control import Membership, TooMuchState, TooOld, redo
-from nomospace.control.explain import Explanation, explain, verdict_on
+from nomospace.control.explain import Explanation, explain
+from nomospace.control.reasons import verdict_on
 from nomospace.errors import CallerError
 from nomospace.node import viewed
 from nomospace.node.operating import ContactQuestion, Operating

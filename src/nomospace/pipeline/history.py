@@ -503,7 +503,7 @@ def replay_history(
     2
     >>> mute = load("law(open). R1. sent(X, M, Y) :- loud@CS, do(forward).")
     >>> replay_history(rows, mute).first.reason
-    'was forwarded by R1; now refused: no rule lets it through; R1 fails at loud@CS'
+    'was forwarded by R1; now refused: ann has no loud'
     """
     replay = Replay(law, recorded_law=recorded_law, on_verdict=on_verdict)
     for seq, is_checkpoint, body in rows:

@@ -10,7 +10,7 @@ from typing import Final, Literal, TypeAlias
 import msgspec
 
 from nomospace.control import Explanation, Membership, Ruling, explain
-from nomospace.control.explain import verdict_on
+from nomospace.control.reasons import verdict_on
 from nomospace.terms import Compound, show
 from nomospace.terms.values import same
 
@@ -85,10 +85,14 @@ def reason(kind: Kind, was: Ruling | None, ruling: Ruling | None, member: Member
             return f"an obligation that the record never saw fall due; {verdict_on(ruling)}"
         return f"under this law the ruling before it stops; {verdict_on(ruling)}"
     assert was is not None
-    words = f"was {verdict_on(was)}; now {verdict_on(ruling)}"
     if was.rule is not None and was.rule != ruling.rule:
-        words += _stumble(explain(member, ruling, disclose="all"), was.rule)
-    elif was.operations == ruling.operations:
+        told = explain(member, ruling, disclose="all")
+        words = f"was {verdict_on(was)}; now {told.verdict[:1].lower()}{told.verdict[1:]}"
+        if told.reason is None or told.reason.rule != was.rule:
+            words += _stumble(told, was.rule)
+        return words
+    words = f"was {verdict_on(was)}; now {verdict_on(ruling)}"
+    if was.operations == ruling.operations:
         words += "; its operations changed another state"
     else:
         words += f"; {_difference(was.operations, ruling.operations)}"

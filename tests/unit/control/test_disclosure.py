@@ -52,7 +52,7 @@ def test_a_refusal_says_why_at_once() -> None:
     told = send(ann, t.say("hi"))
     assert told.refused
     assert "R1: did not fire" in told.explain()
-    assert "failed  N>0" in told.explain()
+    assert "failed  N > 0" in told.explain()
     assert "quota(0)" not in told.explain()
     quiet = member("none")
     send(quiet, t.say("hi"))
@@ -64,5 +64,5 @@ def test_what_is_held_back_is_told_apart() -> None:
     assert (told.refused, told.held, told.verdict) == (
         False,
         True,
-        "held back by R2: nothing is sent yet",
+        "Held by R2: nothing is sent yet",
     )

@@ -184,10 +184,10 @@ class TestExplain:
         told = explain(ann, ann.history()[-1], disclose="all")
         assert told.text.split("\n") == [
             "sent('ann@x',publish(x),'bob@x')",
-            "  refused: no rule lets it through",
+            "  Refused: ann has blocked(x)",
             "  R1: did not fire",
             "    % A member may publish while it has quota.",
-            "    failed  not(blocked(M)@CS)   where M = x",
+            "    failed  not(blocked(M)@CS) where M = x",
             "  R2: its head does not match the event",
         ]
 
@@ -199,7 +199,7 @@ class TestExplain:
         assert first.verdict == "forwarded by R1"
         assert [(s.goal, s.with_values) for s in first.rules[0].held] == [
             ("quota(N)@CS", "N = 2"),  # as it was then, not as it is now
-            ("N>0", "N = 2"),
+            ("N > 0", "N = 2"),
             ("not(blocked(M)@CS)", "M = x"),
         ]
 

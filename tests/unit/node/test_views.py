@@ -150,10 +150,10 @@ def test_why_tells_which_goal_failed_by_the_record_of_a_ruling() -> None:
         tried = {one.rule: one for one in why.tried}
         assert tried["R4"].failed is not None
         assert tried["R4"].failed.goal == "loud@CS"
-        assert "refused" in why.text
+        assert "Refused: " in why.text
         assert views.rulings(after=found.last).rulings == ()
         (held,) = [one for one in found.rulings if one.held]
-        assert views.why(held.record).verdict.startswith("held back by R2")
+        assert views.why(held.record).verdict.startswith("Held by R2")
 
     on_a_host(work)
 

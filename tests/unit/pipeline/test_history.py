@@ -221,7 +221,7 @@ def test_the_reason_names_the_goal_that_fails_now() -> None:
     assert first is not None
     assert (first.seq, first.kind, first.rule_before, first.rule_now) == (2, "refuses", "R1", None)
     assert first.reason == (
-        "was forwarded by R1; now refused: no rule lets it through; R1 fails at N>5 where N = 3"
+        "was forwarded by R1; now refused: N > 5 fails in R1 where N = 3; ann has left(3)"
     )
 
 

@@ -11,6 +11,7 @@ from nomospace.api.forms import json_of
 from nomospace.client import DisclosedRuling
 from nomospace.client.laws import Law
 from nomospace.client.tuples import Tuple
+from nomospace.law.tree import lets_out
 from nomospace.terms import Term, show
 from nomospace.terms.values import is_dict
 
@@ -110,7 +111,10 @@ def passes(law: Law, told_of: str = "") -> list[str]:
     rules = [
         rule
         for rule in law.tree.rules
-        if rule.event == "sent" and f"\n  {rule.name}: did not fire" not in told_of
+        if rule.event == "sent"
+        and lets_out(rule)
+        and f"\n  {rule.name}: did not fire" not in told_of
+        and f"\n  {rule.name}: fired" not in told_of
     ]
     lines = []
     for rule in rules[:RULES_MAX]:

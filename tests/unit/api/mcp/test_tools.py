@@ -105,7 +105,7 @@ def test_a_bid_is_refused_explained_and_made() -> None:
         assert refused.data["code"] == "law.refused"
         assert refused.text.startswith("Law sb refuses this, so nothing was done (ruling 2).")
         assert "% A provider may bid in its own name." in refused.text
-        assert "failed  T=[offerFor(_,_),fee(_),provider(P),contact(_)]" in refused.text
+        assert "failed  T = [offerFor(_, _), fee(_), provider(P), contact(_)]" in refused.text
         why = await call("why")
         assert not why.error
         assert "other@exchange" in why.data["asked"]
