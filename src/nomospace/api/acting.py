@@ -25,6 +25,7 @@ from nomospace.api.routing import (
 from nomospace.api.service import AgentSeat, Membership
 from nomospace.calls.problems import StaysInStore
 from nomospace.client.membership import read_certificate
+from nomospace.wire.admin import WhereLine
 
 router = APIRouter(prefix="/v1/agents/{agent}", responses=PROBLEMS)
 SPACE = "/spaces/{space}"
@@ -32,27 +33,27 @@ LAW = "/communities/{law}"
 
 
 @router.get("", tags=["agents"])
-async def where(agent: AgentPath, service: TheService, caller: Caller) -> m.Place:
+async def where(agent: AgentPath, service: TheService, caller: Caller) -> WhereLine:
     """Where the agent is; an operator may ask for any."""
     if not caller.may_be(agent):
         service.operator(caller)
-    return m.Place(**service.where(agent))
+    return service.where(agent)
 
 
 @router.delete("", tags=["agents"])
-async def end(agent: AgentPath, service: TheService, caller: Caller) -> m.Place:
+async def end(agent: AgentPath, service: TheService, caller: Caller) -> WhereLine:
     """End the agent, with all that is its own; an operator may end any that is here."""
     if not caller.may_be(agent):
         service.operator(caller)
     await service.end(agent)
-    return m.Place(**service.where(agent))
+    return service.where(agent)
 
 
 @router.post("/move", tags=["agents"])
-async def move(seat: TheSeat, asked: m.MoveAsked, service: TheService) -> m.Place:
+async def move(seat: TheSeat, asked: m.MoveAsked, service: TheService) -> WhereLine:
     """Move the agent to another host of the group, with all that it has."""
     await seat.move(asked.to)
-    return m.Place(**service.where(seat.id))
+    return service.where(seat.id)
 
 
 # -- spaces --------------------------------------------------------------------------------------

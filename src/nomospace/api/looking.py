@@ -21,7 +21,7 @@ from nomospace.api.routing import PROBLEMS, After, Caller, LawPath, Limit, Space
 from nomospace.api.typed import typed_template
 from nomospace.node import viewed as v
 from nomospace.node.views import Views
-from nomospace.wire.admin import Contact, Disengage, Engage, SetPosition, SpaceMonitor
+from nomospace.wire import admin as a
 
 router = APIRouter(prefix="/v1", responses=PROBLEMS, tags=["looking"])
 
@@ -44,66 +44,66 @@ async def topology(views: TheViews) -> v.TopologyView:
 @router.get("/agents")
 async def agents(
     views: TheViews, after: Annotated[str, Query(max_length=401)] = "", limit: Limit = 100
-) -> list[v.AgentView]:
+) -> list[a.AgentLine]:
     """The agents of this host, those after an id."""
-    return list(views.agents(after=after, limit=limit))
+    return views.agents(after=after, limit=limit)
 
 
 @router.put("/programs/{name}")
-async def launch(views: TheViews, name: Suspendable, asked: m.Launching) -> v.ProgramView:
+async def launch(views: TheViews, name: Suspendable, asked: m.Launching) -> a.ProgramLine:
     """Let an agent run a program, in a process of its own: the host's, or from a signed bundle."""
     state = None if asked.state is None else msgspec.msgpack.encode(asked.state)
-    return await views.launch(name, asked.program, state, asked.bundle)
+    return await views.ask(a.LaunchProgram(name, asked.program, state, asked.bundle))
 
 
 @router.delete("/programs/{name}", status_code=204, response_class=Response)
 async def end_program(views: TheViews, name: Suspendable) -> Response:
     """End the program of an agent (its id), for good; the agent stays."""
-    await views.end_program(name)
+    await views.ask(a.EndProgram(name))
     return Response(status_code=204)
 
 
 @router.get("/suspensions")
-async def suspensions(views: TheViews) -> list[v.SuspensionView]:
+async def suspensions(views: TheViews) -> list[a.SuspensionLine]:
     """The agents and laws that are suspended at this host."""
-    return list(views.suspensions())
+    return await views.ask(a.Suspensions())
 
 
 @router.put("/suspensions/{name}")
-async def suspend(views: TheViews, name: Suspendable, asked: m.Suspending) -> v.SuspensionView:
+async def suspend(views: TheViews, name: Suspendable, asked: m.Suspending) -> a.SuspensionLine:
     """Suspend an agent (its id) or a law (its hash): at once, and until it is resumed."""
-    return await views.suspend(name, asked.why)
+    return await views.ask(a.Suspend(name, asked.why))
 
 
 @router.delete("/suspensions/{name}", status_code=204, response_class=Response)
 async def resume(views: TheViews, name: Suspendable) -> Response:
     """End a suspension: what was kept meanwhile is served, once."""
-    await views.resume(name)
+    await views.ask(a.Resume(name))
     return Response(status_code=204)
 
 
 @router.get("/contact")
-async def contact(views: TheViews) -> v.ContactView:
+async def contact(views: TheViews) -> a.ContactLine:
     """With whom the host is one group, whether it engages at all, and where it is."""
-    return await views.contact(Contact())
+    return await views.ask(a.Contact())
 
 
 @router.post("/contact/engage")
-async def engage(views: TheViews) -> v.ContactView:
+async def engage(views: TheViews) -> a.ContactLine:
     """Let the host join whom its policy lets it join; engagement follows."""
-    return await views.contact(Engage())
+    return await views.ask(a.Engage())
 
 
 @router.post("/contact/disengage")
-async def disengage(views: TheViews) -> v.ContactView:
+async def disengage(views: TheViews) -> a.ContactLine:
     """Let the host leave its group and stay alone; answered when it has left."""
-    return await views.contact(Disengage())
+    return await views.ask(a.Disengage())
 
 
 @router.post("/contact/position")
-async def position(views: TheViews, asked: m.HostPosition) -> v.ContactView:
+async def position(views: TheViews, asked: m.HostPosition) -> a.ContactLine:
     """Tell where the host is: two or three numbers, in metres, as a device has measured them."""
-    return await views.contact(SetPosition(tuple(asked.position)))
+    return await views.ask(a.SetPosition(tuple(asked.position)))
 
 
 @router.get("/communities")
@@ -173,26 +173,26 @@ async def tuples(
 @router.post("/spaces/{space}/tell")
 async def tell(views: TheViews, space: SpacePath, asked: m.SpaceSays) -> m.RulingTold:
     """Let a governed space of this host say something to an agent, in its own name."""
-    return m.RulingTold.of(await views.tell(space, asked.agent, asked.message, asked.law))
+    told = await views.ask(a.SpaceTell(space, asked.agent, asked.message, asked.law))
+    return m.RulingTold.of(a.read_ruling(told))
 
 
 @router.get("/monitors")
-async def monitors(views: TheViews) -> list[m.MonitorShown]:
+async def monitors(views: TheViews) -> list[a.MonitorLine]:
     """The spaces of this host that watch their load, and their clients' delay now."""
-    return [m.MonitorShown.of(line) for line in views.monitors()]
+    return await views.ask(a.SpaceMonitors())
 
 
 @router.put("/monitors/{space}")
-async def monitor(views: TheViews, space: SpacePath, asked: m.MonitorLimits) -> m.MonitorShown:
+async def monitor(views: TheViews, space: SpacePath, asked: m.MonitorLimits) -> a.MonitorLine:
     """Have a governed space watch its load and set its clients' pace, until this host ends."""
-    question = SpaceMonitor(space, asked.most, asked.rest, asked.longest)
-    return m.MonitorShown.of(await views.monitor(question))
+    return await views.ask(a.SpaceMonitor(space, asked.most, asked.rest, asked.longest))
 
 
 @router.delete("/monitors/{space}", status_code=204, response_class=Response)
 async def end_monitor(views: TheViews, space: SpacePath) -> Response:
     """Have a space watch its load no longer: its clients are told to be at rest."""
-    await views.monitor(SpaceMonitor(space, None))
+    await views.ask(a.SpaceMonitor(space, None))
     return Response(status_code=204)
 
 
@@ -231,8 +231,7 @@ async def why(views: TheViews, record: Annotated[int, Path(ge=1, le=2**53)]) -> 
 @router.get("/journal")
 async def journal(views: TheViews, after: After = 0, limit: Limit = 100) -> m.JournalLines:
     """Records of the journal behind a number; the latest when that is 0."""
-    found = views.records(after=after, limit=limit)
-    lines = [m.JournalLine(seq=one.seq, table=one.table, columns=one.columns) for one in found]
+    lines = views.records(after=after, limit=limit)
     return m.JournalLines(records=lines, last=lines[-1].seq if lines else after)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Final, Literal
 
-import msgspec
 from pydantic import Base64Bytes, BaseModel, ConfigDict, Field
 
 from nomospace.api.forms import json_of
@@ -12,7 +11,7 @@ from nomospace.api.service import LAW_CHARS_MAX, WAIT_S_MAX
 from nomospace.calls.ways import PRIORITY_MAX
 from nomospace.client import DisclosedRuling, Tuple
 from nomospace.client.tuples import Correlation, correlation
-from nomospace.wire.admin import MonitorLine
+from nomospace.wire.admin import JournalRecord
 
 ROWS_MAX: Final = 10_000
 """The most tuples that one request writes, or one answer has."""
@@ -94,22 +93,6 @@ class MonitorLimits(Asked):
     most: float
     rest: float = 1.0
     longest: float = 60.0
-
-
-class MonitorShown(BaseModel):
-    """A space that watches its load, and its clients' delay now."""
-
-    space: str
-    most: float
-    rest: float
-    longest: float
-    delay: float
-    clients: int
-
-    @classmethod
-    def of(cls, line: MonitorLine) -> MonitorShown:
-        """A line for operators."""
-        return cls(**msgspec.structs.asdict(line))
 
 
 class Login(Asked):
@@ -290,14 +273,6 @@ class MoveAsked(Asked):
     to: Annotated[str, Field(min_length=1, max_length=200)]
 
 
-class Place(BaseModel):
-    """Where an agent is; `host` is empty when that is not known."""
-
-    agent: str
-    host: str
-    connected: bool
-
-
 class AdoptAsked(Asked):
     """A law to adopt: its text, or the hash or name of one that is at hand at the host."""
 
@@ -386,18 +361,10 @@ class Letters(BaseModel):
     last: int
 
 
-class JournalLine(BaseModel):
-    """A record of the journal."""
-
-    seq: int
-    table: str
-    columns: dict[str, object]
-
-
 class JournalLines(BaseModel):
     """Records of the journal; `last` is what to ask `after` next."""
 
-    records: list[JournalLine]
+    records: list[JournalRecord]
     last: int
 
 

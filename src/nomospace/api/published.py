@@ -13,7 +13,6 @@ from nomospace.client.membership import (
 )
 from nomospace.node.principals import Principal as Principal
 from nomospace.node.viewed import (
-    AgentView as AgentView,
     CommunityView as CommunityView,
     GoalView as GoalView,
     HostView as HostView,
@@ -40,3 +39,8 @@ from nomospace.node.viewed import (
 )
 from nomospace.node.views import NotSeen as NotSeen, Views as Views
 from nomospace.node.within import fields_text as fields_text
+from nomospace.wire.admin import (
+    AgentLine as AgentLine,
+    EndProgram as EndProgram,
+    LaunchProgram as LaunchProgram,
+)

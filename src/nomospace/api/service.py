@@ -38,6 +38,7 @@ from nomospace.node.viewed import ObligationView
 from nomospace.node.views import Views
 from nomospace.node.working import Workers
 from nomospace.terms import Term, freeze
+from nomospace.wire.admin import WhereLine
 
 INBOX_MAX: Final = 1_000
 """How many letters of one membership are kept for those who ask late."""
@@ -487,11 +488,11 @@ class Service:
             state, owed = found.state, found.obligations
         return Membership(law.hash, law.name, level, state, owed, home, key_at(law.hash, home))
 
-    def where(self, agent: str) -> dict[str, Any]:
+    def where(self, agent: str) -> WhereLine:
         """At which host an agent is, as far as is known."""
         core = self._server.host.core
         here = core.name if core.has(agent) else core.group.where.get(agent, "")
-        return {"agent": agent, "host": here, "connected": bool(here)}
+        return WhereLine(agent, here, bool(here))
 
     async def law(
         self,

@@ -265,8 +265,8 @@ def _last_rulings(
 def _whereabouts(frame: Frame, agent: str) -> str:
     for service in frame.console.services.values():
         found = service.where(agent)
-        if found["host"]:
-            return str(found["host"])
+        if found.host:
+            return found.host
     return ""
 
 

@@ -13,7 +13,7 @@ import msgspec
 from nicegui import ui
 
 from nomospace.api.models import BUNDLE_CHARS_MAX
-from nomospace.api.published import CLIENT_PROGRAM, AgentView
+from nomospace.api.published import CLIENT_PROGRAM, AgentLine, EndProgram, LaunchProgram
 from nomospace.console.filebox import FileBox
 from nomospace.console.look import REFUSED, attributes, doorway, heading, mono
 from nomospace.console.places.parts import Working, act
@@ -89,7 +89,7 @@ class HostPrograms:
             if not running:
                 ui.label("No agent of this host runs one.").classes("quiet")
 
-    def _line(self, one: AgentView) -> None:
+    def _line(self, one: AgentLine) -> None:
         with ui.element("div").classes("program-line"):
             doorway(one.id, partial(self._frame.open, "agent", self._host, one.id))
             mono(one.program)
@@ -109,7 +109,8 @@ class HostPrograms:
         sure.run_method("focus")
 
     async def _end(self, working: Working, agent: str) -> None:
-        if await working(self._views.end_program(agent)):
+        ending = self._views.ask(EndProgram(agent))
+        if await working(ending):
             self._fill()
 
     # -- the next one ----------------------------------------------------------------------------
@@ -165,4 +166,4 @@ class HostPrograms:
     async def _begin(self) -> None:
         agent, program = str(self._agent.value).strip(), str(self._program.value).strip()
         state = state_of(str(self._state.value))
-        await self._views.launch(agent, program, state, self._code)
+        await self._views.ask(LaunchProgram(agent, program, state, self._code))

@@ -62,7 +62,7 @@ class Operating:
         for space, limits in server.config.monitors.items():
             server.host.watch(space, limits)
 
-    def answer(self, question: admin.Question) -> Any:
+    def answer(self, question: admin.OperatorQuestion[Any]) -> Any:
         """The answer to a question."""
         if isinstance(question, admin.Agents):
             return self._agents(question)

@@ -32,46 +32,6 @@ class TopologyView:
 
 
 @dataclass(frozen=True, slots=True)
-class AgentView:
-    """An agent of this host: the program it runs here, its laws by name, its clients elsewhere."""
-
-    id: str
-    program: str
-    laws: tuple[str, ...]
-    clients: int
-    suspended: bool = False
-    ended: str = ""
-    """Why its program ended, if it is not at work though it should be."""
-
-
-@dataclass(frozen=True, slots=True)
-class ProgramView:
-    """An agent and the program that it runs."""
-
-    agent: str
-    program: str
-
-
-@dataclass(frozen=True, slots=True)
-class SuspensionView:
-    """An agent or a law (its hash) that is suspended since a moment, in microseconds UTC."""
-
-    name: str
-    since: int
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class ContactView:
-    """A host and its group: whether it engages at all, where it is in metres, and with whom."""
-
-    host: str
-    willing: bool
-    position: tuple[float, ...]
-    members: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class CommunityView:
     """A law with members here."""
 

@@ -19,6 +19,7 @@ So the state before any ruling that it still has is put together again, without 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from inspect import isawaitable
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -29,30 +30,23 @@ from nomospace.control.explain import Explanation, explain
 from nomospace.control.reasons import verdict_on
 from nomospace.errors import CallerError
 from nomospace.node import viewed
-from nomospace.node.operating import ContactQuestion, Operating
+from nomospace.node.operating import Operating
 from nomospace.node.within import LINES_MAX, Within, shown, space_view
 from nomospace.store.journal import CHECKPOINT_EVERY, EventRecord, JournalGap, decode_record, replay
 from nomospace.terms import Compound
 from nomospace.wire.admin import (
     TAIL_MAX,
+    A,
+    AgentLine,
     Agents,
-    EndProgram,
     JournalRecord,
-    LaunchProgram,
-    MonitorLine,
-    Resume,
-    SpaceMonitor,
-    SpaceMonitors,
-    SpaceTell,
-    Suspend,
+    OperatorQuestion,
     Tail,
-    read_ruling,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nomospace.client import DisclosedRuling
     from nomospace.control import Ruling
     from nomospace.host.core import Host as Core
     from nomospace.law import CompiledLaw
@@ -136,67 +130,20 @@ class Views:
             here, server.host.domain, server.host.life, core.view.id[0], core.frozen, tuple(hosts)
         )
 
-    def agents(self, *, after: str = "", limit: int = LINES_MAX) -> tuple[viewed.AgentView, ...]:
+    async def ask(self, question: OperatorQuestion[A]) -> A:
+        """Ask what operators ask (`wire.admin`); raises what is wrong with it."""
+        answer = self._operating.answer(question)
+        found: A = await answer if isawaitable(answer) else answer
+        return found
+
+    def agents(self, *, after: str = "", limit: int = LINES_MAX) -> list[AgentLine]:
         """The agents of this host by their ids, those after one."""
-        found = self._operating.answer(Agents(after, _limit(limit)))
-        return tuple(
-            [
-                viewed.AgentView(
-                    one.id, one.program, one.laws, one.clients, one.suspended, one.ended
-                )
-                for one in found
-            ]
-        )
+        lines: list[AgentLine] = self._operating.answer(Agents(after, _limit(limit)))
+        return lines
 
     def programs(self) -> tuple[str, ...]:
         """The names of the programs that agents can run here without bringing their code."""
         return self._server.host.programs
-
-    async def launch(
-        self, agent: str, program: str, state: bytes | None, code: bytes | None
-    ) -> viewed.ProgramView:
-        """Let an agent run a program; raises why it may not, and what went wrong at its birth."""
-        line = await self._operating.answer(LaunchProgram(agent, program, state, code))
-        return viewed.ProgramView(line.agent, line.program)
-
-    async def end_program(self, agent: str) -> None:
-        """End the program of an agent, for good; raises `NotRunning`."""
-        await self._operating.answer(EndProgram(agent))
-
-    def suspensions(self) -> tuple[viewed.SuspensionView, ...]:
-        """Who is suspended."""
-        found = self._core.suspending.all()
-        return tuple([viewed.SuspensionView(one.name, one.since, one.why) for one in found])
-
-    async def suspend(self, name: str, why: str) -> viewed.SuspensionView:
-        """Suspend an agent or a law; raises `NotSuspendable`."""
-        line = await self._operating.answer(Suspend(name, why))
-        return viewed.SuspensionView(line.name, line.since, line.why)
-
-    async def resume(self, name: str) -> None:
-        """End a suspension; raises `NotSuspendable`."""
-        await self._operating.answer(Resume(name))
-
-    async def contact(self, question: ContactQuestion) -> viewed.ContactView:
-        """The host's contact, after it has engaged, left or moved if that is asked for."""
-        line = await self._operating.answer(question)
-        return viewed.ContactView(line.host, line.willing, line.position, line.members)
-
-    # -- governed spaces -------------------------------------------------------------------------
-
-    async def tell(self, space: str, agent: str, message: str, law: str) -> DisclosedRuling:
-        """Let a governed space say something to an agent; raises `NotGoverned`."""
-        return read_ruling(await self._operating.answer(SpaceTell(space, agent, message, law)))
-
-    def monitors(self) -> list[MonitorLine]:
-        """The spaces that watch their load."""
-        lines: list[MonitorLine] = self._operating.answer(SpaceMonitors())
-        return lines
-
-    async def monitor(self, question: SpaceMonitor) -> MonitorLine:
-        """Have a space watch its load, or no longer; raises `NotGoverned`, `BadMonitor`."""
-        line: MonitorLine = await self._operating.answer(question)
-        return line
 
     # -- communities -----------------------------------------------------------------------------
 

@@ -4,11 +4,13 @@ Questions have no part in sessions: one whose answer is lost is asked again. Mos
 those that do (`Suspend`, `Resume`, `EndAgent`, `Engage`, `Disengage`, `SetPosition`) leave the same
 behind when they are asked twice, or say so (`LaunchProgram`, `EndProgram`, `SpaceTell`).
 Only a client with the scope `operator` may ask them. Each question is a struct with a tag that says
-in brackets what it is answered with; new questions are added here and nowhere else.
+in brackets what it is answered with; new questions are added here and nowhere else. Answers that
+HTTP has too are dataclasses, which both msgspec and FastAPI read and write.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeAlias, TypeVar, get_args
 
 import msgspec
@@ -30,7 +32,8 @@ class OperatorQuestion(msgspec.Struct, Generic[A], frozen=True):
     """A question that is answered with an `A`."""
 
 
-class AgentLine(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class AgentLine:
     """An agent: the program it runs (`@client` when it is elsewhere), its laws by name."""
 
     id: str
@@ -115,7 +118,8 @@ class Stats(OperatorQuestion[StatsLine], frozen=True, tag="stats"):
     """How is the host?"""
 
 
-class WhereLine(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class WhereLine:
     """The host that an agent is at, as far as is known; empty when it is not."""
 
     agent: str
@@ -129,7 +133,8 @@ class Where(OperatorQuestion[WhereLine], frozen=True, tag="where"):
     agent: str
 
 
-class JournalRecord(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class JournalRecord:
     """A record of the journal: its number, its table and its columns."""
 
     seq: int
@@ -171,7 +176,8 @@ class Records(OperatorQuestion[RecordsPage], frozen=True, tag="records"):
     limit: int = 1_000
 
 
-class SuspensionLine(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class SuspensionLine:
     """An agent or a law (its hash) that is suspended since a moment, in microseconds UTC."""
 
     name: str
@@ -202,7 +208,8 @@ class Suspensions(OperatorQuestion[list[SuspensionLine]], frozen=True, tag="susp
     """Who is suspended?"""
 
 
-class ContactLine(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ContactLine:
     """A host and its group: whether it engages at all, where it is, and with whom it is one group.
 
     A position is in metres, and empty when nobody has told it.
@@ -232,7 +239,8 @@ class SetPosition(OperatorQuestion[ContactLine], frozen=True, tag="position"):
     position: tuple[float, ...]
 
 
-class ProgramLine(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ProgramLine:
     """An agent and the program that it runs, or ran."""
 
     agent: str
@@ -270,7 +278,8 @@ class SpaceTell(OperatorQuestion[bytes], frozen=True, tag="space-tell"):
     law: str = ""
 
 
-class MonitorLine(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class MonitorLine:
     """A space that watches its load: its limits, its clients' delay in seconds, and how many."""
 
     space: str

@@ -32,7 +32,7 @@ def usual(console: Console, viewer: Principal) -> str:
 def service_of(console: Console, agent: str) -> Service:
     """The service of the host where an agent is, if it is one of the console's; else its own."""
     for name, service in console.services.items():
-        if service.where(agent)["host"] == name:
+        if service.where(agent).host == name:
             return service
     return console.service
 

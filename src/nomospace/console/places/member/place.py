@@ -63,7 +63,7 @@ class MemberPlace:
     def _exists(self, agent: str) -> bool:
         """Whether an agent is there already: to look at the page must not make one."""
         where = acting.service_of(self._frame.console, agent).where(agent)
-        return self._frame.viewer.may_be(agent) and bool(where["host"])
+        return self._frame.viewer.may_be(agent) and bool(where.host)
 
     # -- who one is --------------------------------------------------------------------------------
 
@@ -122,7 +122,7 @@ class MemberPlace:
         self._who.clear()
         with self._who:
             look.mono(self._agent)
-            ui.label(f"acts on {where['host'] or 'a host that is not known'}").classes("quiet")
+            ui.label(f"acts on {where.host or 'a host that is not known'}").classes("quiet")
             if not self._frame.viewer.anyone:
                 ui.label(f"by {self._frame.viewer.name}").classes("quiet")
 
