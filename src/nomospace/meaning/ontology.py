@@ -278,24 +278,34 @@ class Ontology:
         if found is not None:
             return found
         canonical = self._canonical.get(class_name)
-        if canonical is None or not self._is_wide(canonical):
+        if canonical is None:
             return self.accepted(class_name)
-        return _Below(self, canonical)
+        listed = self._listed(canonical)
+        if listed is None:
+            return _Below(self, canonical)
+        return self._accepted.keep(class_name, listed)
 
-    def _is_wide(self, canonical: str) -> bool:
-        """Whether the classes under a class have more than `LISTED_MAX` names."""
-        seen, todo, names = {canonical: None}, [canonical], 0
-        while todo:
-            children = self._children.get(todo.pop(), ())
+    def _listed(self, canonical: str) -> frozenset[str] | None:
+        """What a class accepts; none where the classes under it have more than `LISTED_MAX` names.
+
+        It looks at no more than that: a template may name very many classes.
+        """
+        classes, below = self.classes, self._children
+        found, names = {canonical: None}, list(classes[canonical].names)
+        most = LISTED_MAX + len(names)
+        todo = [canonical]
+        for one in todo:
+            children = below.get(one, ())
             if len(children) > LISTED_MAX:
-                return True
-            fresh = [one for one in children if one not in seen]
-            names += sum([len(self.classes[one].names) for one in fresh])
-            if names > LISTED_MAX:
-                return True
-            todo += fresh
-            seen.update(dict.fromkeys(fresh))
-        return False
+                return None
+            for child in children:
+                if child not in found:
+                    found[child] = None
+                    todo.append(child)
+                    names += (child, *classes[child].synonyms)
+            if len(names) > most:
+                return None
+        return frozenset(names)
 
     def is_under(self, name: str, canonical: str) -> bool:
         """Whether a name is one of a class or of a class under it, by what is above the name."""

@@ -133,8 +133,11 @@ def check_parts(data: bytes, most: int = CALL_PARTS_MAX) -> None:
     """
     if len(data) <= DEEP_MAX:
         return
-    if len(data) > CALL_PARTS_MAX:
+    if len(data) <= CALL_PARTS_MAX:
+        lists = heads_in(data)
+    else:
         found = count_parts(data, most)
+        lists = found.containers
         if found.all > most:
             raise CallTooWide(
                 what="the number of lists, strings and numbers in one call",
@@ -148,7 +151,7 @@ def check_parts(data: bytes, most: int = CALL_PARTS_MAX) -> None:
                 advice="make several calls of it, or write them as texts or bytes",
             )
     # Only now: to see how deep they stand takes longer for each of them.
-    if heads_in(data) > DEEP_MAX and walk(data, most=DEEP_MAX) > DEEP_MAX:
+    if lists > DEEP_MAX and walk(data, most=DEEP_MAX) > DEEP_MAX:
         raise CallTooWide(
             what=f"the number of lists in one call that stand inside more than {DEEP} others",
             limit=DEEP_MAX,
