@@ -1,8 +1,8 @@
 """Certificates, seals and tokens that take as long to judge as can be for their bytes.
 
 Whoever shows a certificate may have made it, with whatever a certificate can hold, and may have
-written the law that names its authorities. A unit is a byte; what one piece of proof may cost
-besides is what it takes to check two signatures.
+written the law that names its authorities. A unit is a byte, and a key that is tried is worth
+`KEY_UNITS`; what one piece of proof may cost besides is what it takes to check two signatures.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from nomospace.trust.certificates import (
 )
 from nomospace.trust.keys import SecretKey
 from nomospace.trust.moments import moment
-from nomospace.trust.presented import Presented, claimed
+from nomospace.trust.presented import TRIED_MAX, Presented, claimed
 from nomospace.trust.proof import check_proof
 from nomospace.trust.revocation import Revocations
 from nomospace.trust.seals import Signer, Verifier
@@ -44,6 +44,8 @@ HOW: Final = ("door", "show", "show", "seal", "token")
 """Where it is shown: at the door, to a law, on a message; a token at the door."""
 KINDS: Final = ("agent", "role", "role", "controller", "host")
 ATTRIBUTES: Final = ("a", "1", "f(a)", "''", "[]", "role(doctor)", "'\\\\n'", "f(g(h(1)))", "-1.5")
+KEY_UNITS: Final = 100
+"""What it costs to try a key of an authority on a certificate."""
 SPOILT: Final = ("", "", "signed by another", "cut", "long")
 
 
@@ -119,10 +121,11 @@ def certificate(shown: ProofCase) -> bytes:
 
 
 class Judged(NamedTuple):
-    """What is shown, and what is done about it."""
+    """What is shown, what is done about it, and on how many keys it may be tried."""
 
     data: bytes
     judge: Callable[[], object]
+    keys: int = 0
 
 
 def _ready(shown: ProofCase) -> Judged:
@@ -167,13 +170,13 @@ def _ready(shown: ProofCase) -> Judged:
         except NomospaceError:
             return claimed(claim)
 
-    return Judged(data, show)
+    return Judged(data, show, min(shown.authorities, TRIED_MAX))
 
 
 def _judge(judged: Judged) -> Spent:
     with suppress(NomospaceError):
         judged.judge()
-    return Spent(len(judged.data))
+    return Spent(len(judged.data) + KEY_UNITS * judged.keys)
 
 
 def _make(rng: Random) -> ProofCase:
