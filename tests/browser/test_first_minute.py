@@ -105,15 +105,16 @@ def test_a_message_follows_the_assistant_in_two_hops_and_then_one(page: Page) ->
     expect(page.locator("[data-hops]").nth(1)).to_contain_text("1 hop")
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_every_place_shows_itself(
-    hospital: Up, open_page: Open, pictures: Path, dark: bool
+def test_every_place_shows_itself_light_and_dark(
+    hospital: Up, open_page: Open, pictures: Path
 ) -> None:
-    page = open_page(hospital, "/now", dark=dark)
+    page = open_page(hospital, "/now")
     for path, place in PLACES.items():
         page.click(f"[data-place='{path}']")
         page.wait_for_selector(f"main[aria-label='{place.title}']")
-        if os.environ.get("NOMOSPACE_PICTURES"):
-            page.wait_for_timeout(4_000)  # for something to be seen
-            look = "dark" if dark else "light"
-            page.screenshot(path=pictures / f"{path.strip('/')}-{look}.png")
+        for look in ("light", "dark"):
+            page.emulate_media(color_scheme="dark" if look == "dark" else "light")
+            page.wait_for_selector(f"body.body--{look}", state="attached")
+            if os.environ.get("NOMOSPACE_PICTURES"):
+                page.wait_for_timeout(4_000)  # for something to be seen
+                page.screenshot(path=pictures / f"{path.strip('/')}-{look}.png")

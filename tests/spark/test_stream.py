@@ -27,6 +27,7 @@ from nomospace.pipeline.stream.state import Memory, State, StateStep
 from nomospace.pipeline.stream.writing import Target
 from nomospace.terms import obj
 from nomospace.terms.templates import ANY
+from tests.spark.conftest import FOR_FEW_ROWS
 from tests.unit.cli.running import running
 
 GARAGE = """\
@@ -44,6 +45,8 @@ import nomospace.pipeline.stream.writing as writing
 from nomospace.cli import main
 
 session.make_archive = lambda **_: None  # it takes longer to make than two starts are quicker
+settings = session._settings
+session._settings = lambda *of: {{**settings(*of), **{few!r}}}
 
 def end():
     os.kill(os.getpid(), signal.SIGKILL)
@@ -113,7 +116,7 @@ def found(url: str, space: str, *pattern: Any) -> list[Any]:
 
 def killed(tmp_path: Path, how: str, words: list[str]) -> None:
     """Run a job that kills itself somewhere, and with it all that it has started."""
-    program = KILLED.format(how=how, words=words)
+    program = KILLED.format(how=how, words=words, few=FOR_FEW_ROWS)
     with (tmp_path / "killed.log").open("ab") as log:
         job = subprocess.Popen(
             [sys.executable, "-c", program], stderr=log, stdout=log, start_new_session=True
