@@ -8,12 +8,12 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Open
 from tests.browser.site import Servers, Site, site
-from tests.browser.ward import HOSTS, LAW, begin
+from tests.browser.ward import HOSTS, LAW, at_rest
 
 
 @pytest.fixture(scope="module")
 def ward() -> Iterator[Site]:
-    with site(begin, hosts=HOSTS) as found:
+    with site(at_rest, hosts=HOSTS) as found:
         yield found
 
 

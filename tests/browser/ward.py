@@ -155,6 +155,16 @@ async def begin(servers: dict[str, Server]) -> Stages:
     return Stages(plugin=pages(hospital=hospital))
 
 
+async def at_rest(servers: dict[str, Server]) -> Stages:
+    """The same after some alarms, when nothing happens any more by itself."""
+    stages = await begin(servers)
+    hospital = hospital_of(servers)
+    hospital.rest()
+    for number in range(5):
+        await hospital.alarm(number)
+    return stages
+
+
 _hospitals: dict[str, FakeHospital] = {}
 """The one of this process: what tests have done there finds it."""
 

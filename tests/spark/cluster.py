@@ -20,6 +20,7 @@ import pyspark
 
 from nomospace.pipeline.java import find_java
 from nomospace.pipeline.jobs.session import spark_home
+from tests.nursery import end_with_parent
 
 QUICK_TO_START: Final = (
     "-XX:TieredStopAtLevel=1 -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
@@ -76,6 +77,7 @@ def standalone(folder: Path, workers: int = 2) -> Iterator[Cluster]:
                     stdin=subprocess.DEVNULL,
                     stdout=output,
                     stderr=subprocess.STDOUT,
+                    preexec_fn=end_with_parent,  # noqa: PLW1509 (it calls the kernel and no more)
                 )
             processes.append(process)
             stack.callback(_end, process)

@@ -109,7 +109,7 @@ def quick_arguments(root: Path, arguments: list[str]) -> list[str]:
 
 
 def processes_for_tests(*, quick: bool = False) -> int:
-    """How many processes run the tests: two for each core, where there is memory; two at least.
+    """How many processes run the tests: three for each core, where there is memory; two at least.
 
     Many tests wait for hosts, servers or pages that they have started; those of a quick run do not.
 
@@ -118,7 +118,7 @@ def processes_for_tests(*, quick: bool = False) -> int:
     """
     cores = os.cpu_count() or 1
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return max(2, min(cores if quick else 2 * cores, memory // MEMORY_OF_TESTS))
+    return max(2, min(cores if quick else 3 * cores, memory // MEMORY_OF_TESTS))
 
 
 @pytest_app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
