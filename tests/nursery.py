@@ -236,7 +236,7 @@ def main() -> int:
 
 if __name__ == "__main__":
     code = main()
-    # Then the process is gone at once: to take all modules apart is half of what a host's life costs.
+    # Gone at once: to take all modules apart is half of what the life of such a host costs.
     atexit._run_exitfuncs()
     sys.stdout.flush()
     sys.stderr.flush()
