@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from nomospace import Ontology, Space, TimedOut, a, obj
+from nomospace import ANY, Law, Ontology, Space, TimedOut, a, obj
 from nomospace.meaning import OntologyClass
 from nomospace.meaning.question import BadQuestion
 from tests.parity.processes import Real
@@ -23,6 +23,13 @@ CARS = Ontology(
         OntologyClass("Finance"),
     ],
 )
+DEALS = Law.load(
+    """law(deals).
+    R1. sent(deals, found(Op, [object(C, hot, P) | Rest]), X) :- true.
+    R2. sent(X, M, Y) :- do(forward).
+    R3. arrived(X, M, Y) :- do(deliver)."""
+)
+"""Nobody gets the hot car."""
 BOTH = (a("Car"), a("Insurance"), a("Finance"))
 Play = Callable[[Callable[[Real], Coroutine[Any, Any, None]]], None]
 
@@ -92,6 +99,34 @@ def test_4_a_set_of_two_hosts_on_a_lease_comes_back_or_is_gone_as_a_whole(play: 
             assert (list(again), again.deliveries) == (list(found), 2)
         with pytest.raises(TimedOut):
             await ward.take(*BOTH, correlate="auto", timeout=0.5)
+
+    play(story)
+
+
+def test_4_a_set_of_two_hosts_under_a_law_that_keeps_some(play: Play) -> None:
+    """The manager of each host that holds a tuple of a set rules on the whole answer."""
+
+    async def story(world: Real) -> None:
+        spaces: list[Space] = []
+        for agent, host in (("ann", "ward"), ("bob", "icu")):
+            one = await world.agent(agent, host)
+            await one.adopt(DEALS)
+            spaces.append(await one.space("deals", shared=True, ontology=CARS, law=DEALS))
+        ward, icu = spaces
+        for car in ("hot", "x"):
+            await ward.out(obj("SportsCar", car), obj("Insurance", f"i-{car}"))
+            await icu.out(obj("SportsCar", car), obj("Finance", f"f-{car}"))
+        together: Any = {"correlate": "auto", "key": "SportsCar"}
+        for space in spaces:
+            read = await space.read(*BOTH, timeout=WAIT_S, **together)
+            assert read[0] == obj("SportsCar", "x")
+        found = await ward.take(*BOTH, lease=30, timeout=WAIT_S, **together)
+        await ward.give_back(found)
+        taken = await icu.take(*BOTH, timeout=WAIT_S, **together)
+        assert (list(taken), len(taken.tuples)) == (list(found), 2)
+        with pytest.raises(TimedOut):
+            await ward.take(*BOTH, timeout=0.5, **together)
+        assert len(await ward.read_all(ANY, ANY)) == 1, "what the law keeps lies where it lay"
 
     play(story)
 

@@ -73,13 +73,16 @@ class Claiming(HostPart):
                 seek.dest,
                 seek.lease_us,
                 one.message,
-                None if sets is None or one.law else (sets.correlate, sets.key, sets.max_set),
+                None if sets is None else (sets.correlate, sets.key, sets.max_set),
             ),
         )
 
     def hear_shown(self, peer: str, body: Shown) -> None:
         """A peer shows what it found, or that it found nothing."""
         seeking = self._host.seeking
+        if body.key[2]:
+            self._host.collecting.let_go(peer, body)
+            return
         one = seeking.known(body.key)
         if one is None or not one.concerns(peer):
             return
@@ -163,10 +166,12 @@ class Claiming(HostPart):
             return
         one.sites.pop(peer, None)
         seeking.close(one)
-        founds, unread = self._told(one, what.rows, what.sets)
+        message, (founds, unread) = what.message, self._told(one, what.rows, what.sets)
+        if unread and one.law:  # what the law has let go is not what there is
+            message, founds, unread = None, (), list(what.rows)
         for row in unread:
             host.group.give(peer, Returned(what.space, what.law, row))
-        self._answer(one, what.message, founds)
+        self._answer(one, message, founds)
 
     def _told(
         self, one: Op, rows: tuple[Row, ...], sizes: tuple[int, ...]

@@ -28,8 +28,10 @@ together the one may have gone just before the other came.
 A reaction to sets looks in the same facts: at all there are when it is registered and when a host
 is met, and then at those that a tuple completes. It fires once for each set, and takes nothing.
 
-Under a law sets are looked for on the agent's own host only, where one manager can rule on all of
-their tuples at once.
+Under a law the manager of every host that holds tuples of a set rules on the whole answer, host by
+host as they are collected, and each is told what the ones before it have let go. For a read they
+are asked in the same way, and nothing is given. A set that one of them keeps is not tried again for
+that operation. Sets of this host alone are left to its space, and reactions fire for no others.
 
 `Wide` is a space as one host sees it across hosts: its own tuples, and what others have shown.
 Facts are tuples that hold objects, wherever they lie. One that moves may be shown by two hosts for
@@ -40,6 +42,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -57,11 +60,12 @@ from nomospace.protocols.spaces import (
     Mirror,
     Mirrored,
     Returned,
+    Shown,
     Unmirror,
 )
 from nomospace.space import Gathering, Record, Space, TupleId
 from nomospace.space.asking import in_scope
-from nomospace.terms import encode
+from nomospace.terms import Term, encode
 
 if TYPE_CHECKING:
     from nomospace.host.ports import HostParts
@@ -73,6 +77,8 @@ SEEN_MAX: Final = 200_000
 """How many tuples of other hosts may be mirrored for one space."""
 SEEN_BYTES_MAX: Final = 256 << 20
 """How many bytes their fields may have."""
+KEPT_MAX: Final = 1_000
+"""How many sets laws may keep from one operation; then it is told so."""
 LINGER_US: Final = 10_000_000
 """How long mirrors are kept up when nobody waits: who takes one set often waits for the next."""
 
@@ -93,9 +99,14 @@ class TooManySeen(Unavailable):
 
 
 class Attempt:
-    """A set that is being collected. `escrow` is what has come, `missing` what was asked for."""
+    """A set that is being collected. `escrow` is what has come, `missing` what was asked for.
+
+    Under a law `answer` is what the managers asked so far have let go, and for a read `escrow` has
+    the tuples as they were seen.
+    """
 
     __slots__ = (
+        "answer",
         "asked",
         "broken",
         "escrow",
@@ -113,6 +124,7 @@ class Attempt:
         self.one = one
         self.gathering = gathering
         self.escrow: dict[TupleId, Record] = {}
+        self.answer: Term = None
         self.asked = ""
         self.missing: dict[TupleId, None] = {}
         self.broken = False
@@ -166,7 +178,7 @@ class Collecting(GroupFollower):
                 key: Key = (self._step.life, self._number(), 0)
                 wide.mirrors[peer] = Reflection(key)
                 self._mirrors[key] = (wide, peer)
-                host.group.tell(peer, Mirror(key, seek.space))
+                host.group.tell(peer, Mirror(key, seek.space, one.law))
         wide.ends_at = None
         if one.number not in wide.ops:
             wide.ops[one.number] = (one, wide.sets.wait(ask_of(seek), one.number, one.number))
@@ -310,6 +322,8 @@ class Collecting(GroupFollower):
         for each in found:
             records = [wide.known[id] for id in each.ids if id in wide.known]
             late = any(0 < record.expires <= self._step.now for record in records)
+            if one.law and not wide.is_here(each.ids):
+                continue
             if one.number in wide.ops and not late and len(records) == len(each.ids):
                 one.fires(gathered_of(each, records))
 
@@ -327,44 +341,85 @@ class Collecting(GroupFollower):
         except LimitReached as error:
             self._refuse(one, error)
             return
+        if found is not None and one.law and self._barred(wide, one, found):
+            found = self._another(wide, one)
         if found is None:
             return
-        if one.takes:
+        if one.takes or one.law:
             self._begin(wide, one, found)
         else:
             records = [wide.known[id] for id in found.ids]
             self._host.seeking.conclude(one, gathered_of(found, records))
+
+    def _another(self, wide: Wide, one: Op) -> Gathering | None:
+        """A set that may be tried for an operation under a law, if it costs not too much to say."""
+        with suppress(LimitReached):
+            for found in wide.sets.every(ask_of(one.seek)):
+                if not self._barred(wide, one, found):
+                    return found
+        return None
+
+    def _barred(self, wide: Wide, one: Op, found: Gathering) -> bool:
+        """Whether a law has kept a set, or it is late, or lies at this host alone."""
+        if found.ids in one.kept or wide.is_here(found.ids):
+            return True
+        return any(0 < wide.known[id].expires <= self._step.now for id in found.ids)
 
     # -- collecting --------------------------------------------------------------------------
 
     def _begin(self, wide: Wide, one: Op, found: Gathering) -> None:
         attempt = Attempt(self._number(), wide, one, found)
         self._attempts[one.number] = attempt
-        wide.reserve(found.ids)
+        records = {id: wide.known[id] for id in found.ids}
+        if one.law:
+            answer = gathered_of(found, list(records.values()))
+            attempt.answer = self._host.governed.answer_to(one, answer)
+        if one.takes:
+            wide.reserve(found.ids)
+        else:
+            attempt.escrow = records
         self._host.claiming.occupy(one, found.ids[0])
         self._advance(attempt)
 
     def _advance(self, attempt: Attempt) -> None:
         """Collect from one host after the other; with all in escrow, answer."""
-        host, wide = self._host, attempt.wide
+        host, wide, one = self._host, attempt.wide, attempt.one
         while attempt.todo:
             site, ids = attempt.todo.popleft()
             if site != self._step.name:
                 attempt.asked = site
                 attempt.missing = dict.fromkeys(ids)
                 key = (self._step.life, attempt.one.number, attempt.number)
-                host.group.tell(site, Fetch(key, wide.name, ids))
-                self._keep(attempt)
+                fetch = Fetch(key, wide.name, ids, one.law, attempt.answer, one.takes)
+                host.group.tell(site, fetch)
+                if one.takes:
+                    self._keep(attempt)
                 return
             assert wide.local is not None
-            for id in ids:
-                record = wide.local.get(id)
-                if record is None or not in_scope(record, wide.scope):  # somebody was quicker
-                    self._give_up(attempt)
+            found = [wide.local.get(id) for id in ids]
+            records = [one for one in found if one is not None and in_scope(one, wide.scope)]
+            if len(records) < len(ids):  # somebody was quicker
+                self._give_up(attempt)
+                return
+            if one.law:
+                agent, answer = one.agent, attempt.answer
+                attempt.answer = host.governed.let_go(wide.name, one.law, agent, answer)
+                if self._attempts.get(one.number) is not attempt:
                     return
+                if attempt.answer is None:
+                    self._give_up(attempt, kept=True)
+                    return
+            for record in records if one.takes else ():
                 wide.local.remove(record)
-                attempt.escrow[id] = record
+                attempt.escrow[record.id] = record
         self._finish(attempt)
+
+    def let_go(self, peer: str, body: Shown) -> None:
+        """A peer's manager lets a set be read."""
+        attempt = self._attempt(peer, body.key)
+        if attempt is not None and not attempt.one.takes:
+            attempt.answer, attempt.asked = body.message, ""
+            self._advance(attempt)
 
     def _keep(self, attempt: Attempt) -> None:
         """Have what waits in escrow on disk, where its holder would have it."""
@@ -391,6 +446,7 @@ class Collecting(GroupFollower):
             attempt.escrow[id] = record
             if mirror is not None:
                 attempt.wide.forget(mirror, id)
+        attempt.answer = what.message
         if attempt.missing:
             self._keep(attempt)
         else:
@@ -398,9 +454,11 @@ class Collecting(GroupFollower):
             self._advance(attempt)
 
     def denied(self, peer: str, body: Denied) -> None:
-        """Somebody was quicker; the wait goes on."""
+        """Somebody was quicker, or the law there keeps the set; the wait goes on."""
         attempt = self._attempt(peer, body.key)
-        if attempt is not None:
+        if attempt is not None and body.kept:
+            self._give_up(attempt, kept=True)
+        elif attempt is not None:
             mirror = attempt.wide.mirrors.get(peer)
             if mirror is not None:
                 attempt.wide.forget(mirror, (body.id[0], body.id[1]))
@@ -417,30 +475,43 @@ class Collecting(GroupFollower):
     def _finish(self, attempt: Attempt) -> None:
         """All have come: answer with the set, in this step."""
         host, one, name = self._host, attempt.one, attempt.wide.name
-        del self._attempts[one.number]
-        attempt.wide.release(attempt.gathering.ids)
+        if one.law and host.governing.find(one.agent, one.law) is None:
+            self._give_up(attempt, kept=True)  # it has quit its community
+            return
+        self._end(attempt)
         records = [attempt.escrow[id] for id in attempt.gathering.ids]
         us, gathering, lease = one.seek.lease_us, attempt.gathering, ""
         if us:
             space = attempt.wide.space
             lease = host.lending.lend(name, space, records, us, one.agent, gathering.fields)
         else:
-            for record in records:
+            for record in records if one.takes else ():
                 self._step.forget(name, record)
                 self._step.trace(TAKEN, name, record, one.agent)
-        host.seeking.conclude(one, gathered_of(gathering, records, lease))
+        host.seeking.conclude(one, gathered_of(gathering, records, lease), attempt.answer)
 
-    def _give_up(self, attempt: Attempt) -> None:
+    def _give_up(self, attempt: Attempt, *, kept: bool = False) -> None:
         """Not all can be had: give back what has come, and let the operation wait on."""
+        one = attempt.one
         self._undo(attempt)
-        self._host.claiming.resume_wait(attempt.one)
+        if kept:
+            one.kept[attempt.gathering.ids] = None
+            if len(one.kept) > KEPT_MAX:
+                why = f"laws have kept {KEPT_MAX:,} of them"
+                self._refuse(one, TooManySeen(space=attempt.wide.name, why=why))
+                return
+        self._host.claiming.resume_wait(one)
+
+    def _end(self, attempt: Attempt) -> None:
+        del self._attempts[attempt.one.number]
+        if attempt.one.takes:
+            attempt.wide.release(attempt.gathering.ids)
 
     def _undo(self, attempt: Attempt) -> None:
         """Put what is in escrow back where its holders are."""
-        del self._attempts[attempt.one.number]
-        attempt.wide.release(attempt.gathering.ids)
-        for record in attempt.escrow.values():
-            self._host.placing.place(attempt.wide.name, "", record)
+        self._end(attempt)
+        for record in attempt.escrow.values() if attempt.one.takes else ():
+            self._host.placing.place(attempt.wide.name, attempt.one.law, record)
 
 
 class Reflection:
@@ -536,6 +607,10 @@ class Wide:
             if id in mirror.rows:
                 return peer, mirror.rows[id]
         return None
+
+    def is_here(self, ids: tuple[TupleId, ...]) -> bool:
+        """Whether all these tuples lie at this host."""
+        return self.local is not None and all(self.local.get(id) is not None for id in ids)
 
     def show(self, mirror: Reflection, records: list[Record], *, more: bool) -> None:
         """A peer has tuples, and perhaps more of them."""

@@ -333,6 +333,10 @@ class Governed(HostPart):
 
     # -- answers ---------------------------------------------------------------------------
 
+    def answer_to(self, op: Op, found: Found) -> Term:
+        """An answer with one tuple, or with one set, as laws see it."""
+        return self._answer_term(op.message, (found,), all_=False)
+
     def _answer_term(self, message: Term, founds: tuple[Found, ...], *, all_: bool) -> Term:
         if not founds and not all_:
             return Compound("none", (message,))
@@ -368,7 +372,11 @@ class Governed(HostPart):
     ) -> Term:
         """May an answer go to an agent of another host? The message, or `None`."""
         answer = self._answer_term(message, founds, all_=all_)
-        released = self._release(level.name, level.law, agent, answer)
+        return self.let_go(level.name, level.law, agent, answer)
+
+    def let_go(self, space: str, law: str, agent: str, answer: Term) -> Term:
+        """What the manager here lets go of an answer; `None` when the law keeps it."""
+        released = self._release(space, law, agent, answer)
         self._host.governing.drain()
         return released.message
 
@@ -377,9 +385,7 @@ class Governed(HostPart):
     ) -> Term:
         """May a firing be told to an agent? The message, or `None`."""
         answer = Compound("reacted", (parts_of(message)[0], found.fields))
-        released = self._release(space, law, agent, answer)
-        self._host.governing.drain()
-        return released.message
+        return self.let_go(space, law, agent, answer)
 
     def admits(self, space: str, law: str, agent: str, message: Term) -> bool:
         """Does the manager here let an operation arrive that was sent at another host?"""

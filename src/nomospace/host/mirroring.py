@@ -7,8 +7,8 @@ step it never hears of. A tuple it has seen stays free: it may be gone when it i
 Fetching is one step for all tuples of a set that lie here: they leave the space and become a
 transfer, or one of them is gone and none is given.
 
-Spaces under a law are not shown: what a law would let go is not known before it is asked for each
-tuple.
+Under a law a space is shown to hosts whose controllers may take part in its community. That is not
+yet an answer: the manager here rules on each set before any tuple of it is given or read.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from nomospace.protocols.spaces import (
     Mirror,
     Mirrored,
     Row,
+    Shown,
     Unmirror,
 )
 from nomospace.protocols.transfers import Transfer
@@ -82,7 +83,7 @@ class Mirroring(GroupFollower):
     def hear_mirror(self, peer: str, body: Mirror) -> None:
         """Show a space to a peer from now on."""
         key = body.key
-        space = self._space(peer, body.space)
+        space = self._space(peer, body.space, body.law)
         if space is None or (peer, key) in self._mirrors:
             return
         if len(self._mirrors) >= MIRRORS_MAX:
@@ -99,12 +100,12 @@ class Mirroring(GroupFollower):
         else:
             self._show(peer, key, space.objects(), ())
 
-    def _space(self, peer: str, name: str) -> Space | None:
-        """A space that may be shown: shared here, and under no law."""
-        level = self._spaces.levels.get(name)
-        if level is None or level.law or not level.sharers or peer not in self._host.group.entries:
+    def _space(self, peer: str, name: str, law: str) -> Space | None:
+        """A space that may be shown: shared here, and to a host that its law does not doubt."""
+        level, group = self._spaces.levels.get(name), self._host.group
+        if level is None or level.law != law or not level.sharers or peer not in group.entries:
             return None
-        return level.space
+        return None if law and group.doubts(peer, law) else level.space
 
     def _refuse(self, peer: str, key: Key, why: str) -> None:
         """Show a space no longer, and say why."""
@@ -163,10 +164,10 @@ class Mirroring(GroupFollower):
             del self._feeds[id(feed.space)]
 
     def hear_fetch(self, peer: str, body: Fetch) -> None:
-        """Give all these tuples in one step, or say which one is gone."""
+        """Give all these tuples in one step, or say which one is gone, or that a law keeps them."""
         host = self._host
         key = body.key
-        space = self._space(peer, body.space)
+        space = self._space(peer, body.space, body.law)
         records: list[Record] = []
         for given in body.ids:
             writer, count = given
@@ -177,13 +178,20 @@ class Mirroring(GroupFollower):
             records.append(record)
         if space is None or not records:
             return
+        message = host.serving.let_go(peer, body) if body.law else None
+        if body.law and message is None:
+            host.group.tell(peer, Denied(key, records[0].id, kept=True))
+            return
+        if not body.takes:
+            host.group.tell(peer, Shown(key, message=message))
+            return
         for record in records:
             space.remove(record)
             self._step.forget(body.space, record)
         rows = tuple([row_of(record) for record in records])
-        whole = Given(key, body.space, "", rows)
+        whole = Given(key, body.space, body.law, rows, message)
         if len(rows) > 1 and host.group.too_much(Transfer(0, whole)):
             for row in rows:
-                host.group.give(peer, Given(key, body.space, "", (row,)))
+                host.group.give(peer, Given(key, body.space, body.law, (row,), message))
         else:
             host.group.give(peer, whole)

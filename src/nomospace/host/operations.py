@@ -85,6 +85,8 @@ class Op:
     """The search at this host that goes on for it, if one does."""
     fires: Callable[[Found | NomospaceError], None] | None = None
     """For a reaction, which is no operation and waits for sets as one does: who is told."""
+    kept: dict[tuple[Id, ...], None] = field(default_factory=dict)
+    """Sets that a law has kept from it."""
 
     @property
     def message(self) -> Term:

@@ -334,10 +334,10 @@ class Reacting(GroupFollower):
                 )
 
     def _spread_sets(self, one: Registered, peers: dict[str, None]) -> None:
-        """Look for sets where the space is shared; under a law at this host only."""
+        """Look for sets where the space is shared."""
         here = one.home is not None and one.home is self._spaces.shared(one.request.space)
         sites = {self._step.name: None} if here else {}
-        sites.update(peers if not one.law else {})
+        sites.update(peers)
         if one.sets is None and sites:
             self._next += 1
             one.sets = Op(-self._next, 0, one.agent, one.law, _seek_of(one.request))

@@ -60,6 +60,7 @@ from nomospace.space import (
     Space,
     WaiterKind,
 )
+from nomospace.terms import Term
 
 if TYPE_CHECKING:
     from nomospace.host.ports import HostParts
@@ -428,7 +429,7 @@ class Seeking(GroupFollower):
                         one.message,
                     ),
                 )
-        if seek.sets is not None and not one.law:
+        if seek.sets is not None:
             host.collecting.spread(one, wanted)
 
     @staticmethod
@@ -546,10 +547,16 @@ class Seeking(GroupFollower):
             if one.claim is not None and one.claim[0] == peer:
                 self._host.claiming.claim_next(one)
 
-    def conclude(self, one: Op, found: Found) -> None:
-        """Answer an operation with a set of tuples that lie on several hosts."""
+    def conclude(self, one: Op, found: Found, message: Term = None) -> None:
+        """Answer an operation with a set of tuples that lie on several hosts.
+
+        `message` is what laws have let go of it.
+        """
         self.close(one)
-        self._step.answer(one.op, found)
+        if one.law:
+            self._host.governed.deliver(one, message, (found,))
+        else:
+            self._step.answer(one.op, found)
 
     def goes_on(self, one: Op) -> bool:
         """Whether an operation is not over."""

@@ -12,13 +12,22 @@ from typing import TYPE_CHECKING, Final
 
 from nomospace.errors import LimitReached, NomospaceError
 from nomospace.host.effects import TAKEN
-from nomospace.host.operations import READ_MAX, TAKEN_MAX, Look, chosen, found_of
+from nomospace.host.operations import (
+    READ_MAX,
+    TAKEN_MAX,
+    Chosen,
+    Look,
+    chosen,
+    found_of,
+    gathered_of,
+)
 from nomospace.host.part import GroupFollower
 from nomospace.host.residents import row_of
 from nomospace.protocols.spaces import (
     Ask,
     Claim,
     Denied,
+    Fetch,
     Given,
     Id,
     Key,
@@ -210,6 +219,13 @@ class Serving(GroupFollower):
         space.rearm((peer, key))
         self._look((peer, key), watched, but=body.id)
 
+    def let_go(self, peer: str, body: Fetch) -> Term:
+        """Rule on a set that a peer collects, for an operation that has arrived here as well."""
+        watched = self._watched.get((peer, (*body.key[:2], 0)))
+        if watched is None or (watched.watch.space, watched.watch.law) != (body.space, body.law):
+            return None
+        return self._host.governed.let_go(body.space, body.law, watched.watch.agent, body.answer)
+
     def hear_ask(self, peer: str, body: Ask) -> None:
         """Read or take at once for another host."""
         host = self._host
@@ -250,18 +266,19 @@ class Serving(GroupFollower):
         if level is None:  # nobody shares it any more
             records = []
         else:
-            if body.sets is not None and not body.law:
+            founds = tuple([found_of(record) for record in records])
+            if body.sets is not None:
                 ask = SetsAsk(template, *body.sets, (body.at, body.dest))
                 sets = self._sets(level.space, body, ask, records)
-                sizes = tuple([len(one) for one in sets])
-                records += [record for one in sets for record in one]
+                sizes = tuple([len(its) for _, its in sets])
+                founds += tuple([gathered_of(*one) for one in sets])
+                records += [record for _, its in sets for record in its]
             if body.law:
-                founds = tuple([found_of(record) for record in records])
                 message = host.governed.release_for(
                     level, body.agent, body.message, founds, all_=body.all
                 )
                 if message is None:
-                    records = []
+                    records, sizes = [], ()
         rows = tuple([row_of(record) for record in records])
         if len(rows) > 1:  # it would be tried for ever; one alone always fits
             whole = Transfer(0, Given(key, body.space, body.law, rows, message, sizes))
@@ -276,7 +293,7 @@ class Serving(GroupFollower):
 
     def _sets(
         self, space: Space, body: Ask, ask: SetsAsk, singles: list[Record]
-    ) -> list[tuple[Record, ...]]:
+    ) -> list[Chosen]:
         """The sets that answer, besides what answers alone; no two that are taken overlap."""
         now = self._step.now
         slice = Slice(FIRST_UNITS_MAX)
@@ -289,7 +306,7 @@ class Serving(GroupFollower):
                 found = [] if one is None else [one]
         except Unfinished:
             raise CorrelationTooDear(limit=FIRST_UNITS_MAX) from None
-        return [records for _, records in chosen(space, singles, found, takes=body.takes)]
+        return chosen(space, singles, found, takes=body.takes)
 
     def _hand_over(
         self,

@@ -190,10 +190,11 @@ class Claim(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="claim")
 
 
 class Denied(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="denied"):
-    """Somebody was quicker; the watch goes on."""
+    """Somebody was quicker, or a law has `kept` a set; the watch goes on."""
 
     key: Key
     id: Id
+    kept: bool = False
 
 
 class Lent(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="lent"):
@@ -240,6 +241,7 @@ class Mirror(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="mirror
 
     key: Key
     space: str
+    law: str = ""
 
 
 class Mirrored(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="mirrored"):
@@ -265,12 +267,16 @@ class Unmirror(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="unmi
 class Fetch(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="fetch"):
     """Give these tuples, all in one step; if one is not there, it is `Denied`, and none is given.
 
-    `key` names the operation, and in its last place the attempt, which is never 0.
+    `key` names the operation, and in its last place the attempt, which is never 0. Under a law the
+    manager rules on the `answer`, as those before it have let it go; for a read that is all.
     """
 
     key: Key
     space: str
     ids: tuple[Id, ...]
+    law: str = ""
+    answer: Term = None
+    takes: bool = True
 
 
 class ReactWatch(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="react"):

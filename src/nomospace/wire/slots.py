@@ -86,6 +86,7 @@ SLOTS: Final[dict[tuple[Struct, str], Slot]] = {
     (spaces.Shown, "message"): SAID,
     (spaces.Lent, "message"): SAID,
     (spaces.LeaseClosed, "fields"): TERM,
+    (spaces.Fetch, "answer"): SAID,
     (spaces.ReactWatch, "pattern"): TERM,
     (spaces.ReactWatch, "spans"): Of(dict[str, list[tuple[int, int]]]),
     (spaces.ReactWatch, "message"): SAID,

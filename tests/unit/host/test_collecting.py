@@ -23,12 +23,12 @@ from nomospace.calls.requests import (
 from nomospace.calls.ways import Way
 from nomospace.host import collecting, mirroring
 from nomospace.host.collecting import Collecting, TooManySeen
-from nomospace.law import load
+from nomospace.law import CompiledLaw, load
 from nomospace.meaning.canon import written
 from nomospace.meaning.ontology import Ontology, OntologyClass
 from nomospace.protocols.spaces import Claim, Denied, Fetch, Given, Mirror, Mirrored, Unmirror
 from nomospace.protocols.transfers import Transfer
-from nomospace.terms import ANY, Term, a, obj
+from nomospace.terms import ANY, Term, a, obj, show
 from nomospace.terms.templates import Template
 from tests.paper.hosts import Hosts
 
@@ -54,9 +54,13 @@ def financed(car: str) -> tuple[Term, ...]:
     return obj("SportsCar", car), obj("Finance", f"f-{car}")
 
 
-def speaker(net: Hosts, agent: str, *, durable: bool = True) -> None:
+def speaker(
+    net: Hosts, agent: str, *, durable: bool = True, law: CompiledLaw | None = None
+) -> None:
     net.agent(agent)
-    net.do(agent, Open("jobs", None, durable, OntologyText(CARS.hash, CARS.name, written(CARS))))
+    if law is not None:
+        net.do(agent, Adopt(law))
+    net.do(agent, Open("jobs", law, durable, OntologyText(CARS.hash, CARS.name, written(CARS))))
     net.do(agent, Share(("jobs",)))
 
 
@@ -70,12 +74,21 @@ def left(net: Hosts, *agents: str) -> list[tuple[Term, ...]]:
 
 
 @pytest.fixture
-def net() -> Hosts:
-    net = Hosts("abc")
+def net(request: pytest.FixtureRequest) -> Hosts:
+    """Three hosts with an agent each that share a space, perhaps under a law."""
+    return speakers(getattr(request, "param", None))
+
+
+def speakers(law: CompiledLaw | None) -> Hosts:
+    net = Hosts("abc", laws=[law] if law else [])
     for agent in (ANN, BOB, CAT):
-        speaker(net, agent)
+        speaker(net, agent, law=law)
     net.settle()
     return net
+
+
+GOVERNED_TOO = pytest.mark.parametrize("net", [None, ECHO], ids=["plain", "law"], indirect=True)
+"""With tuples of a space under no law, and of one whose law lets all pass."""
 
 
 def test_a_set_on_three_hosts_is_taken(net: Hosts) -> None:
@@ -163,6 +176,7 @@ def test_of_two_at_one_host_only_one_runs_after_a_set(net: Hosts) -> None:
     assert net.messages(Fetch) == ["ab"]
 
 
+@GOVERNED_TOO
 def test_who_is_denied_gives_back_what_it_has(net: Hosts) -> None:
     net.out(BOB, *insured("x"))
     net.out(CAT, *financed("x"))
@@ -217,6 +231,7 @@ def _parted(net: Hosts, op: int) -> None:
     net.do(ANN, Share(("jobs",), shared=False))
 
 
+@GOVERNED_TOO
 @pytest.mark.parametrize("end", [_cancelled, _lost, _left, _crashed, _parted])
 def test_half_a_set_goes_back(net: Hosts, end: Callable[[Hosts, int], None]) -> None:
     op = collected_half(net)
@@ -226,6 +241,7 @@ def test_half_a_set_goes_back(net: Hosts, end: Callable[[Hosts, int], None]) -> 
     assert net.held(CAT, ANY, ANY) == [financed("x")]
 
 
+@GOVERNED_TOO
 def test_a_tuple_of_the_own_host_goes_back_after_a_crash_too(net: Hosts) -> None:
     net.out(ANN, *insured("x"))
     net.out(CAT, *financed("x"))
@@ -239,6 +255,7 @@ def test_a_tuple_of_the_own_host_goes_back_after_a_crash_too(net: Hosts) -> None
     assert left(net, ANN, CAT) == [insured("x"), financed("x")]
 
 
+@GOVERNED_TOO
 def test_what_comes_for_a_take_that_is_over_goes_back(net: Hosts) -> None:
     net.out(BOB, *insured("x"))
     net.out(BOB, *financed("x"))
@@ -249,6 +266,7 @@ def test_what_comes_for_a_take_that_is_over_goes_back(net: Hosts) -> None:
     assert net.held(BOB, ANY, ANY) == [insured("x"), financed("x")]
 
 
+@GOVERNED_TOO
 def test_after_a_wait_goes_on_it_is_served(net: Hosts) -> None:
     op = collected_half(net)
     net.settle()
@@ -289,6 +307,7 @@ def test_a_host_alone_can_be_asked_for(net: Hosts) -> None:
     assert left(net, ANN, BOB) == [insured("x")]
 
 
+@GOVERNED_TOO
 @pytest.mark.parametrize(("how", "stays"), [("take_nowait", 0), ("read_nowait", 2)])
 def test_who_does_not_wait_may_ask_another_host_for_a_set(net: Hosts, how: str, stays: int) -> None:
     net.out(ANN, *insured("x"))
@@ -318,6 +337,7 @@ def test_all_sets_of_another_host(net: Hosts) -> None:
     assert left(net, BOB) == [(obj("SportsCar", "x"), obj("Finance", "other"))]
 
 
+@GOVERNED_TOO
 def test_a_set_that_is_none_by_this_hosts_reading_goes_back(
     net: Hosts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -427,6 +447,7 @@ def test_a_host_shows_so_many_mirrors_and_no_more(
         net.value(far)
 
 
+@GOVERNED_TOO
 def test_what_is_too_much_for_a_frame_comes_in_parts(
     net: Hosts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -465,22 +486,79 @@ def test_there_is_a_limit_to_what_is_seen(
     assert near in net.answers, "who looks at one host is not concerned"
 
 
-def test_under_a_law_sets_are_of_one_host() -> None:
-    net = Hosts("ab", laws=[ECHO])
-    for agent in (ANN, BOB):
-        net.agent(agent)
-        net.do(agent, Adopt(ECHO))
-        net.do(agent, Open("jobs", ECHO, ontology=OntologyText(CARS.hash, "cars", written(CARS))))
-        net.do(agent, Share(("jobs",)))
-    net.settle()
-    op = begin(net, ANN)
+# -- under a law -----------------------------------------------------------------------------
+
+GUARDED = load(
+    """law(guarded).
+    kept. sent(jobs, found(Op, [C, I, object('Finance', 'f-hot', P)]), X) :- true.
+    sent(X, M, Y) :- do(forward).
+    arrived(X, M, Y) :- do(deliver)."""
+)
+"""Managers keep a set with hot finance."""
+
+
+def answers_ruled_on(net: Hosts) -> list[tuple[str, str]]:
+    """Where answers were ruled on: the host, and whose controller or manager it was."""
+    return [(at, one.home) for at, one in net.ruled if "found(" in show(one.event.args)]
+
+
+@pytest.mark.parametrize("how", ["take", "read"])
+def test_under_a_law_every_manager_with_a_tuple_of_the_set_rules_on_it(how: str) -> None:
+    net = speakers(ECHO)
+    op = begin(net, ANN, how)
     net.out(BOB, *insured("x"))
-    net.out(ANN, *financed("x"))
+    net.run(2)
+    assert op not in net.answers
+    net.out(CAT, *financed("x"))
+    net.until(lambda: op in net.answers)
+    found: Found = net.value(op)
+    assert found.fields == (obj("SportsCar", "x"), obj("Insurance", "i-x"), obj("Finance", "f-x"))
+    assert [one.source for one in found.members] == [BOB, CAT]
+    assert answers_ruled_on(net) == [("b", "jobs"), ("c", "jobs"), ("a", ANN)]
+    net.run(2)
+    assert len(left(net, BOB, CAT)) == (0 if how == "take" else 2)
+
+
+@pytest.mark.parametrize("how", ["take", "read"])
+def test_a_set_that_a_law_keeps_stays_and_is_not_asked_for_again(how: str) -> None:
+    net = speakers(GUARDED)
+    net.out(ANN, *insured("hot"))
+    net.out(CAT, *financed("hot"))
+    op = begin(net, BOB, how)
     net.run(5)
     assert op not in net.answers
-    assert net.messages(Mirror) == []
+    assert net.messages(Fetch) == ["ba"], "once"
+    assert left(net, ANN, CAT) == [insured("hot"), financed("hot")]
     net.out(ANN, *insured("x"))
+    net.out(CAT, *financed("x"))
     net.until(lambda: op in net.answers)
+    assert net.value(op).fields[2] == obj("Finance", "f-x")
+    net.out(ANN, *insured("x"))
+    net.out(CAT, *financed("x"))
+    op = begin(net, ANN, how)
+    net.until(lambda: op in net.answers)
+    assert net.value(op).fields[2] == obj("Finance", "f-x"), "the next one that it may have"
+
+
+def test_who_does_not_wait_is_kept_from_a_set_too() -> None:
+    net = speakers(GUARDED)
+    seek = Seek("jobs", Way.TAKE_NOWAIT, Template.of(WANTED), "b", sets=Sets())
+    for one in (insured("hot"), financed("hot")):
+        net.out(BOB, *one)
+    assert net.ask(ANN, seek) is None
+    assert left(net, BOB) == [insured("hot"), financed("hot")]
+
+
+def test_laws_may_keep_so_many_sets_from_one_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(collecting, "KEPT_MAX", 2)
+    net = speakers(GUARDED)
+    op = begin(net, BOB)
+    for _ in range(3):
+        net.out(ANN, *insured("hot"))
+        net.out(CAT, *financed("hot"))
+        net.run(1)
+    with pytest.raises(TooManySeen, match="laws have kept 2 of them"):
+        net.value(op)
 
 
 # -- on a lease, and of one agent ------------------------------------------------------------
@@ -501,6 +579,7 @@ def settle(net: Hosts, agent: str, lease: str, *, done: bool) -> None:
     net.run(2)
 
 
+@GOVERNED_TOO
 @pytest.mark.parametrize("holders", [(ANN, ANN), (ANN, BOB), (BOB, CAT), (BOB, BOB)])
 def test_a_set_on_a_lease_is_done_with_or_comes_back_as_a_whole(
     net: Hosts, holders: tuple[str, str]
@@ -575,3 +654,4 @@ def test_a_tuple_that_changes_hands_is_a_fact_of_its_new_holder(net: Hosts) -> N
     speaker(net, zoe)
     net.until(lambda: op in net.answers)
     assert {one.source for one in net.value(op).members} == {zoe}
+

@@ -6,7 +6,8 @@ papers of any car, one more waits a little each time and gives up, one looks now
 host, without waiting, one borrows a paper for a moment, and an auditor looks at what lies there.
 Hosts crash in the middle of their work and links break. A clerk that begins again writes what it
 may have written before under the same key, so that it is there once. Then all is healed. Some more
-papers are written in the calm, and the dealers are given time to take what is left.
+papers are written in the calm, and the dealers are given time to take what is left. In worlds of
+odd seeds the space is under a law that lets everything pass.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Final
 
 from nomospace.client import Agent, Closed, Space, TimedOut
 from nomospace.errors import NomospaceError
+from nomospace.law import load
 from nomospace.terms import Term
 from nomospace.terms.templates import ANY
 from nomospace_lab.apps.correlation.papers import CARS, SPACE, WANTED, papers_of
@@ -42,6 +44,7 @@ from nomospace_lab.sim.workloads import workload
 from nomospace_lab.testing.hosts import SimHost
 
 HOSTS: Final = ("yard", "gate", "dock")
+LAW: Final = load("law(free). sent(X, M, Y) :- do(forward). arrived(X, M, Y) :- do(deliver).")
 CARS_NUMBER: Final = 36
 LATE_EACH: Final = 6
 """The last so many cars get their papers in the calm."""
@@ -70,6 +73,7 @@ class CorrelationMarket(Game):
 
     def __init__(self, seed: int, *, link: Link | None = None) -> None:
         super().__init__(seed, link=link)
+        self.law = LAW if seed % 2 else None
         rng = self.rng("papers")
         self.papers: dict[str, tuple[tuple[Term, ...], ...]] = {}
         self.places: dict[str, tuple[str, ...]] = {}
@@ -123,7 +127,9 @@ class CorrelationMarket(Game):
         )
 
     async def _space(self, agent: Agent) -> Space:
-        return await agent.space(SPACE, shared=True, ontology=CARS)
+        if self.law is not None:
+            await agent.adopt(self.law)
+        return await agent.space(SPACE, shared=True, ontology=CARS, law=self.law)
 
     async def clerk(self, host: SimHost) -> None:
         """Write the papers that belong to this host."""

@@ -56,7 +56,8 @@ class MemberPeople(RoutingPeople):
         self.world.call(sender, Tell(key, note, address_of(to, self._which(to))))
 
     def _end(self, mortal: str) -> None:
-        self.world.call(mortal, End())
+        if self.world.call(mortal, End()) is None:  # it is under way, or its host is down
+            self.world.at(self.world.clock.now + SECOND_US, self._end, mortal)
 
     def _which(self, agent: str) -> int:
         return self.rng.choice((1, 2)) if agent in self.twice else 1
