@@ -17,16 +17,15 @@ COLLECTING: Final = (
     Mutant(
         "what was collected in vain is not given back",
         FILE,
-        "        for record in attempt.escrow.values():\n            self._host.placing.place(",
-        "        for record in ():\n            self._host.placing.place(",
+        "        for record in attempt.escrow.values() if attempt.one.takes else ():\n",
+        "        for record in ():\n",
         MARKETS,
     ),
     Mutant(
         "a tuple of another host in escrow is not on disk",
         FILE,
-        "                host.group.tell(site, Fetch(key, wide.name, ids))\n"
-        "                self._keep(attempt)\n",
-        "                host.group.tell(site, Fetch(key, wide.name, ids))\n",
+        "                if one.takes:\n                    self._keep(attempt)\n",
+        "",
         HOSTS,
     ),
     Mutant(

@@ -184,7 +184,7 @@ SESSIONS: Final = (
     Mutant(
         "a plain take leaves its tuple where it lies",
         PLAIN,
-        "                    space.remove(record)\n",
+        "                        space.remove(record)\n",
         "",
         CLIENTS,
     ),

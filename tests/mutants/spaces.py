@@ -290,9 +290,9 @@ SPACES: Final = (
     ),
     Mutant(
         "a waiter is not watched for at a peer where its space is shared later",
-        GROUP,
-        "        host.seeking.follow(spaces, agents)\n",
-        "",
+        SEEKING,
+        "        self.follow(spaces, (*news.went, *news.came))\n",
+        "        pass\n",
         DIRECTORY,
     ),
     Mutant(
@@ -313,9 +313,9 @@ SPACES: Final = (
     ),
     Mutant(
         "all that waits is looked at when one agent moves",
-        GROUP,
-        "        host.seeking.follow(spaces, agents)\n",
-        "        host.seeking.respread()\n",
+        SEEKING,
+        "        self.follow(spaces, (*news.went, *news.came))\n",
+        "        self.respread()\n",
         COST,
     ),
     # -- a host and its tuples -------------------------------------------------------------
@@ -481,7 +481,7 @@ SPACES: Final = (
     Mutant(
         "an answer goes to another host without a ruling",
         GOVERNED,
-        """        released = self._release(level.name, level.law, agent, answer)
+        """        released = self._release(space, law, agent, answer)
         self._host.governing.drain()
         return released.message
 """,

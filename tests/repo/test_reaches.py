@@ -26,6 +26,7 @@ BOTH_WAYS: Final = {
     "what is put off is kept by one part, and done by the other when it is time": (
         "deciding governing",
         "deciding suspending",
+        "governed suspending",
         "governing suspending",
         "reacting suspending",
         "serving suspending",

@@ -291,9 +291,7 @@ class Serving(GroupFollower):
         assert level is not None, "what was found lies there"
         self._hand_over(peer, key, body, level.space, records, message, sizes)
 
-    def _sets(
-        self, space: Space, body: Ask, ask: SetsAsk, singles: list[Record]
-    ) -> list[Chosen]:
+    def _sets(self, space: Space, body: Ask, ask: SetsAsk, singles: list[Record]) -> list[Chosen]:
         """The sets that answer, besides what answers alone; no two that are taken overlap."""
         now = self._step.now
         slice = Slice(FIRST_UNITS_MAX)

@@ -654,4 +654,3 @@ def test_a_tuple_that_changes_hands_is_a_fact_of_its_new_holder(net: Hosts) -> N
     speaker(net, zoe)
     net.until(lambda: op in net.answers)
     assert {one.source for one in net.value(op).members} == {zoe}
-
