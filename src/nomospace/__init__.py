@@ -18,11 +18,14 @@ _FACE = {
     "ANY": ("nomospace.terms.templates", "ANY"),
     "Agent": ("nomospace.client", "Agent"),
     "AgentAway": ("nomospace.calls.problems", "AgentAway"),
+    "BadPriority": ("nomospace.client.tuples", "BadPriority"),
     "Bug": ("nomospace.errors", "Bug"),
+    "Busy": ("nomospace.calls.problems", "Busy"),
     "CallerError": ("nomospace.errors", "CallerError"),
     "Closed": ("nomospace.client", "Closed"),
     "Compound": ("nomospace.terms", "Compound"),
     "ContactLost": ("nomospace.calls.problems", "ContactLost"),
+    "DelayTooLong": ("nomospace.calls.problems", "DelayTooLong"),
     "Departed": ("nomospace.client", "Departed"),
     "Host": ("nomospace.node", "Host"),
     "HostLost": ("nomospace.client.session_driver", "HostLost"),
@@ -35,6 +38,7 @@ _FACE = {
     "MemoryStore": ("nomospace.node", "MemoryStore"),
     "MoveRefused": ("nomospace.calls.problems", "MoveRefused"),
     "Network": ("nomospace.node", "Network"),
+    "NoLease": ("nomospace.client.taking", "NoLease"),
     "NomospaceError": ("nomospace.errors", "NomospaceError"),
     "NotAMember": ("nomospace.calls.problems", "NotAMember"),
     "NotAnOperator": ("nomospace.calls.door", "NotAnOperator"),
@@ -51,6 +55,8 @@ _FACE = {
     "Report": ("nomospace.client", "Report"),
     "SessionLost": ("nomospace.sessions.client_session", "SessionLost"),
     "Space": ("nomospace.client", "Space"),
+    "SpaceFull": ("nomospace.calls.problems", "SpaceFull"),
+    "Suspended": ("nomospace.calls.problems", "Suspended"),
     "TimedOut": ("nomospace.client", "TimedOut"),
     "Tuple": ("nomospace.client", "Tuple"),
     "Unavailable": ("nomospace.errors", "Unavailable"),
@@ -81,7 +87,9 @@ if TYPE_CHECKING:
     )
     from nomospace.calls.problems import (
         AgentAway as AgentAway,
+        Busy as Busy,
         ContactLost as ContactLost,
+        DelayTooLong as DelayTooLong,
         InDoubt as InDoubt,
         LeaseLapsed as LeaseLapsed,
         MoveRefused as MoveRefused,
@@ -89,6 +97,8 @@ if TYPE_CHECKING:
         PrivateSpace as PrivateSpace,
         ReadOnly as ReadOnly,
         Refused as Refused,
+        SpaceFull as SpaceFull,
+        Suspended as Suspended,
     )
     from nomospace.client import (
         Agent as Agent,
@@ -111,6 +121,8 @@ if TYPE_CHECKING:
     from nomospace.client.ontologies import load_mapping as load_mapping
     from nomospace.client.remote import connect as connect
     from nomospace.client.session_driver import HostLost as HostLost
+    from nomospace.client.taking import NoLease as NoLease
+    from nomospace.client.tuples import BadPriority as BadPriority
     from nomospace.errors import (
         Bug as Bug,
         CallerError as CallerError,

@@ -192,3 +192,21 @@ def test_every_method_of_the_figures_has_its_row(name: str) -> None:
 def test_every_row_of_table_one() -> None:
     rows = re.findall(r"^\| (–|ω|Ω) \| (–|λ) \|", SECTIONS["Where to look"], re.MULTILINE)
     assert len(set(rows)) == len(rows) == 6
+
+
+def test_what_a_host_answers_with_arrives_at_its_client_as_what_it_is() -> None:
+    """A client loads no host: an error of another room would come as one without a class."""
+    at_clients = ("calls", "client", "errors", "terms")
+    local = {
+        "host.not-in-time",
+        "links.bad-pace",
+        "node.bad-link",
+        "node.name-taken",
+        "node.not-in-time",
+        "policy.no-safe-distance",
+        "policy.not-a-position",
+        "sync.would-block",
+    }
+    for code, kind in _raised().items():
+        if code not in INSIDE | local:
+            assert kind.__module__.split(".")[1] in at_clients, kind

@@ -191,8 +191,8 @@ SESSIONS: Final = (
     Mutant(
         "a plain take is not told to the disk",
         PLAIN,
-        "                        changes.append(TupleGone(name, (writer, count)))\n",
-        "                        pass\n",
+        "                            changes.append(TupleGone(name, (writer, count)))\n",
+        "                            pass\n",
         CLIENTS,
     ),
     Mutant(

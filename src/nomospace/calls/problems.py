@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nomospace.calls.answers import DisclosedRuling
-from nomospace.errors import CallerError, Unavailable
+from nomospace.errors import CallerError, LimitReached, Unavailable
 
 
 class NoSuchAgent(CallerError):
@@ -254,8 +254,8 @@ class LeaseLapsed(Unavailable):
 
     code = "space.lease-lapsed"
     words = (
-        "lease {lease} is no longer yours, or its host is out of reach; the tuple goes "
-        "back to its space, if it has not yet"
+        "lease {lease} is no longer yours, or its host is out of reach; take the tuple again when it "
+        "is back in its space"
     )
     lease: str
 
@@ -349,3 +349,79 @@ class AgentAway(Unavailable):
         if self.was_here:
             return f"{self.agent} {what}; write to it, or wait until it comes back"
         return f"{self.agent} {what}, nor at any host that it knows; connect to the agent's home"
+
+
+class DelayTooLong(CallerError):
+    """A tuple was to be given back for a time too far away."""
+
+    code = "space.delay-too-long"
+    words = (
+        "a tuple cannot be kept back for {delay_s:,.0f} s, at most for a week; give it back "
+        "sooner, or acknowledge it and write a new one when it is time"
+    )
+    delay_s: float
+
+
+class SpaceFull(Unavailable):
+    """A space holds as much of a thing as it may."""
+
+    code = "space.full"
+    words = (
+        "space {space!r} holds {limit:,} {what}, which is its limit; "
+        "take some out, or make the space with a higher one"
+    )
+    space: str
+    what: str
+    limit: int
+
+
+class BadMonitor(CallerError):
+    """A monitor is to keep what nobody can keep."""
+
+    code = "host.bad-monitor"
+    words = "a monitor of space {space!r}: {why}"
+    space: str
+    why: str
+
+
+class NoSuchProgram(CallerError):
+    """A program that a host does not run."""
+
+    code = "node.no-such-program"
+    words = "host {host} does not run program {program!r}: {why}"
+    program: str
+    host: str
+    why: str
+
+
+class RunsAlready(CallerError):
+    """An agent is to run a program while it runs one."""
+
+    code = "node.runs-already"
+    words = "{agent} runs program {program!r}; launch under another name"
+    agent: str
+    program: str
+
+
+class SearchTooLong(LimitReached):
+    """A search has looked at more than it may without an end."""
+
+    code = "limits.search"
+    what: str = "this search, in units,"
+    advice: str = "ask for less: give a field that tells its tuples from others a value"
+
+
+class TooManyFound(LimitReached):
+    """More tuples match than one call may read or take at once."""
+
+    code = "limits.bulk"
+    what: str = "the number of tuples that one call finds"
+    advice: str = "ask for some of them at a time: give a field a value, or a range"
+
+
+class CorrelationTooDear(LimitReached):
+    """To tell which tuples answer a question together would cost too much."""
+
+    code = "limits.correlation"
+    what: str = "looking for tuples that answer together, in units,"
+    advice: str = "name an object by its id, give a key, or ask for fewer classes at once"

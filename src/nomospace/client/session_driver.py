@@ -18,7 +18,7 @@ from typing import Final
 from nomospace.calls.problems import AgentAway
 from nomospace.calls.requests import Request
 from nomospace.client.connection import Mailbox, Report
-from nomospace.client.dialling import Dialler, HostConnection, Url
+from nomospace.client.dialling import Dialler, HostConnection, Unreachable, Url
 from nomospace.client.watching import Presence, Watching
 from nomospace.errors import NomospaceError, Unavailable
 from nomospace.sessions.client_session import (
@@ -187,6 +187,8 @@ class SessionDriver:
                 attempt += 1
                 all_tried = attempt % len(self._urls) == 0
                 gone = isinstance(error, AgentAway) or self._loop.time() >= until
+                if all_tried and gone and isinstance(error, Unreachable):
+                    raise Unreachable(url=", ".join(map(str, self._urls)), why=error.why) from None
                 if all_tried and gone:
                     raise
             else:

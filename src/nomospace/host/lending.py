@@ -18,9 +18,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, cast
 
 from nomospace.calls.answers import Found
-from nomospace.calls.problems import AgentLeft, Busy, InDoubt, LeaseLapsed
+from nomospace.calls.problems import AgentLeft, Busy, DelayTooLong, InDoubt, LeaseLapsed
 from nomospace.calls.requests import Settle
-from nomospace.errors import CallerError, NomospaceError
+from nomospace.errors import NomospaceError
 from nomospace.host.changes import TupleGone, TuplePut
 from nomospace.host.effects import ACKNOWLEDGED, LAPSED, LENT, RENEWED, RETURNED, TAKEN
 from nomospace.host.holding import DELIVERIES_MAX
@@ -67,17 +67,6 @@ def _noted(lease: str) -> TupleId:
     """The number under which it is on disk how a lease was ended."""
     host_and_life, _, number = lease.rpartition("/")
     return host_and_life, int(number)
-
-
-class DelayTooLong(CallerError):
-    """A tuple was to be given back for a time too far away."""
-
-    code = "space.delay-too-long"
-    words = (
-        "a tuple cannot be kept back for {delay_s:,.0f} s, at most for a week; give it back "
-        "sooner, or acknowledge it and write a new one when it is time"
-    )
-    delay_s: float
 
 
 class Settling(NamedTuple):

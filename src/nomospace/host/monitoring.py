@@ -18,9 +18,8 @@ import math
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from nomospace.calls.problems import NotGoverned
+from nomospace.calls.problems import BadMonitor, NotGoverned
 from nomospace.control import sent
-from nomospace.errors import CallerError
 from nomospace.host.calls import MonitorSpace, PaceLimits
 from nomospace.host.part import HostPart
 from nomospace.terms import Compound
@@ -37,15 +36,6 @@ TOLD_IN_STEP: Final = 32
 MONITORS_MAX: Final = 1_000
 """How many spaces of one host may be watched."""
 LONGEST_MAX_S: Final = 86_400.0
-
-
-class BadMonitor(CallerError):
-    """A monitor is to keep what nobody can keep."""
-
-    code = "host.bad-monitor"
-    words = "a monitor of space {space!r}: {why}"
-    space: str
-    why: str
 
 
 def check_limits(space: str, limits: PaceLimits) -> PaceLimits:

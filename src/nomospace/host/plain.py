@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from nomospace.calls.answers import Found
+from nomospace.calls.problems import SpaceFull
 from nomospace.calls.requests import BULK, TAKING, WAYS, Out, Seek, Settle
 from nomospace.errors import NomospaceError
 from nomospace.host.calls import Call, Event
@@ -23,7 +24,6 @@ from nomospace.host.part import HostPart
 from nomospace.host.residents import Interface, Resident, row_of
 from nomospace.host.shares import CHECK_EVERY, LARGE
 from nomospace.space import Record, Space, Unfinished
-from nomospace.space.engine import SpaceFull
 from nomospace.terms.values import weight
 
 PLAIN: Final = (Seek, Out, Settle)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from nomospace.calls.problems import CorrelationTooDear
 from nomospace.errors import LimitReached, NomospaceError
 from nomospace.host.effects import TAKEN
 from nomospace.host.operations import (
@@ -39,7 +40,7 @@ from nomospace.protocols.spaces import (
 )
 from nomospace.protocols.transfers import Transfer
 from nomospace.space import OFFER, Record, Search, SetQuestion as SetsAsk, Slice, Space, Unfinished
-from nomospace.space.search import FIRST_UNITS_MAX, CorrelationTooDear
+from nomospace.space.search import FIRST_UNITS_MAX
 from nomospace.terms import Term
 from nomospace.terms.templates import Template
 

@@ -17,9 +17,7 @@ _FACE = {
     "MemoryStore": "nomospace.store.memory",
     "NameTaken": "nomospace.node.network",
     "Network": "nomospace.node.network",
-    "NoSuchProgram": "nomospace.node.programs",
     "NotInTime": "nomospace.node.grouped",
-    "RunsAlready": "nomospace.node.programs",
     "Stage": "nomospace.node.programs",
     "Store": "nomospace.store.interface",
 }
@@ -36,11 +34,7 @@ if TYPE_CHECKING:
         NameTaken as NameTaken,
         Network as Network,
     )
-    from nomospace.node.programs import (
-        NoSuchProgram as NoSuchProgram,
-        RunsAlready as RunsAlready,
-        Stage as Stage,
-    )
+    from nomospace.node.programs import Stage as Stage
     from nomospace.store.interface import Store as Store
     from nomospace.store.memory import MemoryStore as MemoryStore
 

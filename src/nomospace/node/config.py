@@ -82,10 +82,11 @@ from typing import Final
 
 import msgspec
 
+from nomospace.calls.problems import BadMonitor
 from nomospace.client import check_name
 from nomospace.errors import CallerError
 from nomospace.host.calls import PaceLimits
-from nomospace.host.monitoring import BadMonitor, check_limits
+from nomospace.host.monitoring import check_limits
 from nomospace.host.shares import USUAL_SHARES, Shares
 from nomospace.node.addresses import Address, BadHostAddress
 from nomospace.protocols.pace import HEARTBEAT, LOSS, BadPace, Pace

@@ -15,6 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from nomospace.calls.problems import NoSuchProgram
 from nomospace.calls.requests import LawText, OntologyText, Unread
 from nomospace.client import Report
 from nomospace.client.program import STATE_BYTES_MAX
@@ -31,7 +32,7 @@ from nomospace.node.program_process import (
     ProgramProcess,
     ProgramRights,
 )
-from nomospace.node.programs import NoSuchProgram, helper_id
+from nomospace.node.programs import helper_id
 from nomospace.node.turns import Turns
 from nomospace.terms import Term, encode
 from nomospace.trust.bundles import OpenedBundle, read_bundle

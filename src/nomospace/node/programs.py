@@ -22,7 +22,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 from nomospace.calls.addresses import split_key
-from nomospace.calls.problems import MoveRefused
+from nomospace.calls.problems import MoveRefused, NoSuchProgram, RunsAlready
 from nomospace.calls.requests import Unread
 from nomospace.client import Agent, Program, Report
 from nomospace.client.membership import Letter
@@ -34,7 +34,7 @@ from nomospace.client.program import (
     registered,
     registering,
 )
-from nomospace.errors import CallerError, NomospaceError
+from nomospace.errors import NomospaceError
 from nomospace.host.changes import ProgramKept
 from nomospace.law import CompiledLaw
 from nomospace.node.local_connection import LocalConnection
@@ -47,25 +47,6 @@ STOP_S: Final = 3.0
 """How long a program that is ended has for it."""
 BUNDLES_MAX: Final = 1_000
 """How many bundles of others a host loads in one life."""
-
-
-class NoSuchProgram(CallerError):
-    """A program that a host does not run."""
-
-    code = "node.no-such-program"
-    words = "host {host} does not run program {program!r}: {why}"
-    program: str
-    host: str
-    why: str
-
-
-class RunsAlready(CallerError):
-    """An agent is to run a program while it runs one."""
-
-    code = "node.runs-already"
-    words = "{agent} runs program {program!r}; launch under another name"
-    agent: str
-    program: str
 
 
 class Running:

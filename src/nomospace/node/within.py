@@ -12,6 +12,7 @@ import asyncio
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+from nomospace.calls.problems import CorrelationTooDear
 from nomospace.node.viewed import (
     LeaseView,
     ReactionView,
@@ -26,7 +27,6 @@ from nomospace.node.viewed import (
 )
 from nomospace.space import Slice, Unfinished
 from nomospace.space.asking import SetQuestion
-from nomospace.space.search import CorrelationTooDear
 from nomospace.store.journal import LeaseRecord, TupleRecord, decode_record
 from nomospace.terms import show
 from nomospace.terms.templates import Template

@@ -25,6 +25,7 @@ from itertools import islice
 from sys import maxsize
 from typing import Any, Final, TypeVar
 
+from nomospace.calls.problems import CorrelationTooDear
 from nomospace.meaning.answers import MeaningAnswer
 from nomospace.meaning.facts import FactRow, Facts, id_key
 from nomospace.meaning.ontology import Ontology
@@ -33,7 +34,7 @@ from nomospace.meaning.question import ClassField, Question
 from nomospace.space.alike import Alike, BoundedMatcher, without_ids
 from nomospace.space.asking import EVERYONE, Gathering, Name, Scope, SetQuestion, in_scope
 from nomospace.space.records import Record, TupleId
-from nomospace.space.search import FACT_UNITS, FIRST_UNITS_MAX, CorrelationTooDear, SetSearch
+from nomospace.space.search import FACT_UNITS, FIRST_UNITS_MAX, SetSearch
 from nomospace.terms import MISSING, Compound, is_object
 from nomospace.terms.budget import Slice
 from nomospace.terms.values import weight

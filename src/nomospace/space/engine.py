@@ -15,7 +15,8 @@ from itertools import islice
 from operator import attrgetter
 from typing import Final
 
-from nomospace.errors import CallerError, Unavailable
+from nomospace.calls.problems import SpaceFull
+from nomospace.errors import CallerError
 from nomospace.meaning.ontology import PLAIN, Ontology
 from nomospace.space.asking import EVERYONE, SetQuestion
 from nomospace.space.engines import MEMORY, SpaceEngine
@@ -43,19 +44,6 @@ takes that hardly grows, while the tuples themselves wait to be looked at, a hun
 more, until one collection looks at all of them."""
 LAPSES_MAX: Final = 1_000
 """Leases and tuples that one `lapse` ends; the rest is due at once, at the next."""
-
-
-class SpaceFull(Unavailable):
-    """A space holds as much of a thing as it may."""
-
-    code = "space.full"
-    words = (
-        "space {space!r} holds {limit:,} {what}, which is its limit; "
-        "take some out, or make the space with a higher one"
-    )
-    space: str
-    what: str
-    limit: int
 
 
 class IdTaken(CallerError):

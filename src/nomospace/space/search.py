@@ -14,7 +14,7 @@ from collections.abc import Generator
 from sys import maxsize
 from typing import Final
 
-from nomospace.errors import LimitReached
+from nomospace.calls.problems import CorrelationTooDear, SearchTooLong
 from nomospace.space.asking import Gathering, SetQuestion
 from nomospace.space.pages import Key
 from nomospace.space.records import Record
@@ -34,32 +34,6 @@ FACT_UNITS: Final = 64
 """What it costs to take one tuple in as a fact, when sets are first asked for, if it is small."""
 MISSED_MAX: Final = 1_000
 """Tuples that may show up behind a search; past it the search begins anew."""
-
-
-class SearchTooLong(LimitReached):
-    """A search has looked at more than it may without an end."""
-
-    code = "limits.search"
-    what: str = "this search, in units,"
-    limit: int = SEARCH_UNITS_MAX
-    advice: str = "ask for less: give a field that tells its tuples from others a value"
-
-
-class TooManyFound(LimitReached):
-    """More tuples match than one call may read or take at once."""
-
-    code = "limits.bulk"
-    what: str = "the number of tuples that one call finds"
-    advice: str = "ask for some of them at a time: give a field a value, or a range"
-
-
-class CorrelationTooDear(LimitReached):
-    """To tell which tuples answer a question together would cost too much."""
-
-    code = "limits.correlation"
-    what: str = "looking for tuples that answer together, in units,"
-    limit: int = SETS_UNITS_MAX
-    advice: str = "name an object by its id, give a key, or ask for fewer classes at once"
 
 
 class Search:
@@ -142,7 +116,7 @@ class Search:
         """Count what has been spent; `SearchTooLong` past what one search may cost."""
         self.spent += units
         if self.spent > SEARCH_UNITS_MAX:
-            raise SearchTooLong
+            raise SearchTooLong(limit=SEARCH_UNITS_MAX)
 
 
 class SetSearch:
@@ -167,7 +141,7 @@ class SetSearch:
         """Count what has been spent; `CorrelationTooDear` past what one question may cost."""
         self.spent += units
         if self.spent > SETS_UNITS_MAX:
-            raise CorrelationTooDear
+            raise CorrelationTooDear(limit=SETS_UNITS_MAX)
 
 
 class Unfinished(Exception):

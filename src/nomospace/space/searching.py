@@ -11,18 +11,12 @@ from itertools import chain, dropwhile, islice
 from sys import maxsize
 from typing import Final, TypeAlias
 
+from nomospace.calls.problems import TooManyFound
 from nomospace.space.engines import EngineRecords, Lookup
 from nomospace.space.meant import Speech
 from nomospace.space.pages import RowsAway
 from nomospace.space.records import Record
-from nomospace.space.search import (
-    AWAY_UNITS,
-    SEARCH_UNITS_MAX,
-    Search,
-    SetSearch,
-    TooManyFound,
-    Unfinished,
-)
+from nomospace.space.search import AWAY_UNITS, SEARCH_UNITS_MAX, Search, SetSearch, Unfinished
 from nomospace.terms import Term
 from nomospace.terms.budget import TEST_UNITS_MAX, WATCH_UNITS_MAX, Budget, Slice, TestTooDear
 from nomospace.terms.templates import Template

@@ -3,13 +3,13 @@
 import pytest
 
 from nomospace.calls.answers import Found
-from nomospace.calls.problems import AgentLeft, Busy, InDoubt, LeaseLapsed, Refused
+from nomospace.calls.problems import AgentLeft, Busy, DelayTooLong, InDoubt, LeaseLapsed, Refused
 from nomospace.calls.requests import Adopt, Cancel, Open, Seek, Settle, Share
 from nomospace.calls.ways import Way
 from nomospace.host import lending
 from nomospace.host.calls import Depart
 from nomospace.host.holding import DELIVERIES_MAX
-from nomospace.host.lending import SETTLED_LEASES, DelayTooLong
+from nomospace.host.lending import SETTLED_LEASES
 from nomospace.host.shares import USUAL_SHARES
 from nomospace.law import load
 from nomospace.protocols.spaces import LeaseClosed, LeaseSettled

@@ -9,12 +9,11 @@ from typing import Any
 
 import pytest
 
-from nomospace.calls.problems import AgentLeft, Busy, Cancelled
+from nomospace.calls.problems import AgentLeft, Busy, Cancelled, SearchTooLong, TooManyFound
 from nomospace.calls.requests import Adjust, Cancel, Out, React, Reactions, Seek, Settle, Share
 from nomospace.calls.ways import Mode, Way
 from nomospace.host.calls import Depart, Tick
 from nomospace.host.looking import PARKED_EACH_MAX, WatchersTooDear
-from nomospace.space.search import SearchTooLong, TooManyFound
 from nomospace.terms import ANY, obj, where
 from nomospace.terms.budget import TestTooDear
 from nomospace.terms.templates import Template, same as same_as

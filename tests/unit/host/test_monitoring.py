@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from nomospace import laws
-from nomospace.calls.problems import NotGoverned, Suspended
+from nomospace.calls.problems import BadMonitor, NotGoverned, Suspended
 from nomospace.calls.requests import READ_NOWAIT, Adopt, Open, Out, Seek, Share
 from nomospace.host.calls import MonitorSpace, PaceLimits, Resume, Speak, Suspend
-from nomospace.host.monitoring import TOLD_IN_STEP, BadMonitor, check_limits
+from nomospace.host.monitoring import TOLD_IN_STEP, check_limits
 from nomospace.law import load
 from nomospace.terms import Compound, show, t
 from nomospace.terms.templates import ANY, Template

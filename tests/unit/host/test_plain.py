@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from nomospace.calls.problems import LeaseLapsed
+from nomospace.calls.problems import LeaseLapsed, SpaceFull
 from nomospace.calls.requests import READ, TAKE, Adopt, Open, Out, Seek, Settle, Share
 from nomospace.calls.ways import Way
 from nomospace.host.calls import Arrive, Call, Loaded, Tick
@@ -13,7 +13,6 @@ from nomospace.host.core import Host
 from nomospace.host.effects import Answer, Persist
 from nomospace.host.plain import PlainCalls
 from nomospace.law import load
-from nomospace.space.engine import SpaceFull
 from nomospace.terms.templates import ANY, Template
 
 JOB = Template.of(("job", ANY))

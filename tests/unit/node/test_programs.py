@@ -13,17 +13,11 @@ import msgspec
 import pytest
 
 from nomospace import sync
-from nomospace.calls.problems import AgentAway, MoveRefused
+from nomospace.calls.problems import AgentAway, MoveRefused, NoSuchProgram, RunsAlready
 from nomospace.client import BadState, Closed, Program, Report, program
 from nomospace.client.program import registered
 from nomospace.law import load
-from nomospace.node import (
-    Host,
-    MemoryStore,
-    Network,
-    NoSuchProgram,
-    RunsAlready,
-)
+from nomospace.node import Host, MemoryStore, Network
 from nomospace.node.local import LEAVE_S
 from nomospace.terms import t
 from nomospace.trust.bundles import PublisherKey, UnknownPublisher, make_bundle

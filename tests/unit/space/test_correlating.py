@@ -6,10 +6,11 @@ from random import Random
 
 import pytest
 
+from nomospace.calls.problems import CorrelationTooDear
 from nomospace.meaning.memory.matcher import LOOPS_UNITS
 from nomospace.meaning.question import BadQuestion
 from nomospace.space import OFFER, READ, TAKE, Gathered, Record, SetQuestion, Space, Woken
-from nomospace.space.search import CorrelationTooDear, SetSearch, Unfinished
+from nomospace.space.search import SetSearch, Unfinished
 from nomospace.terms import Term, a, obj
 from nomospace.terms.budget import Slice
 from nomospace.terms.templates import Template, same as same_as

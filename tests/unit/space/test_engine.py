@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from nomospace.calls.problems import SpaceFull
 from nomospace.calls.ways import ONCE, ONCE_PER_TUPLE
 from nomospace.errors import NomospaceError
 from nomospace.space import (
@@ -25,7 +26,7 @@ from nomospace.space import (
     engine as module,
     steps,
 )
-from nomospace.space.engine import IdTaken, SpaceFull
+from nomospace.space.engine import IdTaken
 from nomospace.space.outcomes import DeadLetter, Expired, Lapsed, ListenerFailed, Ranaway
 from nomospace.space.store import NotInSpace, SpaceRecords, TupleTwice
 from nomospace.terms import Compound, key_of, obj

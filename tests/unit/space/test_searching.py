@@ -6,10 +6,10 @@ from random import Random
 
 import pytest
 
+from nomospace.calls.problems import CorrelationTooDear, SearchTooLong
 from nomospace.space import TAKE, Record, Search, SetQuestion, SetSearch, Slice, Space, Unfinished
 from nomospace.space.engines import MEMORY
 from nomospace.space.outcomes import Overran
-from nomospace.space.search import CorrelationTooDear, SearchTooLong
 from nomospace.terms import ANY, Term, a, obj, where
 from nomospace.terms.templates import Template
 from tests.models.late_disk import Disk
