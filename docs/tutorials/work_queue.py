@@ -23,7 +23,9 @@ PROGRAM = str(Path(__file__).resolve())
 HOSTS = ("north", "south", "west")
 NOMOSPACE = [sys.executable, "-m", "nomospace.cli"]
 AT_ONCE = 4  # jobs that a worker has in hand
-LEASE_S = 10.0
+LEASE_S = 5.0
+LIMIT_S = 600.0  # the story is told by then, or has failed
+PACE = ["--heartbeat-ms", "200", "--loss-ms", "1000"]  # how soon hosts miss each other
 SIGNALS = {"restarted": signal.SIGTERM, "killed": signal.SIGKILL}
 
 
@@ -71,7 +73,7 @@ async def do_jobs(jobs: ns.Space) -> None:
 
 def nomospace(*words: str) -> str:
     """What a command prints."""
-    done = subprocess.run([*NOMOSPACE, *words], check=True, capture_output=True)
+    done = subprocess.run([*NOMOSPACE, *words], check=True, capture_output=True, timeout=60)
     return done.stdout.decode()
 
 
@@ -86,7 +88,7 @@ class Host:
 
     def start(self) -> None:
         """Run it until it serves."""
-        options = ["--listen", self.address, "--http", self.http, *self.join, "--json"]
+        options = ["--listen", self.address, "--http", self.http, *self.join, *PACE, "--json"]
         with Path(f"{self.name}.log").open("ab") as log:
             self.process = subprocess.Popen(
                 [*NOMOSPACE, "host", "run", self.name, "--trust", "trust", *options],
@@ -106,7 +108,7 @@ class Host:
     def metrics(self) -> dict[str, float]:
         """What Prometheus reads of the space `jobs`."""
         trust = ssl.create_default_context(cafile="trust/authority.pem")
-        with urlopen(f"https://{self.http}/metrics", context=trust) as page:
+        with urlopen(f"https://{self.http}/metrics", context=trust, timeout=60) as page:
             lines = page.read().decode()
         found = re.findall(r'^nomospace_(\w+){.*space="jobs"} (\S+)$', lines, re.MULTILINE)
         return {name: float(value) for name, value in found}
@@ -188,26 +190,27 @@ async def story(count: int) -> None:
     ends = [(south, "killed"), *((host, "restarted") for host in hosts), (west, "killed")]
     poison = [number for number in range(count) if is_poison(number)]
     try:
-        for part, (host, how) in enumerate(ends):
-            share = range(part * count // len(ends), (part + 1) * count // len(ends))
-            writing = [produce(one, token, share[n::3]) for n, one in enumerate(hosts)]
-            written = asyncio.gather(*writing)
-            await workers.wait_more()
-            await asyncio.to_thread(host.end, SIGNALS[how])
-            await asyncio.to_thread(host.start)
-            await written
-            waiting, lent, oldest_s = backlog(hosts)
-            print(f"{host.name} {how}: {waiting:.0f} wait, {lent:.0f} at work, {oldest_s:.1f} s")
-        dead = await dead_letters(west, token, len(poison))
-        while backlog(hosts)[:2] != (0, 0):
-            await asyncio.sleep(0.1)
+        async with asyncio.timeout(LIMIT_S):
+            for part, (host, how) in enumerate(ends):
+                share = range(part * count // len(ends), (part + 1) * count // len(ends))
+                writing = [produce(one, token, share[n::3]) for n, one in enumerate(hosts)]
+                written = asyncio.gather(*writing)
+                await workers.wait_more()
+                await asyncio.to_thread(host.end, SIGNALS[how])
+                await asyncio.to_thread(host.start)
+                await written
+                waiting, lent, age_s = backlog(hosts)
+                print(f"{host.name} {how}: {waiting:.0f} wait, {lent:.0f} at work, {age_s:.1f} s")
+            dead = await dead_letters(west, token, len(poison))
+            while backlog(hosts)[:2] != (0, 0):
+                await asyncio.sleep(0.1)
     finally:
         for task in keeping:
             task.cancel()
         await asyncio.gather(*keeping, return_exceptions=True)
-        for host in hosts:
-            host.end()
-    done = Counter(id for host in hosts for id in host.acknowledged())
+        await asyncio.gather(*(asyncio.to_thread(host.end) for host in hosts))
+    journals = await asyncio.gather(*(asyncio.to_thread(host.acknowledged) for host in hosts))
+    done = Counter(id for journal in journals for id in journal)
     told = Counter(line for line in workers.said if line.startswith("done"))
     assert len(done) == count - len(poison)  # none is lost
     assert max(*done.values(), *told.values()) == 1  # none is done twice

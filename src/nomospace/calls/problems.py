@@ -254,8 +254,8 @@ class LeaseLapsed(Unavailable):
 
     code = "space.lease-lapsed"
     words = (
-        "lease {lease} is no longer yours, or its host is out of reach; take the tuple again when it "
-        "is back in its space"
+        "lease {lease} is no longer yours, or its host is out of reach; take the tuple again when "
+        "it is back in its space"
     )
     lease: str
 

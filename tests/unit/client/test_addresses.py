@@ -42,7 +42,7 @@ def test_of_several_addresses_the_first_that_answers_is_taken() -> None:
                 nurse = await far.agent("nurse")
                 assert nurse.id == "nurse@ward"
         async with connect(f"nomos+plain://{NOBODY},{NOBODY}", connect_s=0) as far:
-            with pytest.raises(ns.Unreachable):
+            with pytest.raises(ns.Unreachable, match=f"{NOBODY}, .*{NOBODY} cannot be reached"):
                 await far.agent("nurse")
         with pytest.raises(BadUrl, match="a machine and a port"):
             connect("nomos+plain://127.0.0.1:1,")
