@@ -123,7 +123,7 @@ def _why(frame: Frame, host: str, why: WhyView) -> None:
             if one.about:
                 ui.label(one.about).classes("tried-about")
             for goal in one.held:
-                _goal("held", FORWARDED, goal.goal, goal.values)
+                _goal("passed", FORWARDED, goal.goal, goal.values)
             if one.failed is not None:
                 _goal("failed", REFUSED, one.failed.goal, one.failed.values)
     others = [one.rule for one in why.tried if one.outcome == NO_HEAD]

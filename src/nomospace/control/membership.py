@@ -525,6 +525,11 @@ class Membership:
             if origins.crowded(state.size, owed.size):
                 origins.keep(state.places(), owed.places())
 
+    @property
+    def origins(self) -> Origins:
+        """Where what it has comes from, as far as its rulings are forgotten."""
+        return self._origins
+
     def origin(self, place: int, *, owed: bool = False, before: int | None = None) -> Origin | None:
         """The ruling that put a term of the state, or an obligation, at its place.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Set as AbstractSet
 from heapq import heapify, heappop, heappush
 
 from nomospace.law.bag import Bag
@@ -69,7 +69,7 @@ class Obligations(Bag):
             self.reorder()
             self.withdrawn = None
 
-    def places(self) -> Collection[int]:
+    def places(self) -> AbstractSet[int]:
         """The places of all that are pending."""
         return self._due.keys()
 

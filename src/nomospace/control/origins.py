@@ -14,7 +14,7 @@ from __future__ import annotations
 import sys
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Sequence, Set as AbstractSet
 from itertools import compress
 from typing import Final, NamedTuple, TypeAlias
 
@@ -168,8 +168,17 @@ class _Columns:
         return found
 
 
+_NAMES: Final = ("places", "seqs", "seconds", "causes")
 _Column: TypeAlias = "array[int]"
 _Packed: TypeAlias = tuple[int, bytes, bytes, bytes, bytes]
+
+
+def _stands(state: Bag, place: int, ruling: Ruling) -> bool:
+    """Whether what a ruling put at a place is still there."""
+    for kind, at, old, new in reversed(ruling.delta):
+        if at == place and (kind == "+" or kind == "<-"):
+            return state.stands(place, old if new is None else new)
+    return False
 
 
 def _second(ruling: Ruling) -> int:
@@ -212,6 +221,12 @@ class Origins:
         self._causes: list[Cause] = [UNTOLD]
         self._numbers: dict[tuple[object, ...], int] = {UNTOLD: 0}
 
+    def __sizeof__(self) -> int:
+        """Bytes in memory, with all that only this has."""
+        columns = [getattr(one, name) for one in (self.state, self.owed) for name in _NAMES]
+        told = [part for cause in self._causes for part in (cause, *cause)]
+        return sum(map(sys.getsizeof, [*columns, self._causes, self._numbers, *told]))
+
     def of(self, place: int, *, owed: bool = False) -> Origin | None:
         """Whose work a term of the state is, or an obligation; `None` where nobody knows."""
         columns = self.owed if owed else self.state
@@ -222,30 +237,27 @@ class Origins:
         return Origin(columns.seqs[index], columns.seconds[index] * _SECOND, cause)
 
     def fold(
-        self, rulings: Sequence[Ruling], state: Collection[int] | Bag, owed: Collection[int]
+        self, rulings: Sequence[Ruling], state: AbstractSet[int] | Bag, owed: AbstractSet[int]
     ) -> None:
         """Take in what rulings put that still stands; they are the next after those before.
 
         `state` and `owed` are the places of what stands. Most of what rulings put has gone again,
         mostly, and is passed over quickly.
         """
-        touched = {change[1] for ruling in rulings for change in ruling.delta}
-        bag = state if isinstance(state, Bag) else None
-        left = touched if bag is not None else touched.intersection(state)
-        left_owed = {place for place in touched if place in owed}
         put: dict[int, Ruling] = {}
         due: dict[int, Ruling] = {}
-        for ruling in reversed(rulings):
-            if not left and not left_owed:
-                break
-            for kind, place, old, new in ruling.delta:
-                if place in left and (kind == "+" or kind == "<-"):
-                    left.remove(place)
-                    if bag is None or bag.stands(place, old if new is None else new):
-                        put[place] = ruling
-                elif kind == "due" and place in left_owed:
-                    left_owed.remove(place)
-                    due[place] = ruling
+        for ruling in rulings:
+            for change in ruling.delta:
+                kind = change[0]
+                if kind == "+" or kind == "<-":
+                    put[change[1]] = ruling
+                elif kind == "due":
+                    due[change[1]] = ruling
+        if isinstance(state, Bag):
+            put = {place: ruling for place, ruling in put.items() if _stands(state, place, ruling)}
+        else:
+            put = {place: put[place] for place in put.keys() & state}
+        due = {place: due[place] for place in due.keys() & owed}
         if put:
             self.state.enter(put, self._number)
         if due:
@@ -277,7 +289,7 @@ class Origins:
     def after(self, rulings: Sequence[Ruling], state: dict[int, Term], owed: set[int]) -> Origins:
         """The origins of all that a member has: those here, and what rulings put since."""
         found = Origins.decode(self.encode(), (0, 0))
-        found.fold(rulings, state, owed)
+        found.fold(rulings, state.keys(), owed)
         found.keep(state, owed)
         return found
 

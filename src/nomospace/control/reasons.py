@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from typing import Final, TypeGuard
+from typing import Final
 
 import msgspec
 
@@ -36,6 +36,7 @@ from nomospace.law.tree import (
     PredicateCall,
     Rule,
     Sense,
+    Unify,
     goals_in,
     lets_out,
     nodes_of,
@@ -202,25 +203,33 @@ def _beside(tree: LawTree, rule: Rule, goal: Goal) -> str:
 
 def blamed(traces: Sequence[Trace], ruling: Ruling) -> Trace | None:
     """The rule that came nearest to letting an event pass."""
-    found: Trace | None = None
-    most = -1
-    for trace in traces:
-        if trace.matched and trace.furthest is not None and trace.rule.name != ruling.rule:
-            far = _progress(trace) if lets_out(trace.rule, ruling.event.kind) else -1
-            if far > most:
-                found, most = trace, far
-    return found
+    found = [
+        trace
+        for trace in traces
+        if trace.matched and trace.furthest is not None and trace.rule.name != ruling.rule
+        if lets_out(trace.rule, ruling.event.kind)
+    ]
+    return max(found, key=_progress, default=None)
 
 
-def _progress(trace: Trace) -> int:
-    """How many goals of its text a rule got past; a rule that names the message is nearer."""
-    assert trace.furthest is not None
-    head = trace.rule.args[1] if len(trace.rule.args) == 3 else None
-    named = 0 if head is None or isinstance(head, Variable) else GOAL_CHARS
-    at = trace.furthest.span.start
-    goals = [goal for goal in goals_in(trace.rule.body) if nodes_of(goal)]
-    past = [goal for goal in goals if goal.span.start < at and goal.span in trace.tried]
-    return named + len(past)
+def _progress(trace: Trace) -> tuple[bool, int, int]:
+    """How near a rule came: it names the message, got past goals, and met something alike."""
+    goal, head = trace.furthest, trace.rule.args[1:2]
+    assert goal is not None
+    named = bool(head) and not isinstance(head[0], Variable)
+    goals = [one for one in goals_in(trace.rule.body) if nodes_of(one)]
+    past = [one for one in goals if one.span.start < goal.span.start and one.span in trace.tried]
+    alike = 0
+    if isinstance(goal, Unify):
+        left, right = [_closed(node, trace.furthest_env) for node in (goal.left, goal.right)]
+        if isinstance(left, tuple) and isinstance(right, tuple):
+            pairs = zip(left, right, strict=False)
+            alike = sum([key_of(one) == key_of(other) for one, other in pairs])
+    return named, len(past), alike
+
+
+def _closed(node: Node, env: Env) -> Term:
+    return close(build(node, dict(env)))
 
 
 class _Fact(msgspec.Struct, frozen=True):
@@ -228,6 +237,7 @@ class _Fact(msgspec.Struct, frozen=True):
 
     term: Term
     missing: bool
+    owed: bool
     origin: Origin | None
 
 
@@ -247,59 +257,49 @@ class _Case:
         assert goal is not None
         if isinstance(goal, Sense):
             return self._missing(goal, env)
-        inner = trace.inner
-        if isinstance(goal, Not | PredicateCall):
-            senses = [
-                (one, its) for one, its in trace.sensed if _within(one, goal) or inner is not None
-            ]
-            for one, its in reversed(senses):
-                if isinstance(goal, Not) or _shares(inner, one):
-                    found = self._present(one, its)
-                    if found is not None:
-                        return found
-            last, its = inner or (goal, env)
+        last, last_env = trace.inner or (goal, env)
+        if isinstance(goal, Not | PredicateCall):  # what was sensed inside it
+            for one, its in reversed(trace.sensed):
+                if (isinstance(goal, Not) and _within(one, goal)) or _shared(last, one):
+                    return self._present(one, its)
             if isinstance(goal, PredicateCall) and isinstance(last, Sense):
-                return self._present(last, its) or self._missing(last, its)
-            return None
-        names = {variable.name for variable in variables_in(*nodes_of(goal))}
+                return self._present(last, last_env) or self._missing(last, last_env)
         for one, its in reversed(trace.sensed):
-            if names & {variable.name for variable in variables_in(one.pattern)}:
+            if _shared(goal, one):
                 return self._present(one, its)
         return None
-
-    def _pattern(self, goal: Sense, env: Env) -> Term:
-        return close(build(goal.pattern, dict(env)))
 
     def _present(self, goal: Sense, env: Env) -> _Fact | None:
         bag = self.owed if goal.obligations else self.state
         try:
-            found = bag.find(self._pattern(goal, env), [UNITS_MAX - AHEAD_UNITS])
+            found = bag.find(_closed(goal.pattern, env), [UNITS_MAX - AHEAD_UNITS])
         except Stop:
             return None
         if found is None:
             return None
         place, term = found
-        before = self.ruling.seq
-        return _Fact(term, False, self.member.origin(place, owed=goal.obligations, before=before))
+        owed = goal.obligations
+        origin = self.member.origin(place, owed=owed, before=self.ruling.seq)
+        return _Fact(term, False, owed, origin)
 
     def _missing(self, goal: Sense, env: Env) -> _Fact:
         """Nothing answers a pattern: who took away what did, if that is still in memory."""
-        pattern = self._pattern(goal, env)
+        pattern = _closed(goal.pattern, env)
         gone = ("undue",) if goal.obligations else ("-", "<-")
         for ruling in reversed(self.member.history()):
             if ruling.seq < self.ruling.seq:
                 for kind, _, old, _ in reversed(ruling.delta):
                     if kind in gone and _answers(pattern, old):
-                        return _Fact(pattern, True, origin_of(ruling))
-        return _Fact(pattern, True, None)
+                        return _Fact(pattern, True, goal.obligations, origin_of(ruling))
+        return _Fact(pattern, True, goal.obligations, None)
 
     def said(self, fact: _Fact, now: int) -> str:
         """A fact in words."""
         term = show(fact.term, limit=FACT_CHARS)
-        if fact.missing:
-            words = f"{self.who} has no {term}"
-        else:
-            words = f"{self.who} {'is' if isinstance(fact.term, str) else 'has'} {term}"
+        verb = "owes" if fact.owed else "has"
+        if not fact.missing and not fact.owed and isinstance(fact.term, str):
+            verb = "is"
+        words = f"{self.who} {verb} {'no ' if fact.missing else ''}{term}"
         if fact.origin is None or fact.origin == START:
             return words
         return f"{words} {whose(fact.origin, self.ruling.home, now)}"
@@ -313,12 +313,10 @@ def _within(one: Goal, goal: Goal) -> bool:
     return goal.span.start <= one.span.start and one.span.end <= goal.span.end
 
 
-def _shares(inner: tuple[Goal, Env] | None, sense: Sense) -> bool:
-    """Whether the goal tried last speaks of what was sensed."""
-    if inner is None:
-        return False
-    names = {variable.name for variable in variables_in(*nodes_of(inner[0]))}
-    return bool(names & {variable.name for variable in variables_in(sense.pattern)})
+def _shared(goal: Goal, sense: Sense) -> bool:
+    """Whether a goal speaks of what was sensed."""
+    names = {variable.name for variable in variables_in(*nodes_of(goal))}
+    return any(variable.name in names for variable in variables_in(sense.pattern))
 
 
 # -- what would change it --------------------------------------------------------------------------
@@ -380,26 +378,38 @@ def _passes(kind: str, operations: tuple[Term, ...]) -> bool:
 def _changers(tree: LawTree, fact: _Fact, failed: Rule) -> Remedy | None:
     """The rules that would put what is missing there, or take away what is in the way."""
     wanted = key_of(fact.term)
-    found: list[Rule] = []
-    for rule in tree.rules:
-        makes = [_makes(one.operation, fact.missing) for one in goals_in(rule.body) if _does(one)]
-        if wanted in makes and rule.name != failed.name:
-            found.append(rule)
+    found = [
+        rule
+        for rule in tree.rules
+        if rule.name != failed.name and (_said_of(rule) or len(rule.args) < 3)
+        if any(wanted in _makes(rule, goal, fact) for goal in goals_in(rule.body))
+    ]
     if not found:
         return None
     named = [f"{_event_text(rule)} ({rule.name})" for rule in found[:NAMED_MAX]]
     return Remedy(tuple([rule.name for rule in found]), " or ".join(named))
 
 
-def _does(goal: Goal) -> TypeGuard[Do]:
-    return isinstance(goal, Do)
+def _makes(rule: Rule, goal: Goal, fact: _Fact) -> tuple[str, ...]:
+    """What a goal puts where a fact is missing, or else takes away, by name and arity."""
+    node = goal.operation if isinstance(goal, Do) else None
+    if not isinstance(node, Struct):
+        return ()
+    names = ["+" if fact.missing else "-", "<-", "incr", "dcr"]
+    if fact.owed:
+        names = ["imposeObligation" if fact.missing else "repealObligation"]
+    if node.name not in names:
+        return ()
+    what = node.args[-1 if fact.missing and node.name == "<-" else 0]
+    if not isinstance(what, Variable):
+        return (_key(what),)
+    sides = [(one.left, one.right) for one in goals_in(rule.body) if isinstance(one, Unify)]
+    kinds = [_key(other) for one, other in sides if _is(one, what)]
+    return tuple(kinds or ([key_of(fact.term)] if rule.event == "certified" else []))
 
 
-def _makes(node: Node, add: bool) -> str:
-    """What an operation puts into the state, or else takes out of it, by name and arity."""
-    if isinstance(node, Struct) and node.name in ("+" if add else "-", "<-", "incr", "dcr"):
-        return _key(node.args[-1 if add and node.name == "<-" else 0])
-    return ""
+def _is(node: Node, variable: Variable) -> bool:
+    return isinstance(node, Variable) and node.name == variable.name
 
 
 def _key(node: Node) -> str:
@@ -410,10 +420,7 @@ def _key(node: Node) -> str:
 
 def _event_text(rule: Rule, who: str = "") -> str:
     """The event of a rule in words: "an arriving `blockLay`"."""
-    about = rule.args[1] if len(rule.args) == 3 else rule.args[0] if rule.args else None
-    name = about.name if isinstance(about, Struct) else ""
-    if isinstance(about, Const):
-        name = show_node(about)
+    name = _said_of(rule)
     said = f"`{name}`" if name else "message"
     return {
         "sent": f"sending {said if name else 'a message'}",
@@ -424,6 +431,14 @@ def _event_text(rule: Rule, who: str = "") -> str:
         "revoked": "the end of a certificate",
         "adopted": "joining anew",
     }.get(rule.event, rule.event)
+
+
+def _said_of(rule: Rule) -> str:
+    """The name of the message, or of the obligation, that a rule is about."""
+    about = rule.args[1] if len(rule.args) == 3 else rule.args[0] if rule.args else None
+    if isinstance(about, Const):
+        return show_node(about)
+    return about.name if isinstance(about, Struct) else ""
 
 
 def _waits(tree: LawTree, ruling: Ruling, facts: bool) -> str:
@@ -530,7 +545,7 @@ def reason(
     origin = None if fact is None else fact.origin
     if fact is None:
         said = fails
-    elif isinstance(goal, Sense | Not):
+    elif isinstance(goal, Sense) or (isinstance(goal, Not) and not fact.missing):
         said = case.said(fact, ruling.at)
     else:
         said = f"{fails}; {case.said(fact, ruling.at)}"

@@ -10,7 +10,7 @@ dictionary from place to term, oldest first. No bucket is ever empty.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set as AbstractSet
 from typing import Any, Final, NoReturn, TypeAlias
 
 import msgspec
@@ -241,7 +241,7 @@ class Bag:
             return 0
         return min([next(iter(one)) for one in self.buckets.values()], default=self.next_place)
 
-    def places(self) -> Collection[int]:
+    def places(self) -> AbstractSet[int]:
         """The places of all terms."""
         return {place for bucket in self.buckets.values() for place in bucket}
 

@@ -305,5 +305,11 @@ class WhyView:
 
     ruling: RulingView
     verdict: str
+    """The one sentence that says why."""
     tried: tuple[TriedView, ...]
     text: str
+    cause: int = 0
+    """The number, among its member's rulings, of the one that the refusal goes back to; or 0."""
+    cause_at: int = 0
+    changes_at: int | None = None
+    """When an obligation falls due that changes it, in microseconds."""

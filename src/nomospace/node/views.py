@@ -445,7 +445,18 @@ def _why(ruling: viewed.RulingView, story: Explanation) -> viewed.WhyView:
         )
         for one in story.rules
     ]
-    return viewed.WhyView(ruling, story.verdict, tuple(tried), story.text)
+    why, text = story.reason, story.text
+    origin = None if why is None else why.origin
+    remedy = None if why is None else why.remedy
+    return viewed.WhyView(
+        ruling,
+        story.verdict,
+        tuple(tried),
+        text,
+        0 if origin is None else origin.seq,
+        0 if origin is None else origin.at,
+        None if remedy is None else remedy.at,
+    )
 
 
 RECORDS_MAX: Final = 4 * CHECKPOINT_EVERY

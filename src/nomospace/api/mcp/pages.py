@@ -5,6 +5,7 @@ Reading a page changes nothing: firings and letters stay until the tools fetch t
 
 from __future__ import annotations
 
+import time
 from typing import Final
 
 import msgspec
@@ -92,7 +93,8 @@ async def _standing(member: ModelMember) -> str:
     if found is None or not found.told:
         return f"A member starts with {words.line(member.law.initial)}."
     more = f" and {found.left_out} more" if found.left_out else ""
-    owed = [show(term) for _, term in found.owed]
+    now = time.time_ns() // 1_000
+    owed = [f"{show(term)} {words.until(due - now)}" for due, term in found.owed]
     duties = f" You owe {words.cut(', '.join(owed), words.ABOUT_CHARS_MAX)}." if owed else ""
     return f"Your control state is {words.line(found.state)}{more}.{duties}"
 

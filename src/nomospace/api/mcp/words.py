@@ -143,6 +143,19 @@ def story(told: DisclosedRuling, number: int, law: Law | None) -> str:
     return "\n".join([*lines, *(["It lets pass:", *others] if others else [])])
 
 
+def until(us: int) -> str:
+    """When something is due that is so many microseconds away.
+
+    >>> until(2_460_000_000), until(-5)
+    ('in 41 min', 'now')
+    """
+    seconds = max(0, us) // 1_000_000
+    for size, name in ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")):
+        if seconds >= size * (2 if size > 60 else 1):
+            return f"in {seconds // size} {name}"
+    return "now"
+
+
 def listing(head: str, lines: Sequence[str], left: int) -> str:
     """A list with a head, and how much of it is not shown.
 

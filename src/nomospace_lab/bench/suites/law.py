@@ -57,6 +57,8 @@ def law(run: BenchRun) -> Iterator[BenchRow]:
     run.say("the whole of handle")
     handled = _handle(run)
     yield handled
+    run.say("where terms come from")
+    yield from _origins(run)
     run.say("a hospital's traffic")
     yield _traffic(run)
     run.say("laws that run away")
@@ -217,6 +219,72 @@ def _handle(run: BenchRun) -> BenchRow:
         how="a layman's alarm: event made, ruled on, state changed, obligation laid, "
         "effects and journal record made",
     )
+
+
+SLOTS = """\
+law(slots).
+initialCS([slot, slot, slot, sent(0)]).
+R1. sent(_, _, _) :- slot@CS, sent(N)@CS, N1 is N + 1, do(-slot), do(sent(N) <- sent(N1)),
+    do(imposeObligation(slot, 1, hour)), do(forward).
+R2. obligationDue(slot) :- do(+slot).
+"""
+MANY_TERMS = 20_000
+
+
+def _origins(run: BenchRun) -> Iterator[BenchRow]:
+    """What it costs that each term and obligation knows the ruling that put it there."""
+    from nomospace.control import Membership, sent
+    from nomospace.control.membership import FORGOTTEN_AT_ONCE
+    from nomospace.law import load
+    from nomospace.terms import Compound
+
+    class Forgetful(Membership):
+        """Forgets its rulings, and what they put with them."""
+
+        __slots__ = ()
+
+        def _forget(self) -> None:
+            del self._history[:FORGOTTEN_AT_ONCE]
+
+    law, event = load(SLOTS), sent(HOME, "hello", "bob@ward")
+
+    def busy(member: Membership) -> Sample:
+        def sample(seconds: float) -> float:
+            best, end = float("inf"), perf_counter_ns() + seconds * 1e9
+            while perf_counter_ns() < end:
+                start = perf_counter_ns()
+                for _ in range(256):  # each with one that falls due before it
+                    member.handle(event, now=member.seq * 1_000_000_000)
+                best = min(best, (perf_counter_ns() - start) / 256)
+            return best
+
+        return sample
+
+    best = run.interleave(
+        {"ours": busy(Membership(law, HOME)), "floor": busy(Forgetful(law, HOME))}
+    )
+    yield BenchRow(
+        what="a controller whose terms and obligations know their rulings",
+        unit="µs",
+        ours=best["ours"] / PER_US,
+        floor=best["floor"] / PER_US,
+        goal=times_floor(1.05),
+        how="a message and an obligation that falls due; the floor is the same controller "
+        "without origins",
+    )
+    grower = Membership(load("law(l). R1. sent(_, m(X), _) :- do(+has(X))."), HOME)
+    for at in range(MANY_TERMS):
+        said = Compound("m", (at,))
+        grower.handle(sent(HOME, said, "bob@ward"), now=NOW_US + at * 1_000_000)
+    sizes = {"in memory": sys.getsizeof(grower.origins), "on disk": len(grower.snapshot().origins)}
+    for where, size in sizes.items():
+        yield BenchRow(
+            what=f"where a term comes from, kept {where}",
+            unit="bytes",
+            ours=size / MANY_TERMS,
+            goal=at_most(16, "bytes"),
+            how=f"{MANY_TERMS:,} terms, each put by a ruling of its own",
+        )
 
 
 TRAFFIC = 6_000

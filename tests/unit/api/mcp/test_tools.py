@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
@@ -148,7 +149,7 @@ def test_messages() -> None:
         state = await pages.read(member, pages.STATE)
         assert state is not None
         assert "Your control state is [calm]" in state
-        assert "You owe wake." in state
+        assert re.search(r"You owe wake (in \d+ (s|min|h)|now)\.", state)
         assert "imposeObligation(wake,60)" in state  # the law discloses all
 
     play(script, TALK)
