@@ -71,10 +71,10 @@ def test_every_struct_of_a_protocol_is_known(module: ModuleType) -> None:
     assert not known & STAYS_HOME.get(module, set())
 
 
-@pytest.mark.parametrize("kind", REACHED, ids=lambda kind: f"{kind.__module__}.{kind.__name__}")
-def test_every_open_field_has_a_slot(kind: Struct) -> None:
-    for field in msgspec.structs.fields(kind):
-        assert has_any(field.type) == ((kind, field.name) in SLOTS), field.name
+def test_every_open_field_has_a_slot() -> None:
+    for kind in REACHED:
+        for field in msgspec.structs.fields(kind):
+            assert has_any(field.type) == ((kind, field.name) in SLOTS), (kind, field.name)
 
 
 def test_every_slot_is_of_something_that_travels() -> None:
