@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import shutil
@@ -51,7 +52,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
     And keep the tokens of hosts out of the user's own folder.
     """
-    if not hasattr(config, "workerinput"):  # workers have it from their parent
+    if hasattr(config, "workerinput"):
+        # After all that is registered later, servers that end among it, a worker is gone at once:
+        # to take apart all modules and tests would be seconds of work for each of them.
+        atexit.register(os._exit, 0)
+    else:  # workers have it from their parent
         os.environ["XDG_STATE_HOME"] = config.stash[_state] = tempfile.mkdtemp()
     config.pluginmanager.register(Doctests())
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
