@@ -27,6 +27,7 @@ from nomospace.cli.remote_options import (
 )
 from nomospace.host.holding import DEAD
 from nomospace.terms import Compound, Term, show, term
+from nomospace.terms.values import dict_items
 from nomospace.terms.written import read_fields, read_patterns
 
 if TYPE_CHECKING:
@@ -409,9 +410,11 @@ def words(fields: Sequence[Term]) -> str:
 def plain(value: Any) -> object:
     """A value for JSON: what JSON has no form for, compounds and bytes, is text.
 
-    >>> plain(("job", 17, None, term("room(3)"), b"!"))
-    ['job', 17, None, 'room(3)', "b'21'"]
+    >>> plain(("job", 17, None, term("room(3)"), term("{n: 1}"), b"!"))
+    ['job', 17, None, 'room(3)', {'n': 1}, "b'21'"]
     """
+    if (items := dict_items(value)) is not None:
+        value = dict(items)
     if isinstance(value, Compound | bytes):
         return show(value)
     if isinstance(value, tuple):

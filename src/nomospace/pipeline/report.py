@@ -169,13 +169,13 @@ def _natural(rule: str) -> list[tuple[int, str]]:
 def render(report: ReplayReport) -> str:
     """The report for people."""
     rate = report.events / report.took_s if report.took_s else 0.0
-    whose = f"for {report.diverged:,} of {report.members:,} members"
+    members = counted(report.members, "member")
     lines = [
-        f"{report.events:,} rulings of {report.members:,} members under {report.law}",
+        f"{counted(report.events, 'ruling')} of {members} under {report.law}",
         f"  {report.engine}, {report.took_s:.1f} s, {rate:,.0f} rulings/s",
         "",
         f"  same       {report.same:>12,}",
-        f"  changed    {report.changed:>12,}  {whose}",
+        f"  changed    {report.changed:>12,}  for {report.diverged:,} of {members}",
     ]
     lines += [f"    {count:>12,}  {_WORDS[kind]}" for kind, count in report.kinds.items()]
     for name, before, now in (
@@ -203,7 +203,7 @@ def render(report: ReplayReport) -> str:
                 f"    {one.reason}",
             ]
         if report.diverged > len(report.first):
-            lines.append(f"  and of {report.diverged - len(report.first):,} more members")
+            lines.append(f"  and of {counted(report.diverged - len(report.first), 'more member')}")
     return "\n".join(lines + _wants(report))
 
 
