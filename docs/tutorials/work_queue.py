@@ -177,9 +177,7 @@ def backlog(hosts: list[Host]) -> tuple[float, float, float]:
 
 async def story(count: int) -> None:
     """Have all jobs done, whatever ends in between."""
-    nomospace("trust", "init", "--host", HOSTS[0])
-    for name in HOSTS[1:]:
-        nomospace("trust", "issue", "host", name)
+    nomospace("trust", "init", *(f"--host={name}" for name in HOSTS))
     agents = [f"{role}@{name}" for name in HOSTS for role in ("producer", "worker")]
     token = nomospace("trust", "issue", "token", *agents).strip()
     north = Host(HOSTS[0])

@@ -282,14 +282,11 @@ class Lending(GroupFollower):
     def tick(self) -> None:
         """Give up words whose hosts were away too long."""
         while (due := self.next_deadline()) is not None and due <= self._step.now:
-            self._fail(self._unpark(next(iter(self._parked))))
-
-    def _fail(self, one: Settling) -> None:
-        """A word did not count, as far as can be known."""
-        if one.doubt and not one.asks:
-            self._step.fail(one.op, InDoubt(peer=one.peer))
-        else:
-            self._step.fail(one.op, LeaseLapsed(lease=one.request.lease))
+            one = self._unpark(next(iter(self._parked)))
+            if one.doubt and not one.asks:
+                self._step.fail(one.op, InDoubt(peer=one.peer))
+            else:
+                self._step.fail(one.op, LeaseLapsed(lease=one.request.lease))
 
     def hear_closed(self, _peer: str, body: LeaseClosed) -> None:
         """The host that lent a tuple says whether the agent's word still counted."""
@@ -298,8 +295,8 @@ class Lending(GroupFollower):
         if one is None:
             return
         resident = self._spaces.residents.get(one.agent)
-        if not body.counts or resident is None:
-            self._fail(one)
+        if not body.counts or resident is None:  # who lent knows all words that have counted
+            self._step.fail(one.op, LeaseLapsed(lease=one.request.lease))
         elif one.asks:
             self._borrow(one.request.lease, one.agent, body.fields)
             try:

@@ -98,6 +98,8 @@ def test_init_for_a_first_host_makes_all_that_it_needs(capsys: Say) -> None:
     assert identity.certificate.addresses == ("ward-1.example",)
     assert identity.controller is not None
     assert identity.controller[1].subject == "ward-1"
+    run(capsys, "init", "both", "--host", "ward-1", "--host", "ward-2")
+    assert Identity("both", "ward-2").controller is not None
 
 
 def test_secrets_can_be_read_by_their_owner_only(capsys: Say) -> None:
@@ -125,7 +127,8 @@ def test_an_authority_is_not_replaced_unasked(capsys: Say, folder: Path) -> None
     [
         (["--host", "ward 1"], "'ward 1' is no name of a host"),
         (["--host", "w", "--address", "w:7420"], "without a port"),
-        (["--address", "w"], "say with --host"),
+        (["--address", "w"], "say with one --host"),
+        (["--host", "v", "--host", "w", "--address", "w"], "say with one --host"),
         (["--name", "x" * 65], "1 to 64 bytes"),
         (["--days", "0"], "--days"),
     ],

@@ -59,8 +59,9 @@ def init(
     *,
     name: Annotated[str, typer.Option(help="The authority's name.")] = "admin",
     host: Annotated[
-        str, typer.Option(help="Issue what this host needs as well, in the same go.")
-    ] = "",
+        list[str] | None,
+        typer.Option(help="Issue what this host needs as well, in the same go; may be repeated."),
+    ] = None,
     address: AddressOption = None,
     days: DaysOption = 3650,
     force: Annotated[
@@ -73,21 +74,22 @@ def init(
     Its key, authority.key, can issue anything in its name. Keep it where the operator is; hosts
     need authority.pem only.
     """
-    if address and not host:
-        raise Unusable(what="--address", why="say with --host which host is found there")
-    if host:  # before anything is made
-        check_name("a host", host)
-        for text in address or ():
-            read_address(text)
+    hosts = host or []
+    if address and len(hosts) != 1:
+        raise Unusable(what="--address", why="say with one --host which host is found there")
+    for one_host in hosts:  # before anything is made
+        check_name("a host", one_host)
+    for text in address or ():
+        read_address(text)
     facts = issue.found_authority(folder, name, days, force=force)
     opened = TrustFolder.open(folder)
     opened.write_tokens(opened.tokens())
     issued: list[Facts] = []
-    if host:
-        making = {"renew": False, "force": force}
-        issued = [
-            issue.certify_host(opened, host, address, HOST_DAYS, **making),
-            issue.certify_controller(opened, host, HOST_DAYS, **making),
+    making = {"renew": False, "force": force}
+    for one_host in hosts:
+        issued += [
+            issue.certify_host(opened, one_host, address, HOST_DAYS, **making),
+            issue.certify_controller(opened, one_host, HOST_DAYS, **making),
         ]
     if as_json:
         print(json.dumps({**facts, "issued": issued}, indent=2))
@@ -95,8 +97,8 @@ def init(
     for one in (facts, *issued):
         tell(one, as_json=False)
     print(f"keep {folder / 'authority.key'} to yourself: whoever has it can issue anything")
-    if host:
-        print(f"next: nomospace host run {host} --trust {folder}")
+    if hosts:
+        print(f"next: nomospace host run {hosts[0]} --trust {folder}")
     else:
         print(f"next: nomospace trust issue host NAME{elsewhere(folder)}")
 

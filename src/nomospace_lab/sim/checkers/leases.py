@@ -7,7 +7,7 @@ outlives both.
 
 from __future__ import annotations
 
-from nomospace.calls.problems import LeaseLapsed
+from nomospace.calls.problems import InDoubt, LeaseLapsed
 from nomospace.calls.requests import Seek, Settle
 from nomospace.host.shares import USUAL_SHARES
 from nomospace_lab.sim.checkers import Verdict, no, yes
@@ -34,7 +34,10 @@ class LeaseLife:
         """Take in a word on it, in their order; what is wrong with that, or nothing."""
         word = op.request
         assert isinstance(word, Settle), "nothing else names a lease"
-        lapsed = op.ended is not None and isinstance(op.ended.what.error, LeaseLapsed)
+        error = None if op.ended is None else op.ended.what.error
+        lapsed = isinstance(error, LeaseLapsed)
+        if isinstance(error, InDoubt) and op.end - op.began < _AWAY_US:
+            return "a word on it was in doubt, and nobody had waited for its host"
         if op.done and op.began > self.most:
             return "a word on it counted after its end"
         # At its own host, and elsewhere unless the answer came only after a wait for that host.
