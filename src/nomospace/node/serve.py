@@ -133,7 +133,7 @@ class Server:
         self.own = OwnToken(secrets.token_urlsafe(32) if config.host.insecure else "")
         """What a host without certificates lets its user's programs in by; else empty."""
         self.clock: Clock | None = None
-        self._lies_here: SpaceFigures | None = None
+        self._lies_here = SpaceFigures(began=0)
         self._faulty: dict[OntologyText, NomospaceError] = {}
         """What is wrong with ontologies that came."""
         self.work = Workers()
@@ -265,6 +265,7 @@ class Server:
             self._learn_revoked()
             self.identity.watchers.append(self._learn_revoked)
         self._watch = asyncio.get_running_loop().create_task(self._look_after(), name="look-after")
+        self._lies_here.mark((), self._now())
         self._watch_metrics()
         if self._beside is not None:
             self.served = await parts.enter_async_context(self._beside(self))
@@ -483,6 +484,8 @@ class Server:
         while True:
             await asyncio.sleep(POLL_S)
             try:
+                levels = self.host.core.spaces.levels.values()
+                self._lies_here.mark([level.space for level in levels], self._now())
                 if self.identity is not None:
                     self.identity.poll()
                 await self.standings.look()
@@ -543,11 +546,7 @@ class Server:
             metrics.watch(name, partial(self._counted, count))
 
     def _backlog(self) -> Mapping[str, Mapping[str, float]]:
-        assert self.clock is not None, "a host that is looked at runs"
-        now = self.clock.now()
-        if self._lies_here is None:
-            self._lies_here = SpaceFigures(began=now)
-        return self._lies_here.look(self.host.core.spaces.census(), now)
+        return self._lies_here.look(self.host.core.spaces.census(), self._now())
 
     def _counted(self, what: str) -> float:
         return self.links.counts().get(what, 0)
