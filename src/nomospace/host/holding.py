@@ -23,7 +23,7 @@ from nomospace.calls.problems import (
     StaysInStore,
 )
 from nomospace.calls.requests import End, Open, Share
-from nomospace.errors import CallerError, LimitReached
+from nomospace.errors import CallerError
 from nomospace.host.calls import Arrive, Attended, Bundle, CarriedSpace, Depart, Unattended
 from nomospace.host.changes import AgentCame, AgentWent, Durable, Opened, TuplePut
 from nomospace.host.directory import News, Tie
@@ -39,12 +39,10 @@ from nomospace.host.residents import (
     record_of,
     row_of,
 )
-from nomospace.host.shares import TooManyMoved
 from nomospace.host.speaking import OtherOntology
 from nomospace.protocols.spaces import DirectoryChanged, Row
 from nomospace.space import Record
 from nomospace.space.engines import MEMORY
-from nomospace.terms.values import count_parts
 
 if TYPE_CHECKING:
     from nomospace.host.ports import HostParts
@@ -59,8 +57,8 @@ no count is too large for programs that have only floating numbers."""
 MOVED_IN_STEP: Final = 1_000
 """How many tuples one step moves when a space is shared or parted, or lets go when their agent
 ends; the rest follows in later ones, and the call is answered with the last."""
-PARTS_EACH: Final = 10
-"""A tuple of more parts counts as several when its agent moves."""
+ENDED_IN_STEP: Final = 500
+"""How many operations, or reactions, of an agent that ends or is suspended end in one step."""
 DEAD: Final = ".dead"
 """Dead letters of space `jobs` lie in space `jobs.dead`."""
 
@@ -166,8 +164,12 @@ class Holding(HostPart):
         )
 
     def _drop_some(self, resident: Resident) -> bool:
-        """Let some tuples of an agent that ends go with it; whether there may be more."""
+        """Let some of what an agent that ends has go with it; whether there may be more."""
         agent = resident.id
+        if self._host.seeking.end(agent, HasEnded(agent=agent), ENDED_IN_STEP):
+            return True
+        if self._host.reacting.end(agent, ENDED_IN_STEP):
+            return True
         for name, interface in resident.spaces.items():
             level = None if interface.engine else self._spaces.levels.get(name)
             for space in (interface.private, *(() if level is None else (level.space,))):
@@ -322,23 +324,7 @@ class Holding(HostPart):
     def stays(self, agent: str) -> str:
         """Why an agent cannot leave with its spaces; empty when it can."""
         name = self._stays_in(agent)
-        why = StaysInStore(space=name) if name else self.overweight(agent)
-        return "" if why is None else str(why)
-
-    def overweight(self, agent: str) -> LimitReached | None:
-        """Whether an agent holds more than one step can pack here, and another unpack there."""
-        limit = left = self._step.shares.moved_tuples
-        for interface in self._spaces.residents[agent].spaces.values():
-            for record in self._spaces.space_of(interface).held_by(agent, limit + 1):
-                left -= 1 + count_parts(record.fields, PARTS_EACH * limit) // PARTS_EACH
-                if left < 0:
-                    return TooManyMoved(
-                        what=f"the number of tuples that {agent} would move with",
-                        limit=limit,
-                        advice="take some of them, write them for another agent, or have the "
-                        "operator of the host raise moved_tuples",
-                    )
-        return None
+        return str(StaysInStore(space=name)) if name else ""
 
     def _stays_in(self, agent: str) -> str:
         """A space in the store where an agent holds tuples, if there is one."""

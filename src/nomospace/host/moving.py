@@ -35,10 +35,12 @@ from nomospace.host.changes import Durable, ProgramKept, StateKept
 from nomospace.host.effects import Came, Left, Mail
 from nomospace.host.part import HostPart
 from nomospace.host.residents import Resident
+from nomospace.host.shares import TooManyMoved
 from nomospace.law import load
 from nomospace.protocols.courier import Parcel
 from nomospace.protocols.routing.interface import UNSETTLED, Go
 from nomospace.protocols.routing.seats import Seat
+from nomospace.terms.values import count_parts
 
 if TYPE_CHECKING:
     from nomospace.host.ports import HostParts
@@ -47,6 +49,8 @@ ASK_US: Final = 10_000_000
 """How long an agent waits for a word of the host that it would move to."""
 MOVING_MAX: Final = 10_000
 """How many agents of a host may be about to leave."""
+PARTS_EACH: Final = 10
+"""A tuple of more parts counts as several when its agent moves."""
 MAIL_MAX: Final = 10_000
 """How many messages may wait for an agent that is about to leave; past it the newest are lost."""
 
@@ -177,7 +181,7 @@ class Moving(HostPart):
             return
         if suspended := host.suspending.stays(agent):
             raise suspended
-        if heavy := host.holding.overweight(agent):
+        if heavy := self._overweight(agent):
             raise heavy
         if why := host.deciding.stays(agent) or host.holding.stays(agent):
             raise MoveRefused(agent=agent, to=request.to, why=why)
@@ -198,6 +202,24 @@ class Moving(HostPart):
         self._asking[agent] = Asking(key, op, request, until)
         self._keys[key] = agent
         host.posting.parcel(request.to, may_come)
+
+    def _overweight(self, agent: str) -> TooManyMoved | None:
+        """Whether an agent has more than one step can pack here, and another unpack there."""
+        limit = self._step.shares.moved_tuples
+        left = limit - self._host.seeking.count(agent)
+        for interface in self._spaces.residents[agent].spaces.values():
+            for record in self._spaces.space_of(interface).held_by(agent, limit + 1):
+                left -= 1 + count_parts(record.fields, PARTS_EACH * limit) // PARTS_EACH
+                if left < 0:
+                    break
+        if left >= 0:
+            return None
+        return TooManyMoved(
+            what=f"the number of tuples and waiting calls that {agent} would move with",
+            limit=limit,
+            advice="take some of them, write them for another agent, or have the operator of the "
+            "host raise moved_tuples",
+        )
 
     def _of(self, key: int) -> tuple[str, Asking] | None:
         agent = self._keys.get(key)
@@ -242,9 +264,13 @@ class Moving(HostPart):
             host.posting.stay(agent)
             self._stays(agent, str(suspended))
             return
-        if why := host.deciding.stays(agent) or host.holding.stays(agent):
+        if (
+            why := host.deciding.stays(agent)
+            or host.holding.stays(agent)
+            or self._overweight(agent)
+        ):
             host.posting.stay(agent)
-            self._stays(agent, why)
+            self._stays(agent, str(why))
             return
         self._forget(agent)
         asked = one.request

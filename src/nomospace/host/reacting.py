@@ -190,10 +190,12 @@ class Reacting(GroupFollower):
             if one.request.space == space and one.request.template.term == pattern
         ]
 
-    def end(self, agent: str) -> None:
-        """Forget the reactions of an agent."""
-        for one in self._of_agent.of(agent):
+    def end(self, agent: str, most: int) -> bool:
+        """Forget some reactions of an agent; whether there are more."""
+        mine = self._of_agent.of(agent)
+        for one in mine[:most]:
             self.drop(one)
+        return len(mine) > most
 
     def drop(self, one: Registered) -> None:
         """Forget a reaction, here and everywhere."""

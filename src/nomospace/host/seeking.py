@@ -331,15 +331,25 @@ class Seeking(GroupFollower):
         except NomospaceError as error:
             self._step.fail(waiting.op, error)
 
-    def end(self, agent: str, error: NomospaceError | None = None) -> None:
-        """The agent leaves: its operations end, and its tuples come back if they are under way."""
-        for one in self._open.of_agent.of(agent):
-            self._end(one, error or AgentLeft(agent=agent))
+    def count(self, agent: str) -> int:
+        """How many operations of an agent wait."""
+        return self._open.of_agent.count(agent)
 
-    def end_under(self, law: str, error: NomospaceError) -> None:
-        """End all operations on spaces under a law."""
-        for one in [one for one in self._ops.values() if one.law == law]:
+    def end(self, agent: str, error: NomospaceError | None = None, most: int | None = None) -> bool:
+        """The agent leaves: its operations end, and its tuples come back if they are under way.
+
+        So many at most end now; whether there are more.
+        """
+        return self._end_some(self._open.of_agent.of(agent), error or AgentLeft(agent=agent), most)
+
+    def end_under(self, law: str, error: NomospaceError, most: int) -> bool:
+        """End some operations on spaces under a law; whether there are more."""
+        return self._end_some([one for one in self._ops.values() if one.law == law], error, most)
+
+    def _end_some(self, ops: list[Op], error: NomospaceError, most: int | None) -> bool:
+        for one in ops[:most]:
             self._end(one, error)
+        return most is not None and len(ops) > most
 
     def _end(self, one: Op, error: NomospaceError) -> None:
         self.close(one)

@@ -22,6 +22,7 @@ from nomospace.control import Event, Membership
 from nomospace.host.calls import Resume, Suspend
 from nomospace.host.changes import Durable, EventHeld, EventServed, Suspension
 from nomospace.host.effects import Halted
+from nomospace.host.holding import ENDED_IN_STEP
 from nomospace.host.part import HostPart
 from nomospace.protocols.spaces import Key, ReactWatch, Watch
 from nomospace.terms.values import weight
@@ -104,14 +105,20 @@ class Suspending(HostPart):
         self._step.write_down(found)
         self._step.note("suspended", name=name, why=event.why)
         error = Suspended(name=name, since=since, why=event.why)
+
+        def some() -> bool:
+            if self._suspended.get(name) is not found:  # it was resumed meanwhile
+                return False
+            if "@" not in name:
+                return host.seeking.end_under(name, error, ENDED_IN_STEP)
+            waits = host.seeking.end(name, error, ENDED_IN_STEP)
+            return waits or host.reacting.end(name, ENDED_IN_STEP)
+
+        host.looking.in_pieces(name, some, _nothing)
         if "@" in name:
-            host.seeking.end(name, error)
             host.governed.end(name, error)
             host.deciding.end(name, error)
-            host.reacting.end(name)
             self._step.order(Halted(name, error))
-        else:
-            host.seeking.end_under(name, error)
         host.governing.wait_for_resume(self._members(name))
 
     def resume(self, event: Resume) -> None:
@@ -231,6 +238,10 @@ class Suspending(HostPart):
                 governing.rule_held(member, event, number)
             else:
                 self.served(home, number)
+
+
+def _nothing() -> None:
+    """Nobody waits for it."""
 
 
 def _bytes(event: Event) -> int:

@@ -230,3 +230,16 @@ def test_suspending_twice_and_resuming_who_is_not_are_harmless(net: Hosts) -> No
     net.tell("a", Resume("ann@a"))
     net.tell("a", Resume("nobody@nowhere"))
     assert net.hosts["a"].suspending.all() == ()
+
+
+@pytest.mark.parametrize("law", [False, True])
+def test_very_many_waits_are_called_off_step_by_step(
+    net: Hosts, monkeypatch: pytest.MonkeyPatch, law: bool
+) -> None:
+    monkeypatch.setattr("nomospace.host.suspending.ENDED_IN_STEP", 2)
+    space = "notes" if law else "jobs"
+    waits = [net.call("ann@a", Seek(space, TAKE, Template.of(("never", n)))) for n in range(5)]
+    net.tell("a", Suspend(LAW.hash if law else "ann@a"))
+    assert sum(op in net.answers for op in waits) == 2
+    net.run(1)
+    assert all(isinstance(net.answers[op].error, Suspended) for op in waits)
