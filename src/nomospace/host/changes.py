@@ -22,6 +22,10 @@ from nomospace.protocols.spaces import Row
 COMPACT_FROM: Final = 256
 """So many rulings of a membership are kept as changes before they are folded into its base."""
 
+KEPT_EVERY: Final = 256
+"""After so many rulings of a membership it is written down as it is: what its rulings before that
+have changed need not be told again."""
+
 Id: TypeAlias = tuple[str, int]
 
 
@@ -182,6 +186,12 @@ class MemberJoined(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="
     snapshot: Snapshot
 
 
+class MemberKept(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="member-kept"):
+    """A membership as it is now, with all that its rulings have changed."""
+
+    snapshot: Snapshot
+
+
 class MemberRuled(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="member-ruled"):
     """A controller ruled, and its membership changed as the ruling says."""
 
@@ -244,6 +254,7 @@ Change: TypeAlias = (
     | LawLearnt
     | OntologyLearnt
     | MemberJoined
+    | MemberKept
     | MemberRuled
     | Suspension
     | EventHeld
@@ -423,7 +434,7 @@ class Durable:
     def _ontology_learnt(self, change: OntologyLearnt) -> None:
         self.ontologies[change.text.hash] = change.text
 
-    def _member_joined(self, change: MemberJoined) -> None:
+    def _member_joined(self, change: MemberJoined | MemberKept) -> None:
         snapshot = change.snapshot
         self.members[snapshot.home, snapshot.law] = StoredMember(snapshot)
 
@@ -464,6 +475,7 @@ _APPLY: Final[dict[type, Any]] = {
     LawLearnt: Durable._law_learnt,
     OntologyLearnt: Durable._ontology_learnt,
     MemberJoined: Durable._member_joined,
+    MemberKept: Durable._member_joined,
     MemberRuled: Durable._member_ruled,
     Suspension: Durable._suspension,
     EventHeld: Durable._event_held,

@@ -39,7 +39,7 @@ from nomospace.control import (
     tell,
 )
 from nomospace.host.alarms import FIRED_IN_STEP, Alarms
-from nomospace.host.changes import Durable, MemberJoined
+from nomospace.host.changes import KEPT_EVERY, Durable, MemberJoined, MemberKept
 from nomospace.host.deciding import RULING_UNITS, no_ruling
 from nomospace.host.effects import HERE, Journey, Mail
 from nomospace.host.index import Index
@@ -403,6 +403,7 @@ class Governing(HostPart):
         mine: Ruling | None = None
         orders: list[ControlEffect] = []
         fired = 0
+        often = False
         changed = event is None or member.ended
         for effect in effects:
             if effect.__class__ is not RecordRuling:
@@ -413,11 +414,15 @@ class Governing(HostPart):
             came, took_ns = HERE, 0
             if ruling.due_at is not None:
                 fired += 1
+            if not ruling.seq % KEPT_EVERY:
+                often = True
             for change in ruling.delta:
                 if change[0] in OWED:
                     changed = True
             if mine is None or ruling.event is event:
                 mine = ruling
+        if often and not member.ended:
+            self._step.write_down(MemberKept(member.snapshot()))
         if len(orders) > ORDERS_FREE:
             host.deciding.left -= ORDER_UNITS * len(orders)
         if fired:

@@ -198,7 +198,7 @@ class Batch(msgspec.Struct, eq=False):
 
     # -- memberships -------------------------------------------------------------------------
 
-    def _member_joined(self, change: changes.MemberJoined) -> None:
+    def _member_joined(self, change: changes.MemberJoined | changes.MemberKept) -> None:
         snapshot = change.snapshot
         home, law = snapshot.home, snapshot.law
         body = guard(encode_snapshot(snapshot))
@@ -311,6 +311,7 @@ _ADD: Final[dict[type, Callable[..., None]]] = {
     changes.LawLearnt: Batch._law_learnt,
     changes.OntologyLearnt: Batch._ontology_learnt,
     changes.MemberJoined: Batch._member_joined,
+    changes.MemberKept: Batch._member_joined,
     changes.MemberRuled: Batch._member_ruled,
     changes.Suspension: Batch._suspension,
     changes.EventHeld: Batch._given,

@@ -5,9 +5,10 @@ translation of its errors. All else is here: reading a host back, committing ste
 rulings of memberships, and looking everything over.
 
 The records of the journal are the log of memberships; where there is no journal, rulings have a
-table. Once a membership has `COMPACT_FROM` of them (as in `host.Durable`), or one that lies
-`REACH` records back or is to be forgotten, the oldest are folded into it, some `FOLD_MAX` in one
-commit: nobody waits long for another's housekeeping. No record is forgotten before. Tuples and
+table. A host tells a membership as it is after every `KEPT_EVERY` rulings, so what rules often is
+never read back. Once one has `COMPACT_FROM` of them all the same, or one that lies `REACH` records
+back or is to be forgotten, the oldest are folded into it, some `FOLD_MAX` in one commit: nobody
+waits long for another's housekeeping. No record is forgotten before. Tuples and
 pushes are put off, and the tables catch up now and then (`store.backlog`).
 """
 

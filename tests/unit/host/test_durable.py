@@ -1,13 +1,17 @@
 """What a host writes down, change by change."""
 
+from nomospace.calls.requests import Adopt, Tell
 from nomospace.control import Membership, RecordRuling as RulingRecord, adopt, sent
+from nomospace.host.calls import Arrive, Call
 from nomospace.host.changes import (
     COMPACT_FROM,
+    KEPT_EVERY,
     AgentCame,
     AgentWent,
     Durable,
     FloorRaised,
     MemberJoined,
+    MemberKept,
     MemberRuled,
     Opened,
     TransferGiven,
@@ -16,6 +20,8 @@ from nomospace.host.changes import (
     TupleGone,
     TuplePut,
 )
+from nomospace.host.core import Host
+from nomospace.host.effects import Persist
 from nomospace.law import load
 from nomospace.protocols.spaces import Row
 from nomospace.terms import show
@@ -113,3 +119,29 @@ def test_old_rulings_are_folded_into_the_base() -> None:
         assert len(stored.log) < COMPACT_FROM
     assert len(stored.log) == 3
     assert [show(goal) for goal in stored.restore(law).state] == [f"n({COMPACT_FROM + 3})"]
+
+
+def test_a_membership_is_kept_as_it_is_now_and_then() -> None:
+    """What is on disk is what the controller has, and no store has to redo many rulings."""
+    law = load(
+        "law(l).\ninitialCS([n(0)]).\nR1. sent(_, go, _) :- n(N)@CS, M is N+1, do(n(N) <- n(M)).\n"
+    )
+    host = Host("a", life=1, now=0)
+    disk, kept = Durable(), []
+
+    def tell(event: Arrive | Call, now: int) -> None:
+        for effect in host.handle(event, now=now):
+            for change in effect.changes if isinstance(effect, Persist) else ():
+                disk.apply(change)
+                kept.extend([change.snapshot.seq] if isinstance(change, MemberKept) else [])
+
+    tell(Arrive("ann@a"), 0)
+    tell(Call(1, "ann@a", Adopt(law, ())), 1)
+    for step in range(2, 2 * KEPT_EVERY + 10):
+        tell(Call(step, "ann@a", Tell(law.hash, "go", "bob@a")), step)
+    member = host.governing.find("ann@a", law.hash)
+    assert member is not None
+    assert kept == [KEPT_EVERY, 2 * KEPT_EVERY]
+    stored = disk.members["ann@a", law.hash]
+    assert stored.base.seq == 2 * KEPT_EVERY
+    assert stored.restore(law).snapshot() == member.snapshot()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
@@ -10,7 +11,8 @@ import msgspec
 import pytest
 from hypothesis import Phase, given, settings, strategies as st
 
-from nomospace.host.changes import COMPACT_FROM, AgentCame, AgentWent, Change, Durable
+from nomospace.control import redo
+from nomospace.host.changes import COMPACT_FROM, AgentCame, AgentWent, Change, Durable, MemberKept
 from nomospace.store import sql
 from nomospace.store.interface import KeptForClient, Step, StoreDamaged
 from nomospace.store.sql import FOLD_MAX
@@ -254,3 +256,41 @@ def test_few_rulings_are_folded_in_one_commit(engines: MakeEngine) -> None:
     store.close()
     member = engine.open().begin().durable.members["ann@x", "4c1f"]
     assert len(member.log) == COMPACT_FROM + 1 - FOLD_MAX
+
+
+@pytest.mark.parametrize("journal", [True, False])
+@pytest.mark.parametrize("kind", SQL)
+def test_what_is_kept_as_it_is_now_needs_no_earlier_ruling(
+    kind: str, journal: bool, engines: MakeEngine
+) -> None:
+    """In one step with rulings before it and behind it, of this membership and of another."""
+    engine = engines(kind)
+    store = engine.open()
+    store.begin()
+    model = Durable()
+    key = ("ann@x", "4c1f")
+
+    def keep(*made: Callable[[], Change], at: int) -> None:
+        changes = []
+        for make in made:
+            changes.append(make())
+            model.apply(changes[-1])
+        store.commit([recorded(changes) if journal else Step(tuple(changes))], at=at)
+
+    def rule(home: str = "ann@x") -> Change:
+        return next_ruling(model.members[home, "4c1f"])
+
+    def as_it_is() -> Change:
+        member = model.members[key]
+        return MemberKept(redo(member.base, member.log))
+
+    keep(lambda: joined(*key), lambda: joined("bob@x", "4c1f"), at=1)
+    keep(rule, rule, at=2)
+    keep(rule, lambda: rule("bob@x"), as_it_is, rule, lambda: rule("bob@x"), at=3)
+    keep(rule, at=4)
+    store.close()
+    durable = engine.open().begin().durable
+    assert durable.members[key].base.seq == 10
+    assert [one.seq for one in durable.members[key].log] == [11, 12]
+    assert [one.seq for one in durable.members["bob@x", "4c1f"].log] == [8, 9]
+    assert told(durable) == told(model)
