@@ -200,6 +200,7 @@ def test_the_blocking_face_has_every_method_with_the_same_arguments(
         node.Host: {
             "attend",
             "equip",
+            "keep_small",
             "law",
             "line",
             "operate",
