@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,9 @@ import pytest
 from nomospace import laws
 from nomospace.cli import main
 from nomospace.control import Membership, RecordRuling, Ruling, Tick, arrived, sent
+from nomospace.control.reasons import clock
 from nomospace.law import load
+from nomospace.pipeline.audit.causes import TOLD_MAX
 from nomospace.pipeline.audit.changes import changes_of
 from nomospace.pipeline.audit.found import STEPS_MAX, AuditTables, step_width
 from nomospace.pipeline.audit.page import ROWS_SHOWN, charts_of, make_page
@@ -50,6 +53,28 @@ def audited(journals: Journals) -> AuditTables:
 def rows_of(folder: Path) -> list[dict[str, Any]]:
     files = sorted(folder.glob("**/events/*.parquet"))
     return [row for file in files for row in pq.ParquetFile(file).read().to_pylist()]
+
+
+def test_refusals_are_told_down_to_their_cause(audited: AuditTables, journals: Journals) -> None:
+    """The ruling that a sentence names is in the journal, at that time, with that rule."""
+    rows = rows_of(journals.made(3_000, 60, hosts=3))
+    rulings = [decode_ruling(row["body"]) for row in rows]
+    told = [row for row in audited.tables["refusals"][:TOLD_MAX] if not row["stopped"]]
+    assert all(row["said"].startswith("Refused: ") for row in told)
+    causes = 0
+    for row in told:
+        found = re.search(r"since (\d\d:\d\d), by (\S+)'s `blockLay` \((\w+)\)", row["said"])
+        if found:
+            causes += 1
+            assert any(
+                ruling.rule == found[3]
+                and ruling.home == row["agent"]
+                and str(ruling.event.args[0]).startswith(f"{found[2]}@")
+                and clock(ruling.at, ruling.at) == found[1]
+                for ruling in rulings
+            )
+    assert causes
+    assert any("the last: " in line for line in sentences(audited)["Who was refused, and why"])
 
 
 def test_figures_are_what_the_rulings_say(audited: AuditTables, journals: Journals) -> None:
@@ -134,7 +159,7 @@ def test_a_refusal_that_sends_a_notice_is_one(tmp_path: Path) -> None:
     found = run_audit(tmp_path / "j", engine=DUCK)
     told = [(row["rule"], row["about"], row["refused"]) for row in found.tables["reasons"]]
     assert told == [("", "steal", 1), ("R5", "rude", 1)]
-    assert "ruled by R5, which forwards nothing" in render(found)
+    assert "Refused by R5, which sends nothing on" in render(found)
 
 
 def test_what_hosts_note_of_agents_under_no_law_is_no_ruling(tmp_path: Path) -> None:

@@ -99,6 +99,9 @@ def _refused(found: AuditTables) -> list[str]:
 
 def why(row: Row) -> str:
     """Why messages were refused, from a row of refusals or reasons."""
+    if row.get("said"):
+        last = "the last: " if row["refused"] > 1 else ""
+        return last + str(row["said"]).removeprefix("Refused: ")
     if row["stopped"]:
         return f"no ruling, {_STOPPED.get(row['stopped'], row['stopped'])}"
     if row["rule"]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from nomospace.pipeline.audit import questions, tables
+from nomospace.pipeline.audit.causes import tell_causes
 from nomospace.pipeline.audit.duck import JournalDatabase
 from nomospace.pipeline.audit.found import (
     AGENTS_MAX,
@@ -29,7 +30,7 @@ from nomospace.pipeline.audit.rules import RULES, rules_of
 from nomospace.pipeline.charts import as_png, can_paint
 from nomospace.pipeline.inspecting import inspected, is_large, unhashed
 from nomospace.pipeline.jobs.session import LOCAL, Say, check_master, is_small, open_session
-from nomospace.pipeline.laws import OtherCommunity
+from nomospace.pipeline.laws import LawSource, OtherCommunity, recorded_laws
 from nomospace.pipeline.segments import (
     JournalFiles,
     Row,
@@ -105,7 +106,7 @@ def run_audit(
     there = on_spark and is_large(listing)
     if not there:
         listing = inspected(listing, deep=deep, skip_bad=skip_bad)
-    rules, lost = _rules(listing, part.community)
+    rules, lost, laws = _rules(listing, part.community)
     made_here = on_spark and spark is None
     if made_here:
         prepare()
@@ -127,6 +128,9 @@ def run_audit(
     finally:
         if made_here and spark is not None:
             spark.stop()
+    if not there:
+        states = list_journal(given, ("checkpoints",)).sound(skip_bad=True)
+        tell_causes(listing, states, laws, answers["refusals"], answers["reasons"])
     (overview,) = answers["overview"]
     (unreadable,) = answers.pop("unreadable")
     return AuditTables(
@@ -142,7 +146,9 @@ def run_audit(
     )
 
 
-def _rules(listing: JournalFiles, community: str | None) -> tuple[list[Row], list[str]]:
+def _rules(
+    listing: JournalFiles, community: str | None
+) -> tuple[list[Row], list[str], dict[str, LawSource]]:
     told = {
         (row["law"], row["community"], row["text"]): None
         for batch in read_batches(listing, "laws", ("law", "community", "text"))
@@ -151,7 +157,8 @@ def _rules(listing: JournalFiles, community: str | None) -> tuple[list[Row], lis
     names = dict.fromkeys(name for _, name, _ in told)
     if community is not None and community not in names:
         raise OtherCommunity(community=community, known=tuple(names))
-    return rules_of(sorted(one for one in told if community in (None, one[1])))
+    wanted = sorted(one for one in told if community in (None, one[1]))
+    return *rules_of(wanted), recorded_laws(wanted)[0]
 
 
 # -- asking ----------------------------------------------------------------------------------------
