@@ -1,4 +1,4 @@
-"""`003_…` 4.1 and 5 on hosts of their own: messages for who is here, and moves that are told.
+"""`003_…` 3, 4.1 and 5 on hosts of their own: servers that know, and moves that are told.
 
 Three hosts, each its own domain. The hosts are told to be eager: who wrote to an agent need not
 find out that it has moved to another domain.
@@ -77,6 +77,31 @@ async def route(host: RealHost, message: str) -> list[str]:
                     assert len(one["path"]) == one["hops"]
                     return [*one["path"], host.name]
             await asyncio.sleep(0.02)
+
+
+def test_3_2_the_server_of_its_domain_knows_where_an_agent_is_and_others_learn_it(
+    hosts: Hosts,
+) -> None:
+    """Who has never heard of an agent asks its home by writing; then it knows, and writes there."""
+    law = ns.Law.load(FREE)
+
+    async def story() -> None:
+        async with caller(hosts["ward"], None) as ward, caller(hosts["icu"], None) as icu:
+            await one_group(ward, 3)
+            ann = await (await ward.agent("ann")).adopt(law)
+            agent = await icu.agent("sue")
+            sue = await agent.adopt(law)
+            await agent.move("lab")
+            routes: list[list[str]] = []
+            while ["ward", "lab"] not in routes:  # that it is known there takes some time
+                message = f"word{len(routes)}"
+                await ann.send(message, to="sue@icu")
+                assert await heard(sue) == message
+                routes.append(await route(hosts["lab"], message))
+            assert routes[0] == ["ward", "icu", "lab"]
+            assert routes.count(["ward", "icu", "lab"]) == len(routes) - 1
+
+    play(story())
 
 
 def test_5_who_wrote_to_an_agent_is_told_of_its_move(hosts: Hosts) -> None:

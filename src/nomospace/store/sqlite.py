@@ -38,7 +38,10 @@ from nomospace.store.sql import SqlStore
 BUSY_S: Final = 5.0
 """How long one writer waits for another; the others' transactions are short."""
 CACHE_KB: Final = 8_192
-"""The most memory for pages of the writer, and of spaces of the store engine."""
+"""The most memory for pages of the writer, and of questions about spaces of the store engine."""
+STORED_CACHE_KB: Final = 65_536
+"""The writer's, once it has written tuples of such spaces. To catch up with them it changes some ten
+thousand pages, which would be written out and read again where they do not fit."""
 _WORDS: Final = {"int": "INTEGER", "blob": "BLOB", "lean": "WITHOUT ROWID", "maybe": ""}
 _SIZES: Final = (512, 64, 8, 1)
 """So many rows one statement has when the tables catch up; the largest that fits is next."""
@@ -264,6 +267,8 @@ class SqliteStore(SqlStore):
     def _carry_out_many(self, runs: list[tuple[str, list[Params]]]) -> None:
         write = self._write_with
         for name, rows in runs:
+            if name == "tuple stored":
+                write.execute(f"PRAGMA cache_size = -{STORED_CACHE_KB}")
             widened = _WIDE.get(name)
             if widened is None:
                 write.executemany(schema.STATEMENTS[name], rows)

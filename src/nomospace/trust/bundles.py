@@ -63,8 +63,8 @@ class UnknownPublisher(PeerError):
 
     code = "trust.unknown-publisher"
     words = (
-        "publisher {publisher!r} is not trusted here; the host's operator may add its "
-        "key to trusted_publishers"
+        "publisher {publisher!r} is not trusted here; the host's operator may add it to "
+        "[publishers] of the configuration"
     )
     publisher: str
 

@@ -540,6 +540,21 @@ def test_a_set_that_a_law_keeps_stays_and_is_not_asked_for_again(how: str) -> No
     assert net.value(op).fields[2] == obj("Finance", "f-x"), "the next one that it may have"
 
 
+def test_a_host_that_a_law_doubts_is_shown_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    net = speakers(ECHO)
+    group = net.hosts["c"].group
+    monkeypatch.setattr(group, "doubts", lambda peer, law: peer == "a" and law == ECHO.hash)
+    net.out(CAT, *insured("x"))
+    net.out(CAT, *financed("x"))
+    op = begin(net, ANN)
+    net.run(3)
+    assert op not in net.answers
+    assert net.messages(Mirror) == ["ab", "ac"]
+    assert net.messages(Mirrored) == []
+    op = begin(net, BOB)
+    net.until(lambda: op in net.answers)
+
+
 def test_who_does_not_wait_is_kept_from_a_set_too() -> None:
     net = speakers(GUARDED)
     seek = Seek("jobs", Way.TAKE_NOWAIT, Template.of(WANTED), "b", sets=Sets())

@@ -212,9 +212,11 @@ class HandWritten:
     """The same with two statements and nothing around them."""
 
     def __init__(self, file: Path) -> None:
+        from nomospace.store.sqlite import STORED_CACHE_KB
+
         self._base = sqlite3.connect(file, isolation_level=None)
         self._base.execute("PRAGMA synchronous = FULL")
-        self._base.execute("PRAGMA cache_size = -8192")
+        self._base.execute(f"PRAGMA cache_size = -{STORED_CACHE_KB}")
 
     def ready(self, pairs: Pairs) -> list[Any]:
         """Nothing is to be prepared: the module keeps its statements."""
