@@ -40,8 +40,8 @@ BUSY_S: Final = 5.0
 CACHE_KB: Final = 8_192
 """The most memory for pages of the writer, and of questions about spaces of the store engine."""
 STORED_CACHE_KB: Final = 65_536
-"""The writer's, once it has written tuples of such spaces. To catch up with them it changes some ten
-thousand pages, which would be written out and read again where they do not fit."""
+"""The writer's, once it has written tuples of such spaces. To catch up with them it changes some
+ten thousand pages, which would be written out and read again where they do not fit."""
 _WORDS: Final = {"int": "INTEGER", "blob": "BLOB", "lean": "WITHOUT ROWID", "maybe": ""}
 _SIZES: Final = (512, 64, 8, 1)
 """So many rows one statement has when the tables catch up; the largest that fits is next."""

@@ -110,11 +110,15 @@ background: Final = Background()
 def waits(
     method: Callable[Concatenate[H, P], Coroutine[object, None, T]],
 ) -> Callable[Concatenate[Blocking, P], T]:
-    """The method that blocks until this one of its counterpart is done."""
+    """The method that blocks until this one of its counterpart is done, by the name it has there.
+
+    Counterparts of other hosts have their own of some.
+    """
 
     @wraps(method)
     def wait(self: Blocking, /, *args: P.args, **options: P.kwargs) -> T:
-        return background.wait(method(self._it, *args, **options))
+        mine: Callable[P, Coroutine[object, None, T]] = getattr(self._it, method.__name__)
+        return background.wait(mine(*args, **options))
 
     return wait
 
@@ -124,7 +128,8 @@ def asks(method: Callable[Concatenate[H, P], T]) -> Callable[Concatenate[Blockin
 
     @wraps(method)
     def ask(self: Blocking, /, *args: P.args, **options: P.kwargs) -> T:
-        return background.call(method, self._it, *args, **options)
+        mine: Callable[P, T] = getattr(self._it, method.__name__)
+        return background.call(mine, *args, **options)
 
     return ask
 
