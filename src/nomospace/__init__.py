@@ -41,9 +41,9 @@ _FACE = {
     "NoLease": ("nomospace.client.taking", "NoLease"),
     "NomospaceError": ("nomospace.errors", "NomospaceError"),
     "NotAMember": ("nomospace.calls.problems", "NotAMember"),
-    "NotAnOperator": ("nomospace.calls.door", "NotAnOperator"),
-    "NotLetIn": ("nomospace.calls.door", "NotLetIn"),
-    "NotYourAgent": ("nomospace.calls.door", "NotYourAgent"),
+    "NotAnOperator": ("nomospace.calls.problems", "NotAnOperator"),
+    "NotLetIn": ("nomospace.calls.problems", "NotLetIn"),
+    "NotYourAgent": ("nomospace.calls.problems", "NotYourAgent"),
     "Ontology": ("nomospace.client.ontologies", "Ontology"),
     "PeerError": ("nomospace.errors", "PeerError"),
     "PrivateSpace": ("nomospace.calls.problems", "PrivateSpace"),
@@ -80,11 +80,6 @@ _FACE = {
 }
 
 if TYPE_CHECKING:
-    from nomospace.calls.door import (
-        NotAnOperator as NotAnOperator,
-        NotLetIn as NotLetIn,
-        NotYourAgent as NotYourAgent,
-    )
     from nomospace.calls.problems import (
         AgentAway as AgentAway,
         Busy as Busy,
@@ -94,6 +89,9 @@ if TYPE_CHECKING:
         LeaseLapsed as LeaseLapsed,
         MoveRefused as MoveRefused,
         NotAMember as NotAMember,
+        NotAnOperator as NotAnOperator,
+        NotLetIn as NotLetIn,
+        NotYourAgent as NotYourAgent,
         PrivateSpace as PrivateSpace,
         ReadOnly as ReadOnly,
         Refused as Refused,

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import FilePayload, Page, expect
 
-from nomospace.calls.door import NotLetIn
+from nomospace.calls.problems import NotLetIn
 from nomospace.calls.requests import Tell
 from nomospace.node.principals import OpenDoor, Principal
 from nomospace.terms import Term

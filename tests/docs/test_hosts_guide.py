@@ -59,8 +59,8 @@ LIMITS = {
     "lines of one answer to an operator": TAIL_MAX,
 }
 RAISED_IN = """
-    calls.door client.dialling host.posting node.client_link node.config node.journaling node.listen
-    store.backup store.interface wire.segments
+    calls.problems client.dialling host.posting node.client_link node.config node.journaling
+    node.listen store.backup store.interface wire.segments
 """.split()
 
 

@@ -31,7 +31,7 @@ LIMITS = {
     "agents and hosts whose presence a client follows": WATCHED_MAX,
 }
 RAISING = (
-    "calls.door",
+    "calls.problems",
     "client.dialling",
     "client.session_driver",
     "client.watching",

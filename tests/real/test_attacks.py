@@ -19,8 +19,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from nomospace.calls.door import NotAnOperator, NotLetIn, NotYourAgent
-from nomospace.calls.problems import NotAMember, NotOpen, OtherLaw
+from nomospace.calls.problems import (
+    NotAMember,
+    NotAnOperator,
+    NotLetIn,
+    NotOpen,
+    NotYourAgent,
+    OtherLaw,
+)
 from nomospace.calls.requests import Adopt, LawText, Open, Out, Tell
 from nomospace.client import Agent, Membership
 from nomospace.client.dialling import NotItsHost

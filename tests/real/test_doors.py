@@ -21,7 +21,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 from nomospace import ANY
-from nomospace.calls.door import NotAnOperator, NotLetIn, NotYourAgent
+from nomospace.calls.problems import NotAnOperator, NotLetIn, NotYourAgent
 from nomospace.calls.requests import Open, Seek, Share
 from nomospace.calls.ways import Way
 from nomospace.cli import main

@@ -23,7 +23,7 @@ from websockets.sync.client import connect as open_socket
 
 from nomospace.api.guard import COOKIE, SESSION_ENDED
 from nomospace.api.logins import SESSIONS_EACH_MAX
-from nomospace.calls.door import NotLetIn
+from nomospace.calls.problems import NotLetIn
 from nomospace.client.remote import connect
 from nomospace.law import load
 from nomospace.node.peering import LINK_VERSION, PREFACE, Greeting, encode_word

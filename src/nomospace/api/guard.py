@@ -28,7 +28,7 @@ from math import ceil
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlencode
 
-from nomospace.calls.door import NotLetIn
+from nomospace.calls.problems import NotLetIn
 from nomospace.errors import CallerError, LimitReached, NomospaceError, Unavailable
 from nomospace.node.services.web import STRANGER_BYTES_MAX, body_of, let_in, problem, status_of
 from nomospace.node.services.web_port import (

@@ -22,7 +22,7 @@ from typing import Final
 
 import msgspec
 
-from nomospace.calls.door import NotLetIn
+from nomospace.calls.problems import NotLetIn
 from nomospace.node.principals import Door, Principal
 
 LOGIN_S: Final = 300.0

@@ -4,7 +4,7 @@ The console imports from `api` alone, so that all it does could be done over HTT
 """
 
 from nomospace.api.service import Membership as Membership
-from nomospace.calls.door import NotLetIn as NotLetIn
+from nomospace.calls.problems import NotLetIn as NotLetIn
 from nomospace.calls.requests import CLIENT_PROGRAM as CLIENT_PROGRAM
 from nomospace.client import DisclosedRuling as DisclosedRuling, Space as Space
 from nomospace.client.membership import (

@@ -24,7 +24,7 @@ from typing import Any, Final, Literal, Unpack
 
 from nomospace.api.logins import End, LoginListener, Logins
 from nomospace.calls.addresses import address_of, key_at, key_of, split_key
-from nomospace.calls.door import NotAnOperator, NotLetIn, NotYourAgent
+from nomospace.calls.problems import NotAnOperator, NotLetIn, NotYourAgent
 from nomospace.calls.requests import CLIENT_PROGRAM, Quit, SendPlain, Settle, Show, Tell
 from nomospace.client import Agent, Departed, DisclosedRuling, Space, TimedOut, Tuple
 from nomospace.client.tuples import Correlation, agent_id, micros

@@ -184,7 +184,7 @@ class _Serving:
     @staticmethod
     async def _while_let_in(agent: Agent, serving: Coroutine[object, None, None]) -> None:
         """Serve as long as the host lets the agent in; raises what it is shown the door with."""
-        from nomospace.calls.door import NotLetIn
+        from nomospace.calls.problems import NotLetIn
         from nomospace.client.remote import RemoteAgent
 
         assert isinstance(agent, RemoteAgent), "its host is another process"

@@ -173,6 +173,7 @@ class SessionDriver:
         """
         until = self._loop.time() + timeout_s
         attempt = led = 0
+        silent = False
         while True:
             url = self._urls[attempt % len(self._urls)]
             try:
@@ -186,7 +187,8 @@ class SessionDriver:
                     continue
                 attempt += 1
                 all_tried = attempt % len(self._urls) == 0
-                gone = isinstance(error, AgentAway) or self._loop.time() >= until
+                silent = silent or not isinstance(error, AgentAway)
+                gone = not silent or self._loop.time() >= until
                 if all_tried and gone and isinstance(error, Unreachable):
                     raise Unreachable(url=", ".join(map(str, self._urls)), why=error.why) from None
                 if all_tried and gone:
@@ -197,6 +199,7 @@ class SessionDriver:
                 self._attach(talk)
                 return
             if all_tried:
+                silent = False  # who did not answer may be the agent's home, and come yet
                 await self._pause(attempt // len(self._urls) - 1)
 
     def _leads(self, error: AgentAway) -> bool:

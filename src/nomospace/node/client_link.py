@@ -18,7 +18,7 @@ import asyncio
 from collections.abc import Awaitable, Iterator
 from typing import Final, cast
 
-from nomospace.calls.door import NotAnOperator, NotLetIn, TooManyClients
+from nomospace.calls.problems import NotAnOperator, NotLetIn, TooManyClients
 from nomospace.calls.requests import LawText, OntologyText, Open, Request, Settle
 from nomospace.errors import CallerError, LawError, NomospaceError, PeerError, Unavailable
 from nomospace.node.clients import Answers, Clients, micros

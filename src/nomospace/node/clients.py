@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from functools import partial
 from typing import Any, Final, Protocol
 
-from nomospace.calls.door import NotLetIn, TooManyClients
+from nomospace.calls.problems import NotLetIn, TooManyClients
 from nomospace.calls.requests import LawText, OntologyText
 from nomospace.host.shares import USUAL_SHARES, Shares
 from nomospace.law import CompiledLaw

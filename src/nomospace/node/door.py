@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from nomospace.calls.door import NotLetIn
+from nomospace.calls.problems import NotLetIn
 from nomospace.errors import NomospaceError
 from nomospace.node.identity import Identity, stamp_of
 from nomospace.node.principals import Principal

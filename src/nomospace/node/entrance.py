@@ -10,7 +10,7 @@ from __future__ import annotations
 import secrets
 from typing import Final, Protocol
 
-from nomospace.calls.door import NotAnOperator, NotLetIn, NotYourAgent
+from nomospace.calls.problems import NotAnOperator, NotLetIn, NotYourAgent
 from nomospace.errors import PeerError
 from nomospace.node.principals import Door, Principal
 from nomospace.wire.framing import STRANGER_BYTES_MAX, BadFrame, Framer, Versions

@@ -40,7 +40,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from nomospace.calls.door import NotLetIn
+from nomospace.calls.problems import NotLetIn
 from nomospace.errors import NomospaceError, Unavailable
 from nomospace.node.addresses import Address
 from nomospace.node.identity import CLIENT_ALPN, HOST_ALPN, Identity

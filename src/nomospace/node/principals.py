@@ -32,7 +32,7 @@ from typing import Final, Protocol
 
 import msgspec
 
-from nomospace.calls.door import NotLetIn
+from nomospace.calls.problems import NotLetIn
 
 
 class Principal(msgspec.Struct, frozen=True):

@@ -27,8 +27,7 @@ import msgspec
 
 from nomospace.calls.addresses import split_key
 from nomospace.calls.answers import Found
-from nomospace.calls.door import NotAnOperator
-from nomospace.calls.problems import MoveRefused
+from nomospace.calls.problems import MoveRefused, NotAnOperator
 from nomospace.calls.requests import Adjust, Out, React, Request, Seek
 from nomospace.calls.ways import READ_ALL, READ_NOWAIT, STRONG, TAKE_ALL, TAKE_NOWAIT, Way
 from nomospace.client import Agent, Departed, Mailbox, Report

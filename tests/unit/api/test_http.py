@@ -14,7 +14,7 @@ from nomospace.api import guard
 from nomospace.api.guard import BODY_BYTES_MAX, Buckets
 from nomospace.api.http import application
 from nomospace.api.service import Service, TooManySeats
-from nomospace.calls.door import NotLetIn
+from nomospace.calls.problems import NotLetIn
 from nomospace.law import load
 from nomospace.node.config import read_config
 from nomospace.node.principals import OpenDoor, Principal

@@ -9,7 +9,7 @@ import pytest
 
 from nomospace.api import logins
 from nomospace.api.logins import Logins
-from nomospace.calls.door import NotLetIn
+from nomospace.calls.problems import NotLetIn
 from nomospace.node.principals import OpenDoor, Principal
 
 

@@ -67,6 +67,21 @@ def test_an_agent_that_is_at_home_elsewhere_is_looked_for_there() -> None:
     run_real(program())
 
 
+def test_an_address_that_is_silent_may_be_the_agents_home() -> None:
+    async def program() -> None:
+        home = f"127.0.0.1:{free_port()}"
+        async with _host("oslo") as oslo:
+            urls = f"nomos+plain://{home},{oslo.url.partition('://')[2]}"
+            async with connect(urls) as far:
+                asked = asyncio.create_task(far.agent("bob@rome"))
+                await asyncio.sleep(0.1)
+                assert not asked.done(), "oslo does not know it, and rome may be late"
+                async with _host("rome", listen=home):
+                    assert (await asked).id == "bob@rome"
+
+    run_real(program())
+
+
 def test_tls_at_a_host_without_certificates_is_told(tmp_path: Path) -> None:
     async def program() -> None:
         folder = TrustFolder(tmp_path).folder

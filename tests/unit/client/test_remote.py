@@ -11,8 +11,7 @@ import pytest
 
 import nomospace as ns
 from nomospace import ANY
-from nomospace.calls.door import NotAnOperator, NotLetIn, NotYourAgent
-from nomospace.calls.problems import InDoubt, NotOpen
+from nomospace.calls.problems import InDoubt, NotAnOperator, NotLetIn, NotOpen, NotYourAgent
 from nomospace.calls.requests import Settle, Share
 from nomospace.client import Agent, Closed, NotYetKnown, Report, Space, TimedOut, session_driver
 from nomospace.client.dialling import BadUrl, NoTrust, Unreachable

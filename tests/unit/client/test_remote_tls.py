@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from nomospace.calls.door import NotLetIn, NotYourAgent
+from nomospace.calls.problems import NotLetIn, NotYourAgent
 from nomospace.client.dialling import AgentIdentity, BadIdentity, NotItsHost, NoTrust
 from nomospace.client.remote import connect
 from nomospace.node.client_link import ClientLink

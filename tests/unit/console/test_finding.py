@@ -13,7 +13,7 @@ from nomospace.api.published import (
     SpaceView,
     TopologyView,
 )
-from nomospace.calls.door import NotAnOperator
+from nomospace.calls.problems import NotAnOperator
 from nomospace.console import stories
 from nomospace.console.console import Console
 from nomospace.console.finding import EACH_MAX, find

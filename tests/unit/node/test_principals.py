@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nomospace.calls.door import NotLetIn
+from nomospace.calls.problems import NotLetIn
 from nomospace.node.client_link import CUT_S
 from nomospace.node.door import TOKENS, TrustDoor
 from nomospace.node.identity import Identity

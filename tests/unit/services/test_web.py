@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 import nomospace as ns
 from nomospace import laws
-from nomospace.calls.door import NotLetIn
+from nomospace.calls.problems import NotLetIn
 from nomospace.client.controllers import NoController, find_controllers
 from nomospace.client.http import (
     BadAddress,
