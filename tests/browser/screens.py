@@ -49,6 +49,13 @@ def _play(page: Page) -> None:
     page.wait_for_selector("[data-cell]")
 
 
+def _walk(page: Page) -> None:
+    page.locator(".rover-figure, .game .start").first.wait_for()
+    if page.get_by_role("button", name="Begin the game").count():
+        page.get_by_role("button", name="Begin the game").click()
+    page.wait_for_selector(".rover-figure")
+
+
 def _join(page: Page) -> None:
     page.get_by_label("Agent", exact=True).fill("mia@ward-1")
     page.get_by_role("button", name="Be this agent").click()
@@ -100,7 +107,7 @@ SCREENS: Final[dict[str, Screen]] = {
     "member": Screen("/member", "[data-who]", _join),
     "table": Screen("/jigsaw", "[maxlength]"),
     "jigsaw": Screen("/jigsaw", "[maxlength]", _play),
-    "redrover": Screen("/redrover", ".rover-figure"),
+    "redrover": Screen("/redrover", ".game", _walk),
     "assistants": Screen("/assistants", ".sites-dot"),
 }
 

@@ -106,18 +106,20 @@ def test_a_name_that_is_taken_is_refused_and_stays_in_its_box(table: Site, open_
 def test_a_name_that_is_typed_while_the_page_connects_counts(table: Site, open_page: Open) -> None:
     page = open_page(table, "/jigsaw")
     page.evaluate("window.did_handshake = false")  # from here on events wait, each by itself
-    page.get_by_label("Your name").fill("dag")
+    page.get_by_label("Your name").fill("Dag Ove")
     page.evaluate("""() => {
         const box = document.querySelector("input[maxlength]");
         window.did_handshake = true;
         box.dispatchEvent(new KeyboardEvent("keydown", {key: "Enter", bubbles: true}));
     }""")
     expect(page.locator("[data-cell]").first).to_be_visible()
-    expect(page.get_by_text("dag (you)")).to_be_visible()
+    expect(page.get_by_text("Dag Ove (you)")).to_be_visible()
 
 
 def test_redrover_shows_a_ghost(table: Site, open_page: Open, pictures: Path) -> None:
     ann = open_page(table, "/redrover")
+    ann.get_by_role("button", name="Begin the game").click()
+    expect(ann.locator(".rover-figure").first).to_be_attached()
     bob = open_page(table, "/redrover")
     bob.get_by_label("Look through the device of").click()
     bob.get_by_role("option", name="bob").click()

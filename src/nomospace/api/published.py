@@ -22,6 +22,7 @@ from nomospace.node.viewed import (
     ObligationView as ObligationView,
     ReactionView as ReactionView,
     RuleView as RuleView,
+    RulingRun as RulingRun,
     RulingsView as RulingsView,
     RulingView as RulingView,
     SetView as SetView,

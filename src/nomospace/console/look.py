@@ -13,11 +13,14 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from nicegui import ui
 
 if TYPE_CHECKING:
-    from nomospace.api.published import RulingView
+    from nomospace.api.published import RulingRun, RulingView
 
 FORWARDED, REFUSED, HELD, OBLIGATION = "forwarded", "refused", "held", "obligation"
-SIGNS: Final = {FORWARDED: "→", REFUSED: "✕", HELD: "⏸", OBLIGATION: "⏳"}
+NOTED = "noted"
+SIGNS: Final = {FORWARDED: "→", REFUSED: "✕", HELD: "⏸", OBLIGATION: "⏳", NOTED: "·"}
 """Each verdict's sign; the classes of the style sheet have the same names."""
+MESSAGES: Final = frozenset({"sent", "arrived", "submitted"})
+"""The kinds of event that a law lets through or not."""
 
 
 E = TypeVar("E", bound=ui.element)
@@ -34,10 +37,17 @@ def attributes(element: E, **values: str) -> E:
     return element
 
 
-def verdict_of(ruling: RulingView) -> str:
-    """Which of the four a ruling is; what arrives and meets no rule is refused where it arrives."""
-    if ruling.refused or (ruling.rule is None and ruling.community):
+def verdict_of(ruling: RulingView | RulingRun) -> str:
+    """Which of the four a ruling is; what arrives and meets no rule is refused where it arrives.
+
+    An event that is no message, such as an adoption, is only noted where no rule speaks of it.
+    """
+    if not ruling.community:
+        return NOTED
+    if ruling.refused or (ruling.rule is None and ruling.kind in MESSAGES):
         return REFUSED
+    if ruling.rule is None:
+        return NOTED
     if ruling.held:
         return HELD
     return OBLIGATION if ruling.kind == "obligationDue" else FORWARDED

@@ -15,13 +15,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from nomospace.api.published import RulingView, TallyView, TopologyView
+    from nomospace.api.published import RulingRun, RulingView, TallyView, TopologyView
     from nomospace.console.console import Console
 
 BEATS_S: Final = 4
 """How often a second the eye gets something new."""
 RULINGS_MAX: Final = 25
 """The most rulings of one host in one beat."""
+RUNS_MAX: Final = 500
+"""How many more are counted as equal to others, though they are not shown."""
+BUSY_MAX: Final = 5_000
+"""Of how many agents it is known how busy they are."""
 KEPT_MAX: Final = 500
 """How many of the latest rulings a page that opens finds."""
 MOMENTS_MAX: Final = 120
@@ -65,8 +69,9 @@ class Moment(NamedTuple):
 class Beat:
     """What one look found.
 
-    `folded` counts records that were passed over, `rates` what happens in a second, both by host;
-    `beside` are the topologies as the other hosts of this process see them.
+    `runs` are rulings that were counted and not shown, with their host; `folded` counts records
+    that were passed over, `rates` what happens in a second, both by host; `beside` are the
+    topologies as the other hosts of this process see them.
     """
 
     number: int
@@ -76,6 +81,7 @@ class Beat:
     rulings: tuple[SeenRuling, ...]
     folded: dict[str, int]
     rates: dict[str, Rates]
+    runs: tuple[tuple[str, RulingRun], ...] = ()
 
     @property
     def total(self) -> Rates:
@@ -116,6 +122,8 @@ class Pulse:
         self.moments: deque[Moment] = deque(maxlen=MOMENTS_MAX)
         """The rates of the last seconds, one each, the newest last."""
         self.beat: Beat | None = None
+        self.busy: dict[str, float] = {}
+        """How much agents have done lately, of what was seen."""
 
     @property
     def viewers(self) -> int:
@@ -165,12 +173,16 @@ class Pulse:
         found: list[SeenRuling] = []
         folded: dict[str, int] = {}
         rates: dict[str, Rates] = {}
+        runs: list[tuple[str, RulingRun]] = []
         for name, service in console.services.items():
             views = service.views
             last, newest = self._last.get(name, 0), views.last_record
             if newest - last > RULINGS_MAX:
-                folded[name] = newest - last - RULINGS_MAX
+                passed = newest - last - RULINGS_MAX
                 last = newest - RULINGS_MAX
+                more = min(passed, RUNS_MAX)
+                runs += [(name, one) for one in views.runs(after=last - more, limit=more)]
+                folded[name] = passed - more
             if newest > last:
                 told = views.rulings(after=last, limit=RULINGS_MAX)
                 last = told.last
@@ -179,13 +191,28 @@ class Pulse:
             rates[name] = self._rates(name, views.tally())
         found.sort(key=lambda one: one.ruling.at)
         self.latest.extend(found)
+        self._count_busy(found, runs)
         number = 1 if self.beat is None else self.beat.number + 1
         own, *others = [service.views.topology() for service in console.services.values()]
         at = console.service.views.now
-        beat = Beat(number, at, own, tuple(others), tuple(found), folded, rates)
+        beat = Beat(number, at, own, tuple(others), tuple(found), folded, rates, tuple(runs))
         if not self.moments or at - self.moments[-1].at >= 1e6:
             self.moments.append(Moment(at, beat.total))
         return beat
+
+    def look_now(self) -> Beat:
+        """What the last look found, or one that is made now."""
+        return self.beat or self._look()
+
+    def _count_busy(self, found: list[SeenRuling], runs: list[tuple[str, RulingRun]]) -> None:
+        """Add what was seen, and forget the half of what was before when there is too much."""
+        for seen in found:
+            self.busy[seen.ruling.home] = self.busy.get(seen.ruling.home, 0.0) + 1
+        for _, run in runs:
+            self.busy[run.home] = self.busy.get(run.home, 0.0) + run.count
+        if len(self.busy) > BUSY_MAX:
+            most = sorted(self.busy.items(), key=lambda one: -one[1])[: BUSY_MAX // 2]
+            self.busy = {name: count / 2 for name, count in most}
 
     def _rates(self, name: str, now: TallyView) -> Rates:
         tallies = self._tallies.setdefault(name, deque())

@@ -6,6 +6,7 @@ Times are microseconds of the host's clock, terms are their text, and laws go by
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,6 +271,19 @@ class RulingView:
     to: tuple[str, ...]
     hops: int
     path: tuple[str, ...] = ()
+
+
+class RulingRun(NamedTuple):
+    """Equal rulings, counted: at one member, on one kind of event and message, by one rule."""
+
+    home: str
+    kind: str
+    rule: str | None
+    refused: bool
+    held: bool
+    community: str
+    message: str
+    count: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ So the state before any ruling that it still has is put together again, without 
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from inspect import isawaitable
 from itertools import islice
@@ -323,6 +324,16 @@ class Views:
                 found.append(_ruling(entry.seq, record))
         return viewed.RulingsView(tuple(found), last)
 
+    def runs(self, *, after: int, limit: int) -> list[viewed.RulingRun]:
+        """The rulings among so many records after one, equal ones as one with their count."""
+        keeper = self._server.host.keeper
+        found: Counter[viewed.RulingRun] = Counter()
+        for entry in [] if keeper is None else keeper.store.journal(after, limit):
+            record = decode_record(entry.record)
+            if isinstance(record, EventRecord):
+                found[_run(record)] += 1
+        return [one._replace(count=count) for one, count in found.items()]
+
     def records(self, *, after: int = 0, limit: int = 100) -> list[JournalRecord]:
         """Records of the journal of all tables, as `nomospace journal tail` shows them."""
         return self._server.tail(Tail(after, min(_limit(limit), TAIL_MAX)))
@@ -416,6 +427,22 @@ def _ruling(number: int, record: EventRecord) -> viewed.RulingView:
         _receivers(ruling),
         record.hops,
         record.path,
+    )
+
+
+def _run(record: EventRecord) -> viewed.RulingRun:
+    ruling = record.ruling
+    args = ruling.event.args
+    message = args[1] if len(args) == 3 else args[0] if args else ""
+    head = message.name if isinstance(message, Compound) else message
+    return viewed.RulingRun(
+        ruling.home,
+        ruling.event.kind,
+        ruling.rule,
+        ruling.refused,
+        ruling.held,
+        record.community,
+        head if isinstance(head, str) else "",
     )
 
 

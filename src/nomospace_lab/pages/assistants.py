@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from nicegui import ui
 
 from nomospace.console.look import fault
-from nomospace.console.places.parts import submit
+from nomospace.console.places.parts import act, choice, submit
 from nomospace.errors import NomospaceError
 
 if TYPE_CHECKING:
@@ -46,25 +46,27 @@ def show(game: AssistantsStage, frame: Frame) -> None:
         "Each is an agent that moves with its work and its mail. Messages sent to where it was "
         "follow it; the sender's host learns the new place, and the next one goes there directly."
     ).classes("quiet")
-    with ui.row().classes("game-bar"):
-        whose = ui.select(people, value=people[0], label="Whose assistant").props("dense")
-        where = ui.select(facts["sites"], value=list(facts["sites"])[1], label="Site").props(
-            "dense"
-        )
-        summon = ui.button("Summon", icon="call_received").props("dense").mark("summon")
-        task = ui.input("Work for the experts", value=TASK).props(f"dense maxlength={TASK_MAX}")
-        delegate = ui.button("Delegate", icon="call_made").props("dense").mark("delegate")
-    with ui.row().classes("game-bar"):
-        writer = ui.select(people, value=people[1], label="From").props("dense")
-        write = ui.button("Write to it", icon="mail").props("dense").mark("write")
-        said = ui.label().props("role=status aria-live=polite").mark("hops")
-        why = ui.button("Why it arrived").props("flat dense").mark("why")
+    names, sites_by_name = {one: one for one in people}, dict(facts["sites"])
+    with ui.element("div").classes("game-bar"):
+        whose = choice("Whose assistant", names, people[0], _nothing)
+        where = choice("Site", sites_by_name, list(sites_by_name)[1], _nothing)
+        summon = act("Summon", main=True)
+        task = ui.input("Work for the experts", value=TASK)
+        task.props(f"dense outlined maxlength={TASK_MAX}").classes("game-task")
+        delegate = act("Delegate")
+    with ui.element("div").classes("game-bar"):
+        writer = choice("From", names, people[1], _nothing)
+        write = act("Write to it")
+        said = ui.label().props("role=status aria-live=polite")
+        why = act("Why it arrived")
         why.set_visibility(False)
-    for one in (whose, where, writer):
-        one.classes("rover-whose")
     wrong = ui.element("div")
     sites = SitesBoard(facts)
-    told = ui.column().classes("game-told").props('role=log aria-label="What happened"')
+    told = (
+        ui.element("div")
+        .classes("game-told")
+        .props('role=log aria-label="What happened" tabindex=0')
+    )
     last: list[Any] = []
     lines: list[str] = []
 
@@ -112,3 +114,7 @@ def show(game: AssistantsStage, frame: Frame) -> None:
     why.on_click(lambda: frame.open("ruling", last[0].deed.host, last[0].deed.record))
     look()
     ui.timer(LOOKS_S, look)
+
+
+def _nothing(chosen: str) -> None:
+    """A choice that counts when a button is pressed."""

@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 from nicegui import ui
 
 from nomospace.console.look import fault, mono
-from nomospace.console.places.parts import submit
+from nomospace.console.places.parts import act, submit
 from nomospace.errors import NomospaceError
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from nomospace_lab.pages.stage import Jigsaw, JigsawSeat
 
 LOOKS_S: Final = 0.25
-NAME_MAX: Final = 20
+NAME_MAX: Final = 40
 SEAT: Final = "nomospace.jigsaw"
 """Where a browser window keeps its seat."""
 _seats: WeakKeyDictionary[Client, JigsawSeat] = WeakKeyDictionary()
@@ -50,7 +50,7 @@ class PuzzleBoard(ui.element, component="static/jigsaw.js"):
 
 def show(game: Jigsaw, frame: Frame) -> None:
     """The way to the table, or the game."""
-    middle = ui.column().classes("full")
+    middle = ui.element("div").classes("game")
     client = ui.context.client
 
     def fill() -> None:
@@ -70,9 +70,9 @@ def _door(game: Jigsaw, client: Client, fill: Any) -> None:
         "A puzzle, and a host for everyone who sits down. Take pieces, join them, go offline and "
         "play on with what you have; when you come back, the trays agree again."
     ).classes("quiet")
-    with ui.row().classes("game-bar"):
-        name = ui.input("Your name").props(f"maxlength={NAME_MAX} autofocus").mark("name")
-        sit = ui.button("Sit down", icon="chair").mark("sit")
+    with ui.element("div").classes("game-bar"):
+        name = ui.input("Your name").props(f"maxlength={NAME_MAX} autofocus dense outlined")
+        sit = act("Sit down", main=True)
     said = ui.element("div")
     _others(game)
 
@@ -127,7 +127,7 @@ def _take_over(key: str) -> JigsawSeat | None:
 def _others(game: Jigsaw) -> None:
     """Whose table it is, or how somebody at another machine comes to it."""
     if game.joined:
-        ui.label(f"This is the table of {game.joined}.").classes("quiet").mark("joined")
+        ui.label(f"This is the table of {game.joined}.").classes("quiet")
     elif game.invitation:
         ui.label("Somebody at another machine comes to this table with").classes("quiet")
         mono(f"nomospace up --demo jigsaw --join {game.invitation}").classes("wrap")
@@ -149,15 +149,15 @@ _leaving: set[asyncio.Task[None]] = set()
 
 def _play(seat: JigsawSeat, client: Client, fill: Any) -> None:
     board = seat.facts()
-    with ui.row().classes("game-bar"):
-        players = ui.row().classes("game-bar")
+    with ui.element("div").classes("game-bar"):
+        players = ui.element("div").classes("game-bar")
         ui.space()
-        offline = ui.switch("Offline", value=seat.offline).mark("offline")
-        leave = ui.button("Leave", icon="logout").props("flat dense").mark("leave")
+        offline = ui.switch("Offline", value=seat.offline)
+        leave = act("Leave")
     ui.label(
         f"You play on host {seat.host}. Click a piece to take it; click two of yours to join them."
     ).classes("quiet")
-    said = ui.label().classes("game-said").props("role=status aria-live=polite").mark("said")
+    said = ui.label().classes("game-said").props("role=status aria-live=polite")
     table = PuzzleBoard(board)
 
     def tell(words: str) -> None:

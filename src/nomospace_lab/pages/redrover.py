@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from nicegui import ui
 
 from nomospace.console.look import fault
+from nomospace.console.places.parts import Working, act, choice
 from nomospace.errors import NomospaceError
 
 if TYPE_CHECKING:
@@ -31,47 +33,50 @@ class FieldBoard(ui.element, component="static/redrover.js"):
 
 
 def show(game: RedRover, frame: Frame) -> None:
-    """The field; whoever comes first begins the game."""
+    """The field, once somebody has begun the game."""
+    del frame
     ui.label(
         "Two teams seek each other's flag. A device hears others in range and shares with those "
         "within the safe distance; whoever is lost stays on the field as a ghost."
     ).classes("quiet")
-    middle = ui.column().classes("full")
+    middle = ui.element("div").classes("game")
 
-    async def begin() -> None:
-        try:
-            await game.begin()
-        except NomospaceError as error:
-            with middle:
-                fault(error)
-            return
+    def fill() -> None:
+        middle.clear()
         with middle:
-            _play(game)
+            if game.names:
+                _play(game)
+            else:
+                _door(game, fill)
 
-    if game.names:
-        with middle:
-            _play(game)
-    else:
-        ui.timer(0, begin, once=True)
+    fill()
+
+
+def _door(game: RedRover, fill: Callable[[], None]) -> None:
+    """The game waits for its player: nobody walks, and no host is started, before."""
+    with ui.element("div").classes("empty"):
+        ui.label("You walk with one of the players; the others walk by themselves.")
+        begin = act("Begin the game", main=True).classes("start")
+    working = Working(begin, ui.element("div"))
+
+    async def start() -> None:
+        if await working(game.begin()):
+            fill()
+
+    begin.on_click(start)
 
 
 def _play(game: RedRover) -> None:
     """The field, and what one can do with the player whose device one looks through."""
     me = game.names[0]
-    with ui.row().classes("game-bar"):
-        whose = ui.select(list(game.names), value=me, label="Look through the device of").props(
-            "dense options-dense"
-        )
-        whose.mark("whose").classes("rover-whose")
-        away = ui.switch("Put the device away").mark("away")
-        free = ui.button("Let the player walk by itself").props("flat dense").mark("free")
-        again = ui.button("New game", icon="replay").props("flat dense").mark("again")
-    said = (
-        ui.label()
-        .classes("game-said rover-lost")
-        .props("role=status aria-live=polite")
-        .mark("said")
-    )
+    with ui.element("div").classes("game-bar"):
+        names = {name: name for name in game.names}
+        whose = choice("Look through the device of", names, me, lambda _: look())
+        whose.classes("rover-whose")
+        away = ui.switch("Put the device away")
+        free = act("Let the player walk by itself")
+        again = act("New game")
+    said = ui.label().classes("game-said rover-lost").props("role=status aria-live=polite")
     wrong = ui.element("div")
     ground = FieldBoard(game.facts(me))
 
@@ -111,7 +116,6 @@ def _play(game: RedRover) -> None:
     def walk(to: Any) -> None:
         attempt(lambda: game.steer(str(whose.value), (float(to[0]), float(to[1]))))
 
-    whose.on_value_change(look)
     away.on_value_change(
         lambda event: attempt(lambda: game.put_away(str(whose.value), bool(event.value)))
     )

@@ -6,10 +6,18 @@ from typing import cast
 
 import pytest
 
-from nomospace.api.published import HostView, RulingsView, RulingView, TallyView, TopologyView
+from nomospace.api.published import (
+    HostView,
+    RulingRun,
+    RulingsView,
+    RulingView,
+    TallyView,
+    TopologyView,
+)
 from nomospace.console.console import Console
-from nomospace.console.places.now import floor_of
-from nomospace.console.pulse import RULINGS_MAX, Beat, Pulse, Rates, rates_between
+from nomospace.console.places.floor import ShownFloor, rooms_of
+from nomospace.console.places.now import links_of
+from nomospace.console.pulse import RULINGS_MAX, RUNS_MAX, Beat, Pulse, Rates, rates_between
 from nomospace.console.stage import ConsolePlugin, FloorPerson, Stages, Ward
 
 
@@ -35,6 +43,13 @@ class FakeViews:
         last = min(after + limit, self.last_record)
         return RulingsView(tuple([ruling(n) for n in range(after + 1, last + 1)]), last)
 
+    def runs(self, *, after: int, limit: int) -> list[RulingRun]:
+        return (
+            [RulingRun("a@w", "sent", "R1", False, False, "law", "m", limit)]
+            if after + limit
+            else []
+        )
+
     def topology(self) -> TopologyView:
         hosts = [HostView(self.name, True, False, (f"a@{self.name}",), 3)]
         hosts += [HostView(other, False, True, (), 0) for other in self.others]
@@ -55,13 +70,17 @@ def test_what_is_too_much_is_folded_and_the_rate_is_exact() -> None:
     views = FakeViews("ward")
     pulse = Pulse(console(views))
     assert pulse._look().rates == {"ward": Rates(obligations=2)}
-    views.last_record, views.now = RULINGS_MAX + 75, 500_000
+    passed = RUNS_MAX + 75
+    views.last_record, views.now = RULINGS_MAX + passed, 500_000
     beat = pulse._look()
-    assert [one.ruling.record for one in beat.rulings] == list(range(76, RULINGS_MAX + 76))
+    shown = range(passed + 1, RULINGS_MAX + passed + 1)
+    assert [one.ruling.record for one in beat.rulings] == list(shown)
     assert beat.folded == {"ward": 75}
-    assert beat.total.sent_s == (RULINGS_MAX + 75) / 0.5
+    assert [(host, run.count) for host, run in beat.runs] == [("ward", RUNS_MAX)]
+    assert pulse.busy == {"a@w": RULINGS_MAX + RUNS_MAX}
+    assert beat.total.sent_s == (RULINGS_MAX + passed) / 0.5
     views.now = 3_000_000
-    assert pulse._look().total.sent_s < 50  # it looks back for about a second
+    assert pulse._look().total.sent_s < 250  # it looks back for about a second
 
 
 def test_a_host_that_began_anew_does_not_count_backwards() -> None:
@@ -121,12 +140,15 @@ def test_the_floor_has_titles_roles_links_and_hosts_that_stand_apart() -> None:
         FakeViews("far"),
         stages=Stages(plugin=ConsolePlugin(floor=FakeHospital().floor)),
     )
-    floor = floor_of(shown, Pulse(shown)._look())
+    beat = Pulse(shown)._look()
+    floor = ShownFloor().plan(rooms_of(shown, beat, "host"), {}, links_of(beat))
     assert [(room["title"], room["engaged"]) for room in floor["rooms"]] == [
         ("Surgery", True),
-        ("icu", True),
         ("far", False),
+        ("icu", True),
     ]
-    assert floor["rooms"][0]["agents"] == [["a@ward", "Ann", "expert"]]
+    assert floor["rooms"][0]["agents"] == [["a@ward", "Ann", "expert", "ward"]]
     assert floor["rooms"][0]["more"] == 2
     assert floor["links"] == [["icu", "ward"]]
+    roles = {one.name: len(one.agents) for one in rooms_of(shown, beat, "role")}
+    assert roles == {"expert": 1, "no role": 1, "at other hosts": 0}

@@ -11,7 +11,7 @@ export default {
       <div class="now-left">
         <slot></slot>
         <now-lines ref="lines"></now-lines>
-        <now-map ref="map" @pick="pick"></now-map>
+        <now-map ref="map" @pick="pick" @group="(by) => $emit('group', by)"></now-map>
       </div>
       <now-rulings ref="rulings" @pick="pick"></now-rulings>
     </div>`,
@@ -26,7 +26,7 @@ export default {
       window.nomospace.time.heard(told.at);
       if (told.floor) this.$refs.map.draw(told.floor, told.rates);
       this.$refs.map.beat(told.rulings, told.rates, told.at);
-      this.$refs.rulings.beat(told.rulings, told.folded);
+      this.$refs.rulings.beat(told.rulings, told.folded, told.runs);
       if (told.moment) this.$refs.lines.add(told.moment);
     },
     pick(kind, host, id) {

@@ -28,6 +28,8 @@ from nomospace_lab.apps.working import Tasks
 
 SEATS_MAX: Final = 8
 """So many colours can be told apart."""
+SPACE: Final = "_"
+"""Stands for a space of a player's name in its agent's id."""
 BOX: Final = "box"
 GUEST: Final = "guest"
 """The agent of a gate that has joined another's table: it knows who sits there."""
@@ -54,7 +56,7 @@ class SeatTaken(CallerError):
     name: str
 
     def __str__(self) -> str:
-        return f"somebody called {self.name[:40]!r} plays already; choose another name"
+        return f"somebody called {called(self.name)[:40]!r} plays already; choose another name"
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +167,10 @@ class LiveTable:
     async def sit(self, name: str) -> TableSeat:
         """Take a seat, on a host of its own; raises `TableFull`, `SeatTaken`, `NoGame`.
 
-        Whoever comes first opens the box, if nobody has.
+        Whoever comes first opens the box, if nobody has. An agent's id has no spaces: a name that
+        has some is that of an agent with another sign in their place.
         """
+        name = SPACE.join(name.split())
         async with self._sitting:
             await self.start()
             gate = self._gate
@@ -226,6 +230,15 @@ class LiveTable:
         await (self._venue.unplug if offline else self._venue.plug)(seat.host)
 
 
+def called(agent: str) -> str:
+    """What people call a player.
+
+    >>> called("Ann_Marie@Ann_Marie-pda")
+    'Ann Marie'
+    """
+    return agent.partition("@")[0].replace(SPACE, " ")
+
+
 class TableSeat:
     """One player's place at the table."""
 
@@ -247,21 +260,23 @@ class TableSeat:
         parts = [
             PartView(
                 part.piece.cells,
-                part.holder.partition("@")[0],
+                called(part.holder),
                 part.holder == me,
                 part.holder == me or self.device.connected(part.holder),
             )
             for part in tray.parts()
         ]
         players = [
-            SeatView(seat.name, seat.colour, seat.id == me or self.device.connected(seat.id))
+            SeatView(
+                called(seat.name), seat.colour, seat.id == me or self.device.connected(seat.id)
+            )
             for seat in self.player.seated()
         ]
         return BoardView(
             table.puzzle.width,
             table.puzzle.height,
             table.picture,
-            self.name,
+            called(self.name),
             self.offline,
             tray.complete,
             tuple(parts),
@@ -278,7 +293,7 @@ class TableSeat:
             return ""
         if await self.player.select(part):
             return ""
-        holder = part.holder.partition("@")[0]
+        holder = called(part.holder)
         if not self.device.connected(part.holder):
             return f"{holder} holds this piece and is out of reach"
         return f"{holder} held this piece a moment ago; look again"

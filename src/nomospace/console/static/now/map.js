@@ -1,8 +1,9 @@
 // The map: hosts as rooms on the ground of their group, agents as signs, messages as pulses.
 // Something moves only when something moved; with reduced motion a line is shown instead. What runs
 // along a line is drawn on a canvas of its own: the rooms and signs below are not painted for it.
-// A floor is { rooms: [{ name, title, engaged, agents: [[id, name, role]], more }], links: [[a, b]] }.
-import { HEAD, rooms, seats } from "/console-static/now/layout.js";
+// A floor is { by, rooms: [{ name, title, pick, engaged, agents: [[id, name, role, host]], more }],
+// links: [[a, b]], hidden }: rooms are hosts, or agents of one role or community.
+import { HEAD, rooms, seated, seats } from "/console-static/now/layout.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const TRAVEL_MS = 700;
@@ -12,7 +13,7 @@ const AWAY_MS = 3000;
 const TRACES_MAX = 60;
 const PULSES_MAX = 16; // of one beat: more could not be told apart
 const RECEIVERS_MAX = 12;
-const NAME_MAX = 12; // what fits under a sign; a click tells the whole of it
+const LETTER = 6.2; // about the width of one, in pixels
 const SIGNS = { forwarded: "→", refused: "✕", held: "⏸", obligation: "⏳" };
 // A sign of the icon face for each role; whoever has no role is a plain agent.
 const ICONS = {
@@ -32,7 +33,8 @@ const ICONS = {
 
 export default {
   template: `
-    <div class="map card" ref="ground">
+    <div class="map card">
+      <div class="map-ground" ref="ground">
       <svg ref="svg" :width="width" :height="height" :viewBox="'0 0 ' + width + ' ' + height"
         role="group" aria-label="Hosts and agents" @keydown="key" @click="click">
         <path v-if="shared" class="map-shared" :d="shared"></path>
@@ -40,15 +42,18 @@ export default {
         <g v-for="room in drawn" :key="room.name">
           <rect class="map-room" :class="{ apart: !room.engaged }" :x="room.x" :y="room.y" :width="room.w" :height="room.h" rx="9"></rect>
           <g class="map-title" role="button" :tabindex="at === 'host ' + room.name ? 0 : -1" :data-item="'host ' + room.name"
-            data-pick="host" :data-id="room.name" :aria-label="room.title + ', host ' + room.name + ', ' + room.count + ' agents'"
+            :data-pick="room.pick" :data-id="pickOf(room)" :aria-label="room.title + ', ' + floor.by + ' ' + room.name + ', ' + room.count + ' agents'"
             @focus="at = 'host ' + room.name">
             <rect :x="room.x" :y="room.y" :width="room.w" height="${HEAD}" rx="9"></rect>
-            <text class="map-title-text" :x="room.x + 12" :y="room.y + 20">{{ room.title }}</text>
+            <text class="map-title-text" :x="room.x + 12" :y="room.y + 20">{{ fitting(room.title, room.w) }}</text>
+            <title>{{ room.title }}</title>
           </g>
-          <text class="map-title-rate num" :x="room.x + room.w - 10" :y="room.y + 20" text-anchor="end"><tspan
+          <text v-if="room.w > 170" class="map-title-rate num" :x="room.x + room.w - 10" :y="room.y + 20" text-anchor="end"><tspan
             class="refused" v-if="refused(room)">✕ {{ refused(room) }}/s&nbsp; </tspan>{{ said(room) }}</text>
-          <text v-if="room.hidden" class="map-more" :x="room.x + room.w - 10" :y="room.y + room.h - 8" text-anchor="end">and {{ room.hidden }} more</text>
-          <text v-if="!room.count" class="map-more" :x="room.x + room.w / 2" :y="room.y + room.h / 2 + 10" text-anchor="middle">no agents yet</text>
+          <text v-if="room.hidden" class="map-more map-open" role="button" :tabindex="at === 'more ' + room.name ? 0 : -1"
+            :data-item="'more ' + room.name" data-pick="group" :data-id="floor.by + '/' + room.name" @focus="at = 'more ' + room.name"
+            :aria-label="'all ' + room.count + ' agents of ' + room.title" :x="room.x + room.w - 10" :y="room.y + room.h - 7" text-anchor="end">{{ room.seats.length ? "and " : "" }}{{ room.hidden.toLocaleString("en") }} {{ room.seats.length ? "more" : "agents" }}</text>
+          <text v-if="!room.count && room.w > 90" class="map-more" :x="room.x + room.w / 2" :y="room.y + room.h / 2 + 10" text-anchor="middle">no agents yet</text>
         </g>
         <g ref="pulses"></g>
         <g v-for="agent in agents" :key="agent.id" v-memo="[agent, at === 'agent ' + agent.id]" class="map-agent" :class="[agent.role, { named: agent.named, leaving: agent.until }]" role="button"
@@ -58,22 +63,31 @@ export default {
           @focus="at = 'agent ' + agent.id">
           <circle class="map-sign" :r="agent.r"></circle>
           <text class="map-icon material-icons" :style="{ fontSize: agent.r * 1.25 + 'px' }" aria-hidden="true">{{ agent.icon }}</text>
-          <text class="map-name" :y="agent.r + 12" text-anchor="middle">{{ short(agent.name) }}</text>
+          <text class="map-name" :y="agent.r + 12" text-anchor="middle">{{ fitting(agent.name, 86) }}</text>
           <title>{{ agent.id }}</title>
         </g>
         <g ref="badges"></g>
       </svg>
-      <canvas ref="dots" class="map-dots" :width="width" :height="height" aria-hidden="true"></canvas>
-      <div class="map-key quiet" aria-hidden="true">
-        <span v-for="(sign, word) in signs" :key="word" :class="word">{{ sign }} <span class="quiet">{{ word }}</span></span>
-        <span v-for="role in roles" :key="role"><span class="material-icons map-key-icon">{{ icon(role) }}</span> {{ role }}</span>
+      <canvas ref="dots" class="map-dots" :style="{ width: width + 'px', height: height + 'px' }" :width="width * dense"
+        :height="height * dense" aria-hidden="true"></canvas>
+      </div>
+      <div class="map-key quiet">
+        <span v-for="(sign, word) in signs" :key="word" :class="word" aria-hidden="true">{{ sign }} <span class="quiet">{{ word }}</span></span>
+        <span v-for="role in roles" :key="role" aria-hidden="true"><span class="material-icons map-key-icon">{{ icon(role) }}</span> {{ role }}</span>
+        <button v-if="floor.hidden" type="button" class="doorway" data-hidden @click="$emit('pick', 'group', '', floor.by + '/')">{{ floor.hidden }}</button>
+        <label class="map-by">by <select class="field" :value="floor.by" @change="$emit('group', $event.target.value)">
+          <option v-for="by in ways" :key="by" :value="by">{{ by }}</option></select></label>
       </div>
     </div>`,
   data() {
-    return { width: 600, height: 420, floor: { rooms: [], links: [] }, leaving: [], rates: {}, at: "", signs: SIGNS };
+    return {
+      width: 600, height: 420, dense: 1, floor: { by: "host", rooms: [], links: [] }, leaving: [], rates: {}, at: "",
+      signs: SIGNS, ways: ["host", "role", "community"],
+    };
   },
   created() {
     this.badges = new Map();
+    this.seating = new Map(); // by room: the seat of each agent, and how many seats there are
     this.traces = [];
     this.running = [];
     this.drawable = 0;
@@ -83,8 +97,9 @@ export default {
     this.sizes = new ResizeObserver(() => {
       const ground = this.$refs.ground;
       if (!ground) return;
-      this.width = Math.max(200, ground.clientWidth);
-      this.height = Math.max(260, ground.clientHeight - 30);
+      this.width = ground.clientWidth;
+      this.height = ground.clientHeight;
+      this.dense = window.devicePixelRatio || 1;
       this.clear();
     });
     this.sizes.observe(this.$refs.ground);
@@ -99,31 +114,28 @@ export default {
       const places = rooms(this.floor.rooms.length, this.width, this.height);
       return this.floor.rooms.map((room, index) => {
         const place = places[index];
-        const { cell, places: free } = seats(room.agents.length, place);
-        return {
-          ...room,
-          ...place,
-          cell,
-          seats: free,
-          count: room.agents.length + room.more,
-          hidden: room.more + room.agents.length - free.length,
-        };
+        const { taken, size } = this.sit(room);
+        const { cell, places: free } = seats(size, place);
+        const shown = [...taken.values()].filter((seat) => seat < free.length).length;
+        const count = room.agents.length + room.more;
+        return { ...room, ...place, cell, taken, seats: free, count, hidden: count - shown };
       });
     },
     agents() {
       const found = [];
       for (const room of this.drawn) {
-        room.agents.slice(0, room.seats.length).forEach(([id, name, role], index) => {
-          found.push({
+        room.agents.forEach(([id, name, role, host]) => {
+          const seat = room.seats[room.taken.get(id)];
+          if (seat) found.push({
             id,
             name,
             role,
             icon: this.icon(role),
-            host: room.name,
+            host,
             room: room.title,
             r: Math.max(5, Math.min(17, room.cell * 0.28)),
             named: room.cell >= 52,
-            ...room.seats[index],
+            ...seat,
           });
         });
       }
@@ -139,7 +151,7 @@ export default {
       return [...new Set(this.agents.map((agent) => agent.role))].filter((role) => role in ICONS).sort();
     },
     shared() {
-      const inside = this.drawn.filter((room) => room.engaged);
+      const inside = this.floor.by === "host" ? this.drawn.filter((room) => room.engaged) : [];
       if (inside.length < 2) return "";
       const x = Math.min(...inside.map((room) => room.x)) - 10;
       const y = Math.min(...inside.map((room) => room.y)) - 10;
@@ -176,15 +188,33 @@ export default {
       if (rate < 0.05) return "";
       return `${rate >= 10 ? Math.round(rate).toLocaleString("en") : rate.toFixed(1)} messages/s`;
     },
-    short(name) {
-      return name.length > NAME_MAX ? `${name.slice(0, NAME_MAX - 1)}…` : name;
+    // What fits into so many pixels of a name in any script; a click tells the whole of it.
+    fitting(name, width) {
+      const letters = [...name];
+      const most = Math.max(3, Math.floor((width - 14) / LETTER));
+      return letters.length > most ? `${letters.slice(0, most - 1).join("")}…` : name;
+    },
+    pickOf(room) {
+      return room.pick === "host" ? room.name : `${this.floor.by}/${room.name}`;
+    },
+    // Everybody keeps its seat, and a room that has had many seats keeps them.
+    sit(room) {
+      const key = `${this.floor.by} ${room.name}`;
+      const before = this.seating.get(key) || { taken: [], size: 0 };
+      const taken = seated(before.taken, room.agents.map(([id]) => id));
+      const size = Math.max(before.size, 1, ...[...taken.values()].map((seat) => seat + 1));
+      const found = { taken, size };
+      this.seating.set(key, found);
+      return found;
     },
     icon(role) {
       return ICONS[role] || "person";
     },
     draw(floor, rates) {
       const before = this.agents;
+      if (floor.by !== this.floor.by) this.clear();
       this.floor = Object.freeze(floor); // it changes as a whole
+      this.$nextTick(() => this.follow());
       this.rates = rates;
       // Who is nowhere may be on the way: it stays where it was a while, and slides when it arrives.
       const there = new Set(floor.rooms.flatMap((room) => room.agents.map(([id]) => id)));
@@ -239,7 +269,7 @@ export default {
         group.append(line);
       }
       this.$refs.pulses.append(group);
-      this.traces.push({ group, since: performance.now() });
+      this.traces.push({ group, from, to, since: performance.now() });
       if (this.traces.length > TRACES_MAX) this.traces.shift().group.remove();
       if (this.calm.matches) return;
       const colour = getComputedStyle(group).color;
@@ -252,12 +282,21 @@ export default {
       while (this.traces.length && now - this.traces[0].since > TRACE_MS) this.traces.shift().group.remove();
       for (const { group, since } of this.traces) group.classList.toggle("old", now - since > TRACE_MS / 3);
     },
+    // A line that leads to where somebody was is taken away.
+    follow() {
+      const moved = (was) => { const now = this.places.get(was.id); return !now || now.x !== was.x || now.y !== was.y; };
+      const stale = (one) => moved(one.from) || moved(one.to);
+      for (const one of this.traces.filter(stale)) one.group.remove();
+      this.traces = this.traces.filter((one) => !stale(one));
+      this.running = this.running.filter((one) => !stale(one));
+    },
     run() {
       const canvas = this.$refs.dots;
       if (!canvas) return;
       const now = performance.now();
       const pen = canvas.getContext("2d");
-      pen.clearRect(0, 0, canvas.width, canvas.height);
+      pen.setTransform(this.dense, 0, 0, this.dense, 0, 0);
+      pen.clearRect(0, 0, this.width, this.height);
       this.running = this.running.filter((one) => now - one.since < TRAVEL_MS);
       for (const { from, to, colour, since } of this.running) {
         const part = (now - since) / TRAVEL_MS;

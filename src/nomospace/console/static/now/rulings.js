@@ -1,13 +1,16 @@
 // The live list of rulings, the newest first. Only the lines in sight are elements. While the
 // pointer or the keyboard is in it, or it is scrolled, or paused, it holds still and counts what is
-// new. A ruling is a list: host, record, at, home, kind, verdict, gist, rule, to, event.
+// new. A ruling is a list: host, record, at, home, kind, verdict, gist, rule, to, event. Equal ones
+// in a row are one line with their count (`folding.js`).
+import { counted, folded } from "/console-static/now/folding.js";
+
 const KEPT = 400;
 const HELD_MAX = 400;
 const LINE = 27;
 const SIGNS = { forwarded: "→", refused: "✕", held: "⏸", obligation: "⏳", noted: "·" };
 
 // What is frozen is not watched line by line: the list changes as a whole.
-const kept = (rulings) => Object.freeze(rulings.slice(0, KEPT));
+const kept = (lines) => Object.freeze(lines.slice(0, KEPT));
 
 export default {
   template: `
@@ -26,13 +29,14 @@ export default {
       <div class="rulings-list" ref="list" @scroll="scrolled" @pointerenter="over = true" @pointerleave="leave"
         @focusin="within = true" @focusout="within = false; release()" @keydown="key">
         <div class="rulings-all" :style="{ height: rows.length * line + 'px' }">
-          <button v-for="row in sight" :key="row.one[0] + row.one[1]" type="button" class="ruling"
+          <button v-for="row in sight" :key="row.first" type="button" class="ruling"
             :class="row.one[5]" :style="{ top: row.at * line + 'px' }" :data-row="row.at"
-            :data-record="row.one[1]" :data-host="row.one[0]" :data-verdict="row.one[5]"
+            :data-record="row.one[1]" :data-host="row.one[0]" :data-count="row.count" :data-verdict="row.one[5]"
             :title="row.one[9]" @click="$emit('pick', 'ruling', row.one[0], row.one[1])">
             <span class="ruling-at num">{{ clock(row.one[2]) }}</span>
             <span class="ruling-sign" role="img" :aria-label="row.one[5]">{{ signs[row.one[5]] }}</span>
-            <span class="ruling-home">{{ short(row.one[3]) }}</span>
+            <span class="ruling-home" :class="{ many: row.count > 1 }"><bdi>{{ short(row.one[3]) }}</bdi></span>
+            <span v-if="row.count > 1" class="ruling-count num">× {{ row.count.toLocaleString("en") }}</span>
             <span class="ruling-gist mono"><span class="quiet">{{ row.one[4] }}</span> {{ row.one[6] }}</span>
             <span class="ruling-rule quiet">{{ row.one[7] || "–" }}</span>
           </button>
@@ -68,7 +72,7 @@ export default {
     rows() {
       const wanted = this.filter.trim().toLowerCase();
       return this.all.filter(
-        (one) =>
+        ({ one }) =>
           !this.off[one[5]] &&
           (!wanted || `${one[0]} ${one[3]} ${one[9]} ${one[7] || ""} ${one[5]}`.toLowerCase().includes(wanted)),
       );
@@ -76,13 +80,16 @@ export default {
     sight() {
       const first = Math.max(0, Math.floor(this.top / LINE) - 4);
       const last = Math.min(this.rows.length, Math.ceil((this.top + this.height) / LINE) + 4);
-      return this.rows.slice(first, last).map((one, index) => ({ one, at: first + index }));
+      return this.rows.slice(first, last).map((line, index) => ({ ...line, at: first + index }));
     },
     none() {
       return this.all.length
         ? "No ruling here matches the filter."
         : "Rulings come here as agents send messages under a law: nomospace up starts a hospital of them.";
     },
+  },
+  created() {
+    this.runs = [];
   },
   mounted() {
     this.sizes = new ResizeObserver(() => (this.height = this.$refs.list?.clientHeight || 400));
@@ -104,11 +111,13 @@ export default {
   },
   methods: {
     begin(rulings) {
-      this.all = kept([...rulings].reverse());
+      this.all = kept(folded([], rulings));
     },
-    beat(rulings, folded) {
-      this.folded += folded;
-      if (!rulings.length) return;
+    // `runs` are counts of rulings that were passed over: those of a line in sight are its own.
+    beat(rulings, passed, runs) {
+      this.folded += passed;
+      this.runs.push(...runs);
+      if (!rulings.length && !runs.length) return;
       if (this.still()) {
         const more = this.waiting.length + rulings.length - HELD_MAX;
         if (more > 0) this.folded += more;
@@ -118,7 +127,10 @@ export default {
       }
     },
     put(rulings) {
-      this.all = kept([...[...rulings].reverse(), ...this.all]);
+      const { lines, left } = counted(folded(this.all, rulings), this.runs);
+      this.all = kept(lines);
+      this.folded += left;
+      this.runs = [];
     },
     still() {
       return this.paused || this.over || this.within || this.top > LINE;
