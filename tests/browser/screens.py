@@ -134,7 +134,7 @@ async def begin(servers: Servers) -> Stages:
     await jobs.out_many([("job", number) for number in range(40)])
     await jobs.out("note", LONG)
     await writer.space("market", shared=True, ontology=load_ontology(str(CARS)))
-    workshop = Workshop(Path(first.config.host.store).parent)
+    workshop = Workshop(Path(first.config.host.store).parent / "runs")
     workshop.add(first)
     table, field = LiveTable(InProcess(), puzzle=Puzzle(3, 2)), Field(InProcess(), seed=3)
     await table.start()

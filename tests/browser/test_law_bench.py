@@ -40,20 +40,30 @@ def test_errors_are_told_with_their_caret_as_one_types(ward: Site, open_page: Op
     type_law(page, "R9. sent(X, '<b>x</b>', Y) :- do(forwrad).\n")
     finding = page.locator("[data-code=unknown-operation]")
     expect(finding).to_contain_text("error [unknown-operation] forwrad/0 is no operation")
-    expect(finding).to_contain_text("^^^^^^^")
     expect(page.locator(".found-error", has_text="forwrad")).to_be_visible()
+    inline = page.locator(".editor-said-error")
+    expect(inline).to_contain_text("did you mean forward")
     assert page.locator(f"{BENCH} b").count() == 0, "what is typed is text, never markup"
     page.get_by_role("tab", name="Adopt").click()
     expect(page.locator(".bench-adopt")).to_contain_text("cannot be adopted")
-    finding.click()
+    finding.get_by_role("button").first.click()
     expect(page.locator(EDITOR)).to_be_focused()
     page.get_by_role("link", name="Meaning").click()
     page.get_by_role("link", name="Law bench").click()
     expect(page.locator(EDITOR)).to_contain_text("forwrad")
     expect(finding).to_be_visible()
-    page.reload()  # as when the host was started anew, which knows nothing of what was typed
+    page.goto(
+        f"{ward.url}/pipeline"
+    )  # as when the host was started anew: it knows of nothing typed
+    page.get_by_role("button", name="Replay", exact=True).click()
+    page.get_by_label("Under").click()
+    page.get_by_role("option", name="the law on the bench").click()
+    expect(page.get_by_role("alert")).to_contain_text("unknown-operation")
+    page.get_by_role("link", name="Law bench").click()
     expect(page.locator(EDITOR)).to_contain_text("forwrad")
-    expect(finding).to_be_visible()
+    finding.get_by_role("button", name="forward: mend line 9").click()
+    expect(page.locator(EDITOR)).to_contain_text("do(forward).")
+    expect(finding).to_have_count(0)
 
 
 def test_events_run_in_virtual_time_and_the_slider_goes_through_them(

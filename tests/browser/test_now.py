@@ -163,9 +163,9 @@ def test_what_comes_from_outside_is_text(page: Page, ward: Site) -> None:
 # -- rates -----------------------------------------------------------------------------------------
 
 
-def test_rates_are_exact_though_rulings_are_folded(page: Page, ward: Site) -> None:
+def test_rates_are_exact_and_equal_rulings_are_one_line(page: Page, ward: Site) -> None:
     sent = ward.do(flood, 600)
-    expect(page.locator("[data-folded]")).to_contain_text(NUMBER)
+    expect(page.locator(".ruling.refused .ruling-count").first).to_contain_text(NUMBER)
     # At least one of its seconds had a quarter of it, whatever was shown of them.
     page.wait_for_function(
         "(most) => Number(document.querySelector('[data-line=refused]').title"

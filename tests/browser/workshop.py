@@ -28,7 +28,7 @@ async def begin(servers: Servers) -> Stages:
     for number in range(SENT):
         await member.send(f"hello({number})", to="bob@ward-1")
     await ann.space("market", shared=True, ontology=load_ontology(str(CARS)))
-    workshop = Workshop(Path(server.config.host.store).parent)
+    workshop = Workshop(Path(server.config.host.store).parent / "runs")
     workshop.add(server)
     return Stages(bench=workshop.bench, pipeline=workshop.pipeline)
 

@@ -14,6 +14,7 @@ from typing import Annotated, Final, Literal
 from fastapi import APIRouter
 from pydantic import Field
 
+from nomospace.api.fixing import FixView, fixes_of
 from nomospace.api.models import Asked
 from nomospace.api.routing import PROBLEMS, Caller, TheService
 from nomospace.errors import CallerError
@@ -22,7 +23,7 @@ from nomospace.node.views import Views
 from nomospace.node.working import LawFinding, Workers
 from nomospace.terms import Compound, Faulty, show, term
 
-DRAFT_CHARS_MAX: Final = 100_000
+DRAFT_CHARS_MAX: Final = 400_000
 """The longest text that is checked while it is typed."""
 FINDINGS_MAX: Final = 100
 """How many findings are told; the rest is counted."""
@@ -62,6 +63,8 @@ class FindingView:
     start: int
     end: int
     text: str
+    help: str = ""
+    fixes: tuple[FixView, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,15 +105,26 @@ async def check_law(
         found.rules,
         found.errors,
         found.warnings,
-        tuple([_finding(one, len(text)) for one in found.findings]),
+        tuple([_finding(one, text) for one in found.findings]),
     )
 
 
-def _finding(found: LawFinding, length: int) -> FindingView:
+def _finding(found: LawFinding, text: str) -> FindingView:
     said, (line, column), words = found
-    start = min(said.span.start, length)
-    end = min(max(said.span.end, start), length)
-    return FindingView(said.severity, said.code, said.message, line, column, start, end, words)
+    start = min(said.span.start, len(text))
+    end = min(max(said.span.end, start), len(text))
+    return FindingView(
+        said.severity,
+        said.code,
+        said.message,
+        line,
+        column,
+        start,
+        end,
+        words,
+        said.help,
+        fixes_of(said, text),
+    )
 
 
 async def lay_out(work: Workers, text: str, *, who: str = "") -> str:

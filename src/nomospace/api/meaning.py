@@ -215,6 +215,13 @@ def _dependence(made: Dependence) -> DependenceView:
 # -- the playground --------------------------------------------------------------------------------
 
 
+async def check_question(
+    work: Workers, ontology: str, format: str, template: str, *, who: str = ""
+) -> None:
+    """Raise what is wrong with a template over an ontology's text, or with the text."""
+    parse_template(template, await read_text(work, ontology, format, who=who))
+
+
 async def play(
     ontology: Ontology, tuples: str, template: str, *, correlate: str = "auto"
 ) -> PlayedView:

@@ -253,7 +253,9 @@ async def _with_console(server: "Server") -> "AsyncIterator[ServedApi]":
     from nomospace.console import Console
     from nomospace.console.stage import Stages
 
-    workshop = Workshop()
+    store = server.config.host.store
+    kept = Path(f"{store}.runs") if store != "memory" and "://" not in store else None
+    workshop = Workshop(kept)
     workshop.add(server)
     stages = Stages(bench=workshop.bench, pipeline=workshop.pipeline)
     try:

@@ -79,10 +79,21 @@ class Editor(Element, component=STATIC / "editor.js"):
     def show_findings(self, findings: Sequence[FindingView]) -> None:
         """Show what was found in the text as it is now."""
         marks = [
-            {"start": one.start, "end": one.end, "severity": one.severity, "message": one.message}
+            {
+                "start": one.start,
+                "end": one.end,
+                "severity": one.severity,
+                "message": one.message,
+                "help": one.help,
+                "fixes": [[fix.label, fix.start, fix.end, fix.text] for fix in one.fixes],
+            }
             for one in findings
         ]
         self.run_method("mark", self.value, marks)
+
+    def mend(self, start: int, end: int, text: str) -> None:
+        """Put a text in the place of another, as if it had been typed."""
+        self.run_method("mend", self.value, start, end, text)
 
     def reveal(self, line: int) -> None:
         """Go to a line, counted from 1."""

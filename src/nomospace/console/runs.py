@@ -1,4 +1,4 @@
-"""Runs of the pipeline since the console was started: they go on when nobody looks.
+"""Runs of the pipeline: they go on when nobody looks, and are kept when the host ends.
 
 The latest `RUNS_MAX` are kept; one that still runs is not let go.
 """
@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from time import monotonic, time_ns
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
+
 from nomospace.console.stage import Progress
 from nomospace.errors import NomospaceError
 
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 
 RUNS_MAX: Final = 20
 """How many runs are kept."""
+TOLD_FROM: Final = 0.15
+"""From which share on it is told what is left."""
 
 
 @dataclass(eq=False)
@@ -50,6 +54,14 @@ class JobRun:
         return (monotonic() if self._ended is None else self._ended) - self._began
 
     @property
+    def left_s(self) -> float | None:
+        """How long it may take still, as its share tells; `None` when nobody can say."""
+        done = self.progress.done
+        if not self.going or not TOLD_FROM <= done < 1:
+            return None
+        return self.seconds * (1 - done) / done
+
+    @property
     def state(self) -> str:
         """One of `runs`, `done`, `failed` and `cancelled`."""
         if self.cancelled:
@@ -68,6 +80,19 @@ class JobRun:
         self._ended = monotonic()
         self.changes += 1
 
+    def packed(self) -> bytes:
+        """A run that has ended, to be kept."""
+        kept = _KeptRun(
+            self.kind,
+            self.about,
+            self.command,
+            self.began_us,
+            self.seconds,
+            self.cancelled,
+            self.progress,
+        )
+        return msgspec.json.encode(kept)
+
 
 class Runs:
     """The runs of one console, the newest last."""
@@ -75,6 +100,30 @@ class Runs:
     def __init__(self) -> None:
         self.items: dict[int, JobRun] = {}
         self._count = 0
+        self._asked = False
+
+    def recall(self, pipeline: Pipeline) -> None:
+        """Have the runs that were kept before this start; what cannot be read is left out."""
+        if self._asked:
+            return
+        self._asked = True
+        for data in pipeline.kept():
+            with suppress(msgspec.MsgspecError):
+                was = msgspec.json.decode(data, type=_KeptRun)
+                self._count += 1
+                self.items[self._count] = JobRun(
+                    self._count,
+                    was.kind,
+                    was.about,
+                    was.command,
+                    was.began_us,
+                    was.progress,
+                    was.cancelled,
+                    1,
+                    0.0,
+                    was.seconds,
+                )
+        self._make_room()
 
     def start(
         self, pipeline: Pipeline, kind: str, options: Mapping[str, str], about: str
@@ -103,6 +152,16 @@ class Runs:
             del self.items[ended.pop(0)]
 
 
+class _KeptRun(msgspec.Struct, frozen=True):
+    kind: str
+    about: str
+    command: str
+    began_us: int
+    seconds: float
+    cancelled: bool
+    progress: Progress
+
+
 async def _go(run: JobRun, pipeline: Pipeline, kind: str, options: Mapping[str, str]) -> None:
     steps: Any = pipeline.run(kind, options)
     try:
@@ -114,3 +173,5 @@ async def _go(run: JobRun, pipeline: Pipeline, kind: str, options: Mapping[str, 
         with suppress(Exception):
             await steps.aclose()
         run.end()
+        with suppress(OSError):
+            await asyncio.to_thread(pipeline.keep, run.packed())

@@ -101,6 +101,15 @@ class Pipeline(Protocol):
     def run(self, kind: str, options: Mapping[str, str]) -> AsyncIterator[Progress]:
         """Do it; closing the iteration ends the job."""
 
+    async def prepare(self, kind: str, options: Mapping[str, str]) -> str:
+        """Copy what the command line reads, so that it works when it is pasted; gives it."""
+
+    def keep(self, run: bytes) -> None:
+        """Keep a run that has ended, where this host keeps anything."""
+
+    def kept(self) -> Sequence[bytes]:
+        """The runs that were kept, the oldest first."""
+
 
 @dataclass(frozen=True, slots=True)
 class FloorPerson:

@@ -225,7 +225,7 @@ async def _run(
                 await _open(stack, name, seed, place, venue, "" if turn else address)
                 for turn, name in enumerate(names)
             ]
-            served = await _serve(stack, running, names)
+            served = await _serve(stack, running, names, place)
             _tell(names, served, place, venue, browser=browser)
             for _, _, act in running:
                 stack.push_async_callback(act.stop)
@@ -271,7 +271,9 @@ async def _open(
     return show, hosts, show.put_on(hosts)
 
 
-async def _serve(stack: AsyncExitStack, running: list[Running], demos: list[str]) -> ServedApi:
+async def _serve(
+    stack: AsyncExitStack, running: list[Running], demos: list[str], place: Path
+) -> ServedApi:
     """Serve the console at the first host; it shows the journals of all."""
     from nomospace.api.http import serving
     from nomospace.api.service import Service
@@ -282,7 +284,7 @@ async def _serve(stack: AsyncExitStack, running: list[Running], demos: list[str]
     from nomospace_lab.pages import pages
 
     first = next(iter(running[0][1].servers.values()))
-    workshop = Workshop()
+    workshop = Workshop(place / "runs")
     stack.callback(workshop.close)
     beside: dict[str, Service] = {}
     hospital: HospitalStage | None = None

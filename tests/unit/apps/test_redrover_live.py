@@ -24,6 +24,8 @@ def playing(story: Callable[[Field], Awaitable[None]], seed: int = 3) -> None:
     async def play() -> None:
         field = Field(InProcess(), seed=seed)
         await field.start()
+        assert not field.names, "it waits for its player"
+        await field.begin()
         try:
             await story(field)
         finally:

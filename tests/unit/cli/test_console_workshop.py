@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from asyncio.subprocess import PIPE
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from pathlib import Path
@@ -226,14 +227,24 @@ def test_a_job_that_is_left_is_ended_with_its_process(
     with_a_host(work, tmp_path)
 
 
-def test_the_command_line_is_one_that_a_shell_takes(tmp_path: Path) -> None:
+def test_the_command_line_works_when_it_is_pasted(tmp_path: Path) -> None:
     async def work(workshop: Workshop, server: Server) -> None:
-        said = workshop.pipeline.command(
+        await talk(server, 1)
+        said = await workshop.pipeline.prepare(
             "match",
-            {"host": "ward", "ontology": "classes: {}", "template": "(Car, 'x')", "space": "a b"},
+            {
+                "host": "ward",
+                "ontology": "classes: {Car: {}}",
+                "template": "(Car, 'x')",
+                "space": "a b",
+            },
         )
-        assert said.startswith("nomospace pipeline match ")
         assert "--template '(Car, '\"'\"'x'\"'\"')'" in said
         assert "--space 'a b'" in said
+        shell = await asyncio.create_subprocess_shell(
+            said, cwd="/", stdout=PIPE, stderr=PIPE, env=os.environ
+        )
+        out, wrong = await asyncio.wait_for(shell.communicate(), 60)
+        assert (shell.returncode in (0, 1), out) == (True, b""), wrong.decode()
 
     with_a_host(work, tmp_path)

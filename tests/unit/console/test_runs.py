@@ -15,6 +15,16 @@ class Made:
 
     def __init__(self) -> None:
         self.closed = 0
+        self.files: list[bytes] = []
+
+    def keep(self, run: bytes) -> None:
+        self.files.append(run)
+
+    def kept(self) -> Sequence[bytes]:
+        return [b"no run", *self.files]
+
+    async def prepare(self, kind: str, options: Mapping[str, str]) -> str:
+        return self.command(kind, options)
 
     def kinds(self) -> Sequence[str]:
         return ("audit",)
@@ -100,3 +110,30 @@ def test_the_oldest_that_have_ended_make_room() -> None:
         await ended(first)
 
     asyncio.run(work())
+
+
+def test_runs_are_there_again_after_a_restart() -> None:
+    async def work() -> None:
+        made = Made()
+        before = Runs()
+        for ends in ("well", "badly"):
+            await ended(before.start(made, "audit", {"ends": ends}, f"ward, {ends}"))
+        after = Runs()
+        after.recall(made)
+        after.recall(made)  # once
+        shown = [(one.about, one.state, one.progress.answer) for one in after.items.values()]
+        assert shown == [("ward, well", "done", {"changed": 3}), ("ward, badly", "failed", {})]
+        assert [one.seconds for one in after.items.values()] == [
+            *[one.seconds for one in before.items.values()]
+        ]
+        assert after.start(made, "audit", {}, "ward").number == 3
+
+    asyncio.run(work())
+
+
+def test_what_is_left_is_told_by_the_share() -> None:
+    run = JobRun(1, "audit", "ward", "", 0)
+    assert run.left_s is None
+    run.hear(Progress(0.5, "half"))
+    assert run.left_s is not None
+    assert run.left_s <= run.seconds + 0.1

@@ -23,7 +23,8 @@ __all__ = ["Workshop"]
 class Workshop:
     """The bench and the pipeline over the servers of this process.
 
-    Runs leave their files below `folder`, or where the machine has such files, until `close`.
+    Runs keep their files and reports in `folder`; without one, where the machine has such files,
+    until `close`.
     """
 
     def __init__(self, folder: Path | None = None) -> None:

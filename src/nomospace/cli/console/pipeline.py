@@ -2,7 +2,7 @@
 
 A job reads the segments of hosts and, since those are sealed only now and then, a copy of what they
 have recorded since. Each run has a folder of its own in one for all, which goes with the
-console; the oldest make room.
+console, or stays where the host has a folder for it; the oldest make room.
 """
 
 from __future__ import annotations
@@ -10,10 +10,12 @@ from __future__ import annotations
 import asyncio
 import shlex
 import shutil
+import sys
 import tempfile
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from pathlib import Path
+from time import time_ns
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -24,6 +26,7 @@ from nomospace.cli.console.tails import JOURNAL, copy_journals
 from nomospace.cli.console.work import SealTails
 from nomospace.console.stage import JobEngine, Progress
 from nomospace.errors import CallerError, NomospaceError
+from nomospace.store.private import make_folder
 
 if TYPE_CHECKING:
     from nomospace.node.serve import Server
@@ -37,6 +40,11 @@ FOLDERS_MAX: Final = 20
 """How many runs keep their folders."""
 ANSWERS_MAX: Final = 1_000
 """How many answers of a match are asked for."""
+COPIED, LAID = 0.1, 0.2
+"""How far a job is when the journal is copied, and when the copy is laid out."""
+WORDS: Final = {"audit": 12, "replay": 4, "match": 3}
+"""How many lines a job says on its way: how far it is, as near as that can be told."""
+KEPT: Final = "kept"
 REPORT_BYTES_MAX: Final = 8_000_000
 LOCAL: Final = {"audit": ("duckdb",), "replay": ("process", "duckdb"), "match": ("duckdb",)}
 """The engines that need no Spark."""
@@ -88,9 +96,37 @@ class JobPipeline:
 
     def command(self, kind: str, options: Mapping[str, str]) -> str:
         """The command line that does what the next run will."""
-        folder = self._folder() / f"run-{self._count + 1}"
         self._servers(options.get("host", ""))
-        return shlex.join(["nomospace", *_arguments(kind, options, folder, people=True)])
+        return _line(kind, options, self._folder() / f"run-{self._count + 1}")
+
+    async def prepare(self, kind: str, options: Mapping[str, str]) -> str:
+        """Copy what the command line reads, so that it works when it is pasted; gives it."""
+        line = self.command(kind, options)
+        folder = self._begin()
+        async for _ in self._copied(options, folder):
+            pass
+        return line
+
+    # -- what stays ----------------------------------------------------------------------------
+
+    def keep(self, run: bytes) -> None:
+        """Keep a run that has ended, where this host keeps anything."""
+        if self._where is None or self._closed:
+            return
+        place = self._folder() / KEPT
+        place.mkdir(exist_ok=True)
+        files = sorted(place.iterdir())
+        for old in files[: max(0, len(files) + 1 - FOLDERS_MAX)]:
+            old.unlink()
+        (place / f"{time_ns()}.json").write_bytes(run)
+
+    def kept(self) -> Sequence[bytes]:
+        """The runs that were kept, the oldest first."""
+        if self._where is None:
+            return ()
+        place = self._folder() / KEPT
+        files = sorted(place.iterdir())[-FOLDERS_MAX:] if place.is_dir() else []
+        return [one.read_bytes() for one in files]
 
     # -- running -------------------------------------------------------------------------------
 
@@ -112,14 +148,23 @@ class JobPipeline:
                 self.close()
 
     def close(self) -> None:
-        """Remove the folders of all runs; one that still runs removes them again when it ends."""
+        """Remove the folders of all runs, but where they are kept.
+
+        One that still runs removes them again when it ends.
+        """
         self._closed = True
-        if self._root is not None:
+        if self._root is not None and self._where is None:
             shutil.rmtree(self._root, ignore_errors=True)
 
     def _folder(self) -> Path:
         if self._root is None:
-            self._root = Path(tempfile.mkdtemp(prefix="nomospace-console-", dir=self._where))
+            if self._where is None:
+                self._root = Path(tempfile.mkdtemp(prefix="nomospace-console-"))
+            else:
+                self._root = self._where
+                make_folder(self._root)
+                numbers = [one.name.partition("-")[2] for one in self._root.glob("run-*")]
+                self._count = max([0, *[int(one) for one in numbers if one.isdecimal()]])
         return self._root
 
     def _begin(self) -> Path:
@@ -134,19 +179,25 @@ class JobPipeline:
     async def _steps(
         self, kind: str, options: Mapping[str, str], folder: Path
     ) -> AsyncGenerator[Progress, None]:
-        servers = self._servers(options.get("host", ""))
+        async for one in self._copied(options, folder):
+            yield one
+        arguments = _arguments(kind, options, folder, people=False)
+        async with aclosing(_watched(arguments, kind)) as told:
+            async for said in told:
+                yield said if isinstance(said, Progress) else await _found(kind, said, folder)
+
+    async def _copied(
+        self, options: Mapping[str, str], folder: Path
+    ) -> AsyncGenerator[Progress, None]:
+        """Have what a job reads in its folder."""
         _write_inputs(options, folder)
-        async for share in copy_journals(servers, folder):
-            yield Progress(share, "copying what was recorded")
-        yield Progress(-1.0, "laying the copy out")
+        async for share in copy_journals(self._servers(options.get("host", "")), folder):
+            yield Progress(share * COPIED, "copying what was recorded")
+        yield Progress(COPIED, "laying the copy out")
         work = msgspec.json.encode(SealTails(str(folder)))
         ended = await run_child(CHILD, (), what="sealing", seconds=JOB_S, given=work)
         if ended.code:
             raise ended.failure()
-        arguments = _arguments(kind, options, folder, people=False)
-        async with aclosing(_watched(arguments, kind)) as told:
-            async for one in told:
-                yield one if isinstance(one, Progress) else await _found(kind, one, folder)
 
 
 async def _watched(
@@ -160,12 +211,15 @@ async def _watched(
         )
     )
     try:
-        yield Progress(-1.0, "starting")
+        heard, share = 0, LAID
+        yield Progress(share, "starting")
         while not job.done():
             word = asyncio.create_task(words.get())
             await asyncio.wait([job, word], return_when=asyncio.FIRST_COMPLETED)
             if word.done():
-                yield Progress(-1.0, word.result())
+                heard += 1
+                share = LAID + (1 - LAID) * min(0.95, heard / (WORDS[kind] + 1))
+                yield Progress(share, word.result())
             word.cancel()
         yield job.result()
     finally:
@@ -191,6 +245,12 @@ async def _found(kind: str, ended: EndedChild, folder: Path) -> Progress:
     if page.is_file() and page.stat().st_size <= REPORT_BYTES_MAX:
         report = await asyncio.to_thread(page.read_text, "utf-8")
     return Progress(1.0, "done", ended=True, report=report, answer=answer)
+
+
+def _line(kind: str, options: Mapping[str, str], folder: Path) -> str:
+    """A command line that works in any folder of this machine."""
+    arguments = _arguments(kind, options, folder, people=True)
+    return shlex.join([sys.executable, "-m", "nomospace.cli", *arguments])
 
 
 def _known(kind: str) -> str:

@@ -7,6 +7,7 @@
 import * as CM from "nicegui-codemirror";
 
 const TOLD_AFTER_MS = 150;
+const SAID_MAX = 40; // so many findings stand under their lines
 
 // -- the law language ------------------------------------------------------------------------
 
@@ -118,6 +119,30 @@ const hints = CM.hoverTooltip((view, at) => {
   };
 });
 
+// What was found stands under its line, with what mends it.
+class Said extends CM.WidgetType {
+  constructor(one, mend) { super(); this.one = one; this.mend = mend; }
+  eq(other) { return JSON.stringify(other.one) === JSON.stringify(this.one); }
+  toDOM() {
+    const line = document.createElement("div");
+    line.className = `editor-said editor-said-${this.one.severity}`;
+    const words = document.createElement("span");
+    words.textContent = `${this.one.severity === "error" ? "✕" : "!"} ${this.one.message}${this.one.help ? `; ${this.one.help}` : ""}`;
+    line.append(words);
+    for (const [label, ...change] of this.one.fixes) {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "editor-fix";
+      button.textContent = label;
+      button.title = "Mend it so";
+      button.addEventListener("mousedown", (event) => { event.preventDefault(); this.mend(...change); });
+      line.append(button);
+    }
+    return line;
+  }
+  ignoreEvent() { return true; }
+}
+
 // Python counts characters, the browser counts half of them where they are rare.
 function unitOf(text) {
   if (!/[\uD800-\uDBFF]/.test(text)) return (index) => index;
@@ -208,8 +233,18 @@ export default {
         if (from === to) { if (to < size) to += 1; else from = Math.max(0, from - 1); }
         if (from === to) continue;
         marks.push(CM.Decoration.mark({ class: `found found-${one.severity}`, said: `${one.severity}: ${one.message}` }).range(from, to));
+        if (marks.length > 2 * SAID_MAX) continue;
+        const widget = new Said(one, (start, end, instead) => this.mend(text, start, end, instead));
+        marks.push(CM.Decoration.widget({ widget, block: true, side: 1 }).range(this.view.state.doc.lineAt(from).to));
       }
       this.view.dispatch({ effects: setFound.of(CM.Decoration.set(marks, true)) });
+    },
+    mend(text, start, end, instead) {
+      if (text !== this.view.state.doc.toString()) return; // it has been typed on since
+      const unit = unitOf(text);
+      this.view.dispatch({ changes: { from: unit(start), to: unit(end), insert: instead }, scrollIntoView: true });
+      this.view.focus();
+      this.tell();
     },
     reveal(line) {
       const doc = this.view.state.doc;

@@ -139,11 +139,8 @@ class Field:
                 await self._begin()
 
     async def start(self) -> None:
-        """Begin a game; one that is joined is begun with once it is there."""
-        if not self._venue.joined:
-            await self.begin()
-        else:
-            await self._gate()
+        """Open the field; the game waits for somebody who plays it (`begin`)."""
+        await self._gate()
 
     async def stop(self) -> None:
         """End the game, and its hosts."""

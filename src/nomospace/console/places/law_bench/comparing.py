@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Final
 
 from nicegui import ui
 
 from nomospace.api.benching import difference
 from nomospace.console.look import attributes, empty, exactly, fault, heading, moment, mono
-from nomospace.console.places.law_bench.sources import law_of, sources
+from nomospace.console.places.law_bench.sources import communities_of, law_of, sources
 from nomospace.console.places.law_bench.state import LawBenchState
 from nomospace.console.places.listing import ListColumn, ListElement, Row
 from nomospace.console.places.parts import Working, act, choice, hosts_of
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 
 NEWEST: Final = {"2000": "2,000 records", "20000": "20,000 records", "200000": "200,000 records"}
 IN_FORCE: Final = "what was in force"
+WORDS_MAX: Final = 4_000
+"""How much of a ruling is compared word by word."""
+_WORD: Final = re.compile(r"\w+|\s+|[^\w\s]")
 COLUMNS: Final = (
     ListColumn("at", "time (UTC)", "98px", "num"),
     ListColumn("agent", "member", "minmax(80px, 1fr)", "mono"),
@@ -54,6 +59,8 @@ class Comparing:
             choice("Compare with", before, bench.before, self._before).classes("wide")
             if len(hosts) > 1:
                 choice("Host", hosts, bench.host, self._host)
+            communities = {"": "that of the law's name", **communities_of(console)}
+            choice("Community", communities, bench.community, self._community)
             choice("Over the newest", NEWEST, str(bench.newest), self._newest)
             run = act("Compare", self._compare, main=True)
         said = ui.element("div")
@@ -76,6 +83,9 @@ class Comparing:
     def _host(self, host: str) -> None:
         self._bench.host = host
 
+    def _community(self, community: str) -> None:
+        self._bench.community = community
+
     def _newest(self, newest: str) -> None:
         self._bench.newest = int(newest)
 
@@ -88,7 +98,7 @@ class Comparing:
         bench.compared_fault = None
         try:
             before = law_of(self._frame.console, bench.before) if bench.before else None
-            community = bench.checked.name if bench.checked is not None else ""
+            community = bench.community or (bench.checked.name if bench.checked else "")
             words = ""
             if before is not None:
                 words = await difference(
@@ -140,9 +150,32 @@ class Comparing:
                 ui.label(exactly(int(one["at"]))).classes("num")
                 mono(str(one["agent"]))
             mono(str(one["event"])).classes("term wrap")
-            for title, side in (("Before", one["before"]), ("With this law", one["after"])):
+            before, after = one["before"], one["after"]
+            words = word_changes(str(before["ruling"]), str(after["ruling"]))
+            for title, side, left_out in (("Before", before, "+"), ("With this law", after, "−")):
                 heading(f"{title}, by {side['rule'] or 'no rule'}")
-                mono(str(side["ruling"])).classes("operation wrap")
+                with ui.element("div").classes("operation wrap mono"):
+                    for sign, part in words:
+                        if sign != left_out:
+                            tag = {"+": "ins", "−": "del", "": "span"}[sign]
+                            with ui.element(tag):
+                                ui.label(part).classes("in-words")
+
+
+def word_changes(before: str, after: str) -> list[tuple[str, str]]:
+    """Two texts word by word: what both have, and what only the one (−) or the other (+) has.
+
+    >>> word_changes("forward(a, x, b)", "forward(a, y, b)")
+    [('', 'forward(a, '), ('−', 'x'), ('+', 'y'), ('', ', b)')]
+    """
+    one, other = _WORD.findall(before[:WORDS_MAX]), _WORD.findall(after[:WORDS_MAX])
+    found: list[tuple[str, str]] = []
+    for kind, a, b, c, d in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
+        if kind == "equal":
+            found.append(("", "".join(one[a:b])))
+            continue
+        found += [("−", "".join(one[a:b]))] * (b > a) + [("+", "".join(other[c:d]))] * (d > c)
+    return found
 
 
 def told(found: TrialFacts) -> str:

@@ -41,6 +41,15 @@ def sources(console: Console) -> dict[str, str]:
     return dict(list(found.items())[:OFFERED_MAX])
 
 
+def communities_of(console: Console) -> dict[str, str]:
+    """The communities of all hosts, by name."""
+    return {
+        one.name: one.name
+        for service in console.services.values()
+        for one in service.views.communities()
+    }
+
+
 def law_of(console: Console, key: str) -> LawDraft:
     """The law of a key; raises `NotSeen` for one that is not here any more."""
     kind, _, rest = key.partition("/")

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Final
 
+from nicegui import ui
+
 from nomospace.api.benching import CheckedView
+from nomospace.console.editor import TEXT_CHARS_MAX
 from nomospace.console.stage import LawDraft, TrialFacts
 
+KEEP: Final = "law"
+"""Under which name a window keeps the law that is typed."""
+PYTHON: Final = re.compile(r"^law = Law\(", re.MULTILINE)
+"""How every law in Python begins, and no other: a text that is pasted tells its language."""
 FIRST_LAW: Final = """\
 % At most three messages in any hour. What is too much comes back to its sender.
 law(quota).
@@ -50,3 +58,22 @@ class LawBenchState:
     difference: str = ""
     agent: str = ""
     confirmed: str = ""
+
+    async def recall(self) -> bool:
+        """Take the law that this window has kept, where the host knows of none; whether it did."""
+        if self.draft.text != FIRST_LAW:
+            return False
+        kept = await ui.run_javascript(f"sessionStorage.getItem('nomospace.typed.{KEEP}')")
+        if not isinstance(kept, str) or kept == FIRST_LAW:
+            return False
+        self.draft = drafted(kept[:TEXT_CHARS_MAX])
+        return True
+
+
+def drafted(text: str) -> LawDraft:
+    """A text as a law in the language that it is written in.
+
+    >>> drafted('law = Law("open")').language, drafted(FIRST_LAW).language
+    ('python', 'law')
+    """
+    return LawDraft(text, "python" if PYTHON.search(text) else "law")

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from nicegui import ui
+from nicegui.element import Element
 from nicegui.events import ValueChangeEventArguments
 
 from nomospace.api.benching import recorded_events
+from nomospace.console.console import STATIC
 from nomospace.console.editor import Editor
 from nomospace.console.look import SIGNS, attributes, chip, empty, fault, heading, mono, span
 from nomospace.console.places.law_bench.state import FIRST_EVENTS, LawBenchState
@@ -29,12 +31,19 @@ COLUMNS: Final = (
     ListColumn("rule", "rule", "44px", "mono"),
 )
 UNTIL_S_MAX: Final = 1e9
-MARKERS_MAX: Final = 60
-"""Up to so many steps the slider has a mark for each."""
+
+
+class TimeAxis(Element, component=STATIC / "axis.js"):
+    """The steps where they are in time."""
+
+    def __init__(self, steps: Sequence[TrialFacts], at: int) -> None:
+        super().__init__()
+        self._props["steps"] = [[float(one["at"]), str(one["kind"])] for one in steps]
+        self._props["first"] = at
 
 
 class Trying:
-    """A run of events, and the slider that goes through its steps."""
+    """A run of events, and the axis of time that goes through its steps."""
 
     def __init__(self, frame: Frame, bench: LawBenchState, tries: Tries) -> None:
         self._frame = frame
@@ -42,7 +51,7 @@ class Trying:
         self._tries = tries
         self._editor: Editor
         self._steps: ui.element
-        self._slider: ui.slider
+        self._axis: TimeAxis
         self._listing: ListElement
         self._told: ui.element
         self._working: Working
@@ -126,7 +135,7 @@ class Trying:
     # -- the steps ---------------------------------------------------------------------------------
 
     def draw_steps(self) -> ui.element:
-        """The slider and what it stands on; gives the element that holds it."""
+        """The axis of time and what it stands on; gives the element that holds it."""
         section = ui.element("section").classes("card bench-below")
         with attributes(section, aria_label="Steps"):
             self._steps = ui.element("div").classes("bench-steps")
@@ -152,7 +161,7 @@ class Trying:
                 empty("No event was ruled on.", "Write an event, then press Run.")
                 return
             self._bench.step = min(self._bench.step, len(steps) - 1)
-            self._draw_slider(len(steps))
+            self._draw_axis(steps)
             with ui.element("div").classes("bench-split"):
                 self._listing = ListElement(
                     COLUMNS,
@@ -167,16 +176,11 @@ class Trying:
                 self._told = ui.element("div").classes("bench-told").props("aria-live=polite")
             self._tell()
 
-    def _draw_slider(self, count: int) -> None:
+    def _draw_axis(self, steps: Sequence[TrialFacts]) -> None:
         with ui.element("div").classes("bench-slide"):
             act("←", lambda: self._go(self._bench.step - 1), label="The step before")
-            self._slider = ui.slider(
-                min=1,
-                max=max(2, count),
-                value=self._bench.step + 1,
-                on_change=lambda event: self._go(int(event.value) - 1),
-            ).props("label markers snap" if count <= MARKERS_MAX else "label snap")
-            attributes(self._slider, aria_label="Step", data_steps=str(count))
+            self._axis = TimeAxis(steps, self._bench.step)
+            self._axis.on("step", lambda event: self._go(int(event.args)))
             act("→", lambda: self._go(self._bench.step + 1), label="The step after")
 
     def _go(self, step: int) -> None:
@@ -185,7 +189,7 @@ class Trying:
         step = max(0, min(step, count - 1))
         if step != self._bench.step:
             self._bench.step = step
-            self._slider.set_value(step + 1)
+            self._axis.run_method("go", step)
             self._listing.choose(str(step))
             self._tell()
 
@@ -221,11 +225,11 @@ def _more(count: int) -> str:
     """What the list leaves out.
 
     >>> _more(3), _more(1_200)
-    ('', 'the first 500 of 1,200 steps; the slider has them all')
+    ('', 'the first 500 of 1,200 steps; the axis has them all')
     """
     if count <= ROWS_MAX:
         return ""
-    return f"the first {ROWS_MAX:,} of {count:,} steps; the slider has them all"
+    return f"the first {ROWS_MAX:,} of {count:,} steps; the axis has them all"
 
 
 def _row(number: int, step: TrialFacts) -> Row:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from nicegui import ui
 
 from nomospace.api.benching import CheckedView, FindingView, check_law, lay_out
 from nomospace.console.editor import Editor
-from nomospace.console.look import attributes, fault
+from nomospace.console.look import attributes, doorway, fault
 from nomospace.console.places.law_bench.sources import law_of, sources
-from nomospace.console.places.law_bench.state import FIRST_LAW, LawBenchState
+from nomospace.console.places.law_bench.state import FIRST_LAW, KEEP, PYTHON, LawBenchState
 from nomospace.console.places.parts import act, card_head, choice
 from nomospace.console.stage import LawDraft
 from nomospace.errors import NomospaceError
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 SHOWN_MAX: Final = 40
 """How many findings are listed; the editor marks more."""
-PYTHON: Final = re.compile(r"^law = Law\(", re.MULTILINE)
-"""How every law in Python begins, and no other: a text that is pasted tells its language."""
+FIX_MAX: Final = 60
+"""How much of a quick fix its button says."""
 LANGUAGES: Final = {"law": "Rules (.law)", "python": "Python (.law.py)"}
 
 
@@ -54,7 +54,7 @@ class Writing:
             self._editor = Editor(
                 bench.draft.text,
                 label="The text of the law",
-                keep="law",
+                keep=KEEP,
                 first=FIRST_LAW,
                 language=bench.draft.language,
                 on_change=self._typed,
@@ -147,13 +147,15 @@ class Writing:
             fault(error)
 
     def _finding(self, one: FindingView) -> None:
-        button = attributes(ui.element("button"), type="button", data_code=one.code)
-        button.classes(f"finding finding-{one.severity}")
-        button.on("click", lambda: self._editor.reveal(one.line))
-        with button:
+        line = attributes(ui.element("div"), data_code=one.code)
+        with line.classes(f"finding finding-{one.severity}"):
             sign = "✕" if one.severity == "error" else "!"
             ui.label(sign).classes("sign").props("aria-hidden=true")
-            ui.label(one.text).classes("mono pre")
+            said = f"line {one.line}: {one.severity} [{one.code}] {one.message}"
+            doorway(said, lambda: self._editor.reveal(one.line))
+            for fix in one.fixes:
+                mend = partial(self._editor.mend, fix.start, fix.end, fix.text)
+                act(fix.label[:FIX_MAX], mend, label=f"{fix.label[:FIX_MAX]}: mend line {one.line}")
 
 
 def summary(checked: CheckedView) -> str:

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from nicegui import ui
 
-from nomospace.api.meaning import spoken, text_of
+from nomospace.api.benching import Language, check_law
+from nomospace.api.forms import BadField
+from nomospace.api.meaning import check_question, spoken, text_of
 from nomospace.console.keeping import kept
 from nomospace.console.look import attributes, fault
-from nomospace.console.places.law_bench.sources import law_of, sources
+from nomospace.console.places.law_bench.sources import communities_of, law_of, sources
 from nomospace.console.places.law_bench.state import LawBenchState
 from nomospace.console.places.meaning.state import EXAMPLE, MeaningState
 from nomospace.console.places.parts import act, card_head, choice, copy, hosts_of
+from nomospace.console.places.pipeline.glance import draw_glance
 from nomospace.console.runs import JobRun, Runs
+from nomospace.console.stage import ALL_HOSTS
 from nomospace.errors import NomospaceError
 
 if TYPE_CHECKING:
@@ -31,6 +36,15 @@ ABOUT: Final = {
 }
 TITLES: Final = {"audit": "Audit", "replay": "Replay", "match": "Match"}
 IN_FORCE, ON_BENCH = "", "bench"
+QUESTIONS: Final = (
+    ("Who was refused, and by which rule?", "audit", IN_FORCE),
+    ("Which rules never ruled?", "audit", IN_FORCE),
+    ("What would the law on the bench have changed?", "replay", ON_BENCH),
+    ("Which tuples answer a template by meaning?", "match", IN_FORCE),
+)
+"""What one may want to know, with the job that answers it."""
+CHECK_S: Final = 0.3
+"""How long after the last change what was given is checked."""
 
 
 @dataclass
@@ -60,17 +74,54 @@ class JobForm:
         self._asked = kept(frame, JobRequest)
         self._form: ui.element
         self._command: ui.label
+        self._glance: ui.element
+        self._toggle: ui.toggle
+        self._button: ui.button
+        self._checking: ui.timer | None = None
         self._said: ui.element
 
     def draw(self) -> None:
         """Draw it."""
         asked = self._asked
+        card_head("The journal")
+        self._glance = ui.element("div").classes("asking").props("data-glance role=region")
+        attributes(self._glance, aria_label="The journal at a glance")
         card_head("A new run")
+        with ui.element("div").classes("chips"):
+            for words, kind, law in QUESTIONS:
+                button = attributes(ui.element("button"), type="button", data_question=kind)
+                with button.classes("doorway chip").on("click", partial(self._ask, kind, law)):
+                    ui.label(words)
         kinds = {kind: TITLES.get(kind, kind) for kind in self._pipeline.kinds()}
-        toggle = ui.toggle(kinds, value=asked.kind, on_change=lambda e: self._kind(str(e.value)))
-        attributes(toggle.props("no-caps unelevated dense").classes("kinds"), aria_label="Job")
+        self._toggle = ui.toggle(
+            kinds, value=asked.kind, on_change=lambda e: self._kind(str(e.value))
+        )
+        self._toggle.props("no-caps unelevated dense").classes("kinds")
+        attributes(self._toggle, aria_label="Job")
         self._form = ui.element("div").classes("asking")
         self._draw_form()
+        self._look()
+        ui.timer(0.05, self._recall, once=True)
+
+    async def _recall(self) -> None:
+        """The law that was typed in this window is the law on the bench, whatever page it shows."""
+        if await kept(self._frame, LawBenchState).recall():
+            self._told()
+
+    def _look(self) -> None:
+        """Show the journal that is asked."""
+        services = self._frame.console.services
+        chosen = {
+            name: one for name, one in services.items() if self._asked.host in (name, ALL_HOSTS)
+        }
+        self._glance.clear()
+        with self._glance:
+            draw_glance(self._frame, chosen)
+
+    def _ask(self, kind: str, law: str) -> None:
+        self._asked.law = law
+        self._toggle.set_value(kind)
+        self._kind(kind)
 
     def _kind(self, kind: str) -> None:
         self._asked.kind = kind
@@ -101,17 +152,13 @@ class JobForm:
                 self._command = ui.label("").classes("mono pre command-line")
                 attributes(self._command, data_command="next")
                 act("Copy", self._copy, label="Copy the command line")
-            act("Start", self._start, main=True).classes("start")
+            self._button = act("Start", self._start, main=True).classes("start")
             self._said = ui.element("div")
         self._told()
 
     def _draw_law(self) -> None:
         asked, console = self._asked, self._frame.console
-        communities = {
-            one.name: one.name
-            for service in console.services.values()
-            for one in service.views.communities()
-        }
+        communities = communities_of(console)
         with ui.element("div").classes("line-up"):
             if asked.kind == "replay":
                 laws = {IN_FORCE: "the law in force", ON_BENCH: "the law on the bench"}
@@ -140,6 +187,8 @@ class JobForm:
 
     def _set(self, name: str, value: object) -> None:
         setattr(self._asked, name, str(value or ""))
+        if name == "host":
+            self._look()
         self._told()
 
     def _options(self) -> dict[str, str]:
@@ -166,14 +215,52 @@ class JobForm:
         return found
 
     def _told(self) -> None:
-        """Say which command would do the same."""
+        """Say which command would do the same, and check what it is given."""
         try:
             self._command.set_text(self._pipeline.command(self._asked.kind, self._options()))
         except NomospaceError as error:
             self._command.set_text(str(error))
+        if self._checking is not None:
+            self._checking.cancel(with_current_invocation=True)
+        with self._form:
+            self._checking = ui.timer(CHECK_S, self._check, once=True)
 
-    def _copy(self) -> None:
-        copy(self._command.text, "Command line")
+    async def _check(self) -> None:
+        """Say what is wrong with what was given, before anything is started."""
+        asked, service, who = self._asked, self._frame.console.service, self._frame.viewer.name
+        self._said.clear()
+        try:
+            options = self._options()
+            self._pipeline.command(asked.kind, options)
+            if asked.kind == "match":
+                text, form = options["ontology"], options.get("format", "yaml")
+                await check_question(service.work, text, form, asked.template, who=who)
+            elif "law" in options:
+                language: Language = "python" if options["language"] == "python" else "law"
+                checked = await check_law(service.work, options["law"], language, who=who)
+                wrong = next((one for one in checked.findings if one.severity == "error"), None)
+                if wrong is not None:
+                    raise BadField(where="the law", why=f"has errors:\n{wrong.text}")
+        except NomospaceError as error:
+            if not self._said.is_deleted:
+                self._said.clear()
+                with self._said:
+                    fault(error)
+                self._button.disable()
+            return
+        if not self._button.is_deleted:
+            self._button.enable()
+
+    async def _copy(self) -> None:
+        """Copy what the command reads, then the command: so it works when it is pasted."""
+        try:
+            line = await self._pipeline.prepare(self._asked.kind, self._options())
+        except NomospaceError as error:
+            with self._said:
+                fault(error)
+            return
+        copy(line, "Command line")
+        self._told()
 
     def _start(self) -> None:
         self._said.clear()

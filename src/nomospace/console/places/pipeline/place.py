@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final
 from nicegui import ui
 
 from nomospace.console.keeping import kept
-from nomospace.console.look import attributes, empty, mono, span, when
-from nomospace.console.places.parts import act, card_head, copy
+from nomospace.console.look import attributes, empty, moment, mono, span, when
+from nomospace.console.places.parts import act, card_head, choice, copy
 from nomospace.console.places.pipeline.asking import TITLES, JobForm
-from nomospace.console.places.pipeline.reading import draw_report
+from nomospace.console.places.pipeline.reading import draw_compared, draw_report
 from nomospace.console.runs import JobRun, Runs
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ def show(frame: Frame) -> None:
         )
         return
     runs = kept(frame.console, Runs)
+    runs.recall(pipeline)
     place = PipelinePlace(frame, runs)
     with ui.element("div").classes("pipeline"):
         with ui.element("section").classes("card pipeline-ask").props('aria-label="A new run"'):
@@ -55,12 +56,12 @@ class PipelinePlace:
         self._list: ui.element
         self._report: ui.element
         self._drawn: dict[int, int] = {}
-        self._told: dict[int, tuple[ui.label, ui.label]] = {}
+        self._told: dict[int, tuple[ui.label, ui.label, ui.linear_progress]] = {}
 
     def draw(self) -> None:
         """Draw it."""
         with ui.element("section").classes("card pipeline-runs").props('aria-label="Runs"'):
-            card_head("Runs of this start")
+            card_head("Runs")
             self._list = ui.element("div").classes("runs")
         with ui.element("section").classes("card pipeline-report") as report:
             attributes(report, aria_label="Report")
@@ -89,9 +90,10 @@ class PipelinePlace:
         if news.keys() != self._drawn.keys() or ended:
             self._draw_list()
         else:
-            for number, (words, took) in self._told.items():
+            for number, (words, took, bar) in self._told.items():
                 run = self._runs.items[number]
                 words.set_text(_words(run))
+                bar.set_value(max(0.0, run.progress.done))
                 took.set_text(span(round(run.seconds * 1_000_000)))
             self._drawn = news
         if self._shown.number in ended:
@@ -125,9 +127,9 @@ class PipelinePlace:
                     took = ui.label(span(round(run.seconds * 1_000_000))).classes("num")
                     when(run.began_us)
             if run.going:
-                self._told[run.number] = (words, took)
-                bar = ui.linear_progress(show_value=False, size="3px")
-                bar.props("indeterminate" if run.progress.done < 0 else "").classes("run-bar")
+                bar = ui.linear_progress(max(0.0, run.progress.done), show_value=False, size="3px")
+                attributes(bar.classes("run-bar"), aria_label=f"How far run {run.number} is")
+                self._told[run.number] = (words, took, bar)
                 act(
                     "Cancel",
                     lambda: self._runs.cancel(run.number),
@@ -148,11 +150,33 @@ class PipelinePlace:
                     lambda: copy(run.command, "Command line"),
                     label="Copy the command line of this run",
                 )
+            self._draw_others(run)
             draw_report(run)
+
+    def _draw_others(self, run: JobRun) -> None:
+        """Runs of the same kind to compare it with, and what differs."""
+        others = {
+            str(one.number): f"{one.about}, {moment(one.began_us)[:8]} UTC"
+            for one in self._runs.items.values()
+            if one.kind == run.kind and one is not run and one.state == "done"
+        }
+        if run.state != "done" or not others:
+            return
+        compared = ui.element("div")
+
+        def compare(number: str) -> None:
+            compared.clear()
+            with compared:
+                draw_compared(self._runs.items[int(number)], run)
+
+        choice("Compare with", others, "", compare).classes("wide")
+        compared.move(target_index=-1)
 
 
 def _words(run: JobRun) -> str:
     if run.going:
-        share = f" {run.progress.done:.0%}" if 0 <= run.progress.done < 1 else ""
-        return f"{run.progress.words}{share}"
+        share = f"{run.progress.done:.0%}, " if 0 <= run.progress.done < 1 else ""
+        left = run.left_s
+        about = "" if left is None else f", about {span(round(left * 1_000_000))} left"
+        return f"{share}{run.progress.words.strip()}{about}"
     return ""

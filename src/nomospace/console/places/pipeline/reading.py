@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from nicegui import ui
@@ -13,6 +13,8 @@ from nomospace.console.stage import TrialFacts
 
 ANSWERS_SHOWN: Final = 200
 """How many answers of a match are shown; the rest is counted."""
+LINES_MAX: Final = 100
+"""How many lines of a list are compared, and how many figures are shown."""
 KINDS: Final = {
     "forwards": "would be forwarded",
     "refuses": "would be refused",
@@ -44,6 +46,46 @@ def draw_report(run: JobRun) -> None:
         _draw_answers(progress.answer.get("answers", ()))
     else:
         _draw_replay(progress.answer)
+
+
+def figures(answer: object, at: str = "") -> dict[str, float]:
+    """The numbers of an answer by where they stand; lists by what names their lines.
+
+    >>> figures({"refused": 3, "rules": [{"rule": "R1", "now": 2}, {"rule": None, "now": 1}]})
+    {'refused': 3, 'rules R1 now': 2, 'rules (none) now': 1}
+    """
+    found: dict[str, float] = {}
+    if isinstance(answer, Mapping):
+        for name, value in answer.items():
+            found |= figures(value, f"{at} {name}".strip())
+    elif isinstance(answer, list | tuple):
+        for number, line in enumerate(answer[:LINES_MAX]):
+            named = (
+                [v for v in line.values() if isinstance(v, str | None)]
+                if isinstance(line, dict)
+                else []
+            )
+            found |= figures(line, f"{at} {(named[0] or '(none)') if named else number}")
+    elif isinstance(answer, int | float) and not isinstance(answer, bool):
+        found[at] = answer
+    return found
+
+
+def draw_compared(before: JobRun, now: JobRun) -> None:
+    """The numbers in which two runs differ, those that differ most first."""
+    one, other = figures(before.progress.answer), figures(now.progress.answer)
+    differ = [
+        (name, one.get(name, 0), other.get(name, 0))
+        for name in {**one, **other}
+        if one.get(name) != other.get(name)
+    ]
+    differ.sort(key=lambda line: -abs(line[2] - line[1]) / (abs(line[1]) + abs(line[2]) or 1))
+    if not differ:
+        ui.label("All figures are the same.").classes("quiet").props("data-compared")
+        return
+    ui.label(f"{len(differ):,} figures differ").classes("story-name").props("data-compared")
+    rows = [(name, f"{a:,}", f"{b:,}", f"{b - a:+,}") for name, a, b in differ[:LINES_MAX]]
+    _table(("figure", "the other", "this run", "difference"), rows)
 
 
 def _draw_replay(found: TrialFacts) -> None:

@@ -1,0 +1,104 @@
+"""The journal before anything runs: how much there is, from when to when, who, what was refused."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from nicegui import ui
+
+from nomospace.console.look import (
+    REFUSED,
+    attributes,
+    doorway,
+    empty,
+    exactly,
+    fact,
+    span,
+    verdict_of,
+)
+
+if TYPE_CHECKING:
+    from nomospace.api.published import RulingView
+    from nomospace.api.service import Service
+    from nomospace.console.frame import Frame
+
+NEWEST: Final = 1_000
+"""How many of a host's newest records are looked through."""
+BARS: Final = 60
+SHOWN: Final = 4
+
+
+@dataclass
+class JournalGlance:
+    """What the newest records of some hosts have; `records` are all that were ever written."""
+
+    records: int = 0
+    looked: int = 0
+    begin: int = 0
+    end: int = 0
+    agents: Counter[str] = field(default_factory=Counter)
+    laws: Counter[str] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
+    bars: list[int] = field(default_factory=list)
+
+
+def glance_at(rulings: Sequence[RulingView], records: int) -> JournalGlance:
+    """Rulings at a glance; `records` is how many there are in all."""
+    found = JournalGlance(records=records, looked=len(rulings))
+    if not rulings:
+        return found
+    found.begin = min(one.at for one in rulings)
+    found.end = max(one.at for one in rulings)
+    found.bars = [0] * BARS
+    wide = max(1, found.end - found.begin + 1)
+    for one in rulings:
+        found.bars[(one.at - found.begin) * BARS // wide] += 1
+        if one.community:
+            found.agents[one.home] += 1
+            found.laws[one.community] += 1
+            if verdict_of(one) == REFUSED:
+                found.refused[f"{one.community}, {one.rule or 'no rule lets it through'}"] += 1
+    return found
+
+
+def draw_glance(frame: Frame, services: Mapping[str, Service]) -> JournalGlance:
+    """Draw what the journals of hosts have, and give it."""
+    rulings = [
+        one for service in services.values() for one in service.views.rulings(limit=NEWEST).rulings
+    ]
+    found = glance_at(rulings, sum(service.views.last_record for service in services.values()))
+    if not rulings:
+        empty("Nothing is recorded yet.", "Let agents send messages under a law; then ask.")
+        return found
+    with fact("records"):
+        whole = f"; the newest {found.looked:,} below" if found.looked < found.records else ""
+        ui.label(f"{found.records:,}{whole}").classes("num")
+    with fact("from, to"):
+        ui.label(f"{exactly(found.begin)[:19]} to {exactly(found.end)[11:19]} UTC").classes("num")
+        ui.label(span(found.end - found.begin)).classes("quiet num")
+    with fact("who"):
+        for agent, count in found.agents.most_common(SHOWN):
+            doorway(f"{agent} {count:,}", partial(frame.open, "agent", frame.console.name, agent))
+        if len(found.agents) > SHOWN:
+            ui.label(f"and {len(found.agents) - SHOWN:,} more").classes("quiet")
+    with fact("laws"):
+        ui.label(", ".join(f"{law} {count:,}" for law, count in found.laws.most_common(SHOWN)))
+    with fact("refused"):
+        if not found.refused:
+            ui.label("nothing").classes("quiet")
+        for rule, count in found.refused.most_common(SHOWN):
+            ui.label(f"✕ {count:,} by {rule}").classes("refused")
+    _draw_bars(found)
+    return found
+
+
+def _draw_bars(found: JournalGlance) -> None:
+    most = max(found.bars)
+    words = f"Rulings over time, at most {most:,} in {span((found.end - found.begin) // BARS)}"
+    with attributes(ui.element("div"), role="img", aria_label=words, title=words).classes("bars"):
+        for count in found.bars:
+            ui.element("span").style(f"height: {100 * count / most:.0f}%")
