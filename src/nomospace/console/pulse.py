@@ -209,7 +209,7 @@ class Pulse:
         for seen in found:
             self.busy[seen.ruling.home] = self.busy.get(seen.ruling.home, 0.0) + 1
         for _, run in runs:
-            self.busy[run.home] = self.busy.get(run.home, 0.0) + run.count
+            self.busy[run.home] = self.busy.get(run.home, 0.0) + run.times
         if len(self.busy) > BUSY_MAX:
             most = sorted(self.busy.items(), key=lambda one: -one[1])[: BUSY_MAX // 2]
             self.busy = {name: count / 2 for name, count in most}

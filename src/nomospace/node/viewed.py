@@ -283,7 +283,7 @@ class RulingRun(NamedTuple):
     held: bool
     community: str
     message: str
-    count: int = 0
+    times: int = 0
 
 
 @dataclass(frozen=True, slots=True)

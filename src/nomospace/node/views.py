@@ -332,7 +332,7 @@ class Views:
             record = decode_record(entry.record)
             if isinstance(record, EventRecord):
                 found[_run(record)] += 1
-        return [one._replace(count=count) for one, count in found.items()]
+        return [one._replace(times=times) for one, times in found.items()]
 
     def records(self, *, after: int = 0, limit: int = 100) -> list[JournalRecord]:
         """Records of the journal of all tables, as `nomospace journal tail` shows them."""

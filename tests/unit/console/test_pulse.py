@@ -76,7 +76,7 @@ def test_what_is_too_much_is_folded_and_the_rate_is_exact() -> None:
     shown = range(passed + 1, RULINGS_MAX + passed + 1)
     assert [one.ruling.record for one in beat.rulings] == list(shown)
     assert beat.folded == {"ward": 75}
-    assert [(host, run.count) for host, run in beat.runs] == [("ward", RUNS_MAX)]
+    assert [(host, run.times) for host, run in beat.runs] == [("ward", RUNS_MAX)]
     assert pulse.busy == {"a@w": RULINGS_MAX + RUNS_MAX}
     assert beat.total.sent_s == (RULINGS_MAX + passed) / 0.5
     views.now = 3_000_000

@@ -132,8 +132,10 @@ def test_runs_are_there_again_after_a_restart() -> None:
 
 
 def test_what_is_left_is_told_by_the_share() -> None:
-    run = JobRun(1, "audit", "ward", "", 0)
-    assert run.left_s is None
-    run.hear(Progress(0.5, "half"))
-    assert run.left_s is not None
-    assert run.left_s <= run.seconds + 0.1
+    def left(share: float) -> float | None:
+        run = JobRun(1, "audit", "ward", "", 0)
+        run.hear(Progress(share, "on its way"))
+        return run.left_s
+
+    assert (left(-1.0), left(1.0)) == (None, None)
+    assert left(0.5) is not None

@@ -95,7 +95,7 @@ def _told(beat: Beat, rulings: Iterable[SeenRuling]) -> dict[str, object]:
         "rulings": [_line(one) for one in rulings],
         "folded": sum(beat.folded.values()),
         "runs": [
-            [host, one.home, one.kind, verdict_of(one), one.rule, one.message, one.count]
+            [host, one.home, one.kind, verdict_of(one), one.rule, one.message, one.times]
             for host, one in beat.runs
         ],
         "rates": {
