@@ -56,7 +56,7 @@ def tell(
     (True, None)
     >>> print(told.explain())
     sent('ann@ward',hum,'bob@ward')
-      refused: no rule lets it through
+      Refused: no rule speaks of `hum`
       R1: its head does not match the event
     """
     level = member.law.tree.disclose

@@ -53,8 +53,14 @@ FACT_CHARS: Final = 200
 FIRED_MAX: Final = 16
 """How many obligations fall due in a look ahead."""
 AHEAD_UNITS: Final = 500
-"""What each ruling of a look ahead may take."""
-AHEAD_TERMS: Final = 2_000
+"""What a look ahead may take, all its rulings together."""
+FIRED_UNITS: Final = 10
+"""What each obligation of it counts at least."""
+RULES_MAX: Final = 200
+"""How many rules are looked at: to be blamed, and to be named for what they would change."""
+COMMENTED_MAX: Final = 20
+"""How many goals of a rule are looked at for comments."""
+AHEAD_TERMS: Final = 1_000
 """The most terms and obligations that are copied to look ahead."""
 NAMED_MAX: Final = 3
 """How many rules are named that would change something."""
@@ -176,7 +182,9 @@ def comment_on(tree: LawTree, rule: Rule, goal: Goal) -> str:
 
     A comment behind the rule stands for all its goals where none has one of its own.
     """
-    goals = [one for one in goals_in(rule.body) if nodes_of(one)]
+    if not any(mark in tree.source.text[rule.span.start : rule.span.end] for mark in "%#"):
+        return rule.comment
+    goals = [one for one in goals_in(rule.body) if nodes_of(one)][:COMMENTED_MAX]
     own = _beside(tree, rule, goal)
     return own if own or any(_beside(tree, rule, one) for one in goals) else rule.comment
 
@@ -205,7 +213,7 @@ def blamed(traces: Sequence[Trace], ruling: Ruling) -> Trace | None:
     """The rule that came nearest to letting an event pass."""
     found = [
         trace
-        for trace in traces
+        for trace in traces[-RULES_MAX:]
         if trace.matched and trace.furthest is not None and trace.rule.name != ruling.rule
         if lets_out(trace.rule, ruling.event.kind)
     ]
@@ -332,32 +340,27 @@ def _ahead(
     fork = Membership(member.law, member.home, state=())
     fork.state, fork.obligations = state.copy(), owed.copy()
     fork.seq = ruling.seq
-    event = ruling.event
+    event, left = ruling.event, AHEAD_UNITS
     for _ in range(FIRED_MAX):
         soonest = fork.obligations.soonest()
-        if soonest is None or fork.ended:
+        if soonest is None or fork.ended or left <= 0:
             return None
         due, place, term = soonest
         now = max(due, ruling.at)
         imposed = member.origin(place, owed=True, before=ruling.seq + held)
         try:
-            effects = fork.fire(place, now=now, slice=AHEAD_UNITS)
+            effects = fork.fire(place, now=now, slice=left)
+            left -= max(FIRED_UNITS, fork.spent)
             if held:
                 passes = any(
                     isinstance(one, Forward | Release) and same(one.message, event.args[1])
                     for one in effects
                 )
             else:
-                outcome = member.law.interpreter.rule(
-                    event.kind,
-                    fork.home,
-                    event.args,
-                    fork.state,
-                    fork.obligations,
-                    now,
-                    [UNITS_MAX - AHEAD_UNITS],
-                    rate=1,
-                )
+                units = [UNITS_MAX - left]
+                case = event.kind, fork.home, event.args, fork.state, fork.obligations, now
+                outcome = member.law.interpreter.rule(*case, units, rate=1)
+                left = UNITS_MAX - units[0]
                 passes = outcome is not None and _passes(event.kind, outcome[1])
         except (BudgetCut, Stop):
             return None
@@ -380,7 +383,7 @@ def _changers(tree: LawTree, fact: _Fact, failed: Rule) -> Remedy | None:
     wanted = key_of(fact.term)
     found = [
         rule
-        for rule in tree.rules
+        for rule in tree.rules[:RULES_MAX]
         if rule.name != failed.name and (_said_of(rule) or len(rule.args) < 3)
         if any(wanted in _makes(rule, goal, fact) for goal in goals_in(rule.body))
     ]
@@ -448,7 +451,7 @@ def _waits(tree: LawTree, ruling: Ruling, facts: bool) -> str:
         kept = {"+": old, "<-": new}.get(kind)
         if not isinstance(kept, Compound):
             continue
-        for rule in tree.rules:
+        for rule in tree.rules[:RULES_MAX]:
             goals = list(goals_in(rule.body))
             sensed = [one.pattern for one in goals if isinstance(one, Sense)]
             patterns = [one for one in sensed if _key(one) == key_of(kept)]

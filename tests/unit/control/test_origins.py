@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from nomospace.control import Membership, Ruling, Snapshot, adopt, arrived, redo, sent
+from nomospace.control import Membership, Ruling, Snapshot, adopt, arrived, explain, redo, sent
 from nomospace.control.membership import HISTORY_MAX
 from nomospace.control.origins import START, Cause, Origins
 from nomospace.law import load
@@ -86,6 +86,28 @@ def test_disk_and_memory_have_the_same_bytes() -> None:
     assert redo(base, told) == ann.snapshot()
     halves = redo(redo(base, told[:400]), told[400:])
     assert halves == ann.snapshot()
+
+
+def test_the_sentence_outlives_memory_journal_and_restart() -> None:
+    law = load(
+        "law(b). R1. arrived(_, block, _) :- do(+blocked), do(imposeObligation(free, 9, day)).\n"
+        "R2. obligationDue(free) :- do(-blocked).\n"
+        "R3. sent(_, _, _) :- not(blocked@CS), do(forward)."
+    )
+    ann, _ = adopt(law, ANN, now=0)
+    ann.handle(arrived("mira@ward", "block", ANN), now=60_000_000)
+    for _ in range(3):
+        for at in range(200, 600):
+            ann.handle(sent(ANN, "hi", "bob@ward"), now=at * 1_000_000)
+        ann = Membership.restore(law, decode_snapshot(encode_snapshot(ann.snapshot())))
+    ann.handle(sent(ANN, "hi", "bob@ward"), now=700_000_000)
+    assert explain(ann, ann.history()[-1], disclose="all").verdict == (
+        "Refused: ann is blocked since 00:01, by mira's `block` (R1); "
+        "it passes in 8 days, when free falls due (R2)"
+    )
+    assert explain(ann, ann.history()[-1]).verdict == (
+        "Refused: not(blocked@CS) fails in R3; `free` falling due (R2) would change that"
+    )
 
 
 def test_a_past_state_has_the_origins_of_its_time() -> None:

@@ -107,6 +107,9 @@ def passes(law: Law, told_of: str = "") -> list[str]:
     >>> from nomospace.client.laws import load_law
     >>> passes(load_law("law(hum). R1. sent(_, hum, _) :- do(forward). % Anyone may hum."))
     ['R1: Anyone may hum.']
+    >>> quota = load_law("law(q). R1. sent(_, _, _) :- slot@CS, do(forward). R2. sent(_, M, _).")
+    >>> passes(quota, "...\\n  R1: did not fire\\n  R2: fired")  # what refuses lets nothing pass
+    []
     """
     rules = [
         rule
