@@ -15,7 +15,7 @@ from nomospace.calls.answers import STANDING_MAX, DisclosedRuling, Standing
 from nomospace.control.events import Ruling, goes_out
 from nomospace.control.explain import disclosed, explain
 from nomospace.control.membership import Membership, TooMuchState, TooOld
-from nomospace.control.reasons import reason
+from nomospace.control.reasons import reason, verdict_on
 from nomospace.law.budget import Units
 
 HURRIED: Final = "(no reasons: too many were asked for in this second; send less, and see)"
@@ -62,7 +62,11 @@ def tell(
     level = member.law.tree.disclose
     stays = ruling.event.kind == "sent" and not goes_out(ruling.operations)
     refused, held = stays and not ruling.delta, stays and bool(ruling.delta)
-    sentence, story = reason(member, ruling, (), level=level).sentence, ""
+    story = ""
+    if stays:
+        sentence = reason(member, ruling, (), level=level).sentence
+    else:  # the same words, for what most messages are told
+        sentence = verdict_on(ruling, level)
     if brief:
         story = f"{sentence}\n  {HURRIED}" if refused or held else ""
     elif refused or held or ruling.stopped is not None:
