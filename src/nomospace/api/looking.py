@@ -161,12 +161,15 @@ async def tuples(
     agent: Annotated[str, Query(max_length=401)] = "",
     template: Annotated[str, Query(max_length=10_000)] = "",
     limit: Limit = 100,
+    after: Annotated[int, Query(ge=0)] = 0,
 ) -> v.TuplesView:
     """The oldest tuples of a space; of an agent, those in its private one.
 
-    With a template (`job, _:int`, as `nomospace tuple read` takes it), those that match.
+    With a template (`job, _:int`, as `nomospace tuple read` takes it), those that match. `after`
+    passes over so many.
     """
-    found = views.tuples(space, agent=agent, template=typed_template(template), limit=limit)
+    asked = typed_template(template)
+    found = views.tuples(space, agent=agent, template=asked, limit=limit, after=after)
     return replace(found, tuples=_in_json(found.tuples), sets=_in_json(found.sets))
 
 

@@ -345,7 +345,7 @@ def tell_law(frame: Frame, host: str, id: str) -> None:
     if law.unmatched:
         ui.label(f"{law.unmatched:,} events met no rule.").classes("quiet")
     if law.uncounted:
-        ui.label(f"{law.uncounted:,} older records are not counted.").classes("quiet")
+        ui.label(f"Counted since record {law.uncounted + 1:,}, and not before.").classes("quiet")
 
 
 @story("rule", "Rule")

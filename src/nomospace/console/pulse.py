@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -59,10 +59,14 @@ class Rates(NamedTuple):
 
 
 class Moment(NamedTuple):
-    """The rates of all hosts together, at a time of the clock of the console's own host."""
+    """The rates of all hosts together, at a time of the clock of the console's own host.
+
+    What members owed is not known of a moment that is `past`, from before anybody looked.
+    """
 
     at: int
     rates: Rates
+    past: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +108,27 @@ def rates_between(before: TallyView, now: TallyView) -> Rates:
         (now.rulings - before.rulings) / seconds,
         now.obligations,
     )
+
+
+def past_rates(hosts: Iterable[list[tuple[int, dict[CountKey, int]]]]) -> dict[int, Rates]:
+    """What happened in each second at all hosts, as they have counted it.
+
+    >>> past_rates([[(7, {("4c1f", "R1", "refused"): 2, ("", "", "hops"): 1})]])[7]
+    Rates(sent_s=2, refused_s=2, hops_s=1, rulings_s=2, obligations=0)
+    """
+    found: dict[int, Rates] = {}
+    for seconds in hosts:
+        for second, added in seconds:
+            sent = refused = hops = rulings = 0
+            for (what, _, verdict), number in added.items():
+                if what in ("", "space"):
+                    hops += number if verdict == "hops" else 0
+                    continue
+                rulings += number
+                sent += number if verdict != "ruled" else 0
+                refused += number if verdict == "refused" else 0
+            found[second] = found.get(second, Rates()) + Rates(sent, refused, hops, rulings)
+    return found
 
 
 class Pulse:
@@ -154,6 +179,10 @@ class Pulse:
             found = service.views.rulings(limit=KEPT_MAX // len(self._console.services))
             self._last[name] = found.last
             self.latest.extend(SeenRuling(name, ruling) for ruling in found.rulings)
+        now = self._console.service.views.now // 1_000_000
+        past = past_rates([service.views.past() for service in self._console.services.values()])
+        for second in range(now - MOMENTS_MAX, now):
+            self.moments.append(Moment(second * 1_000_000, past.get(second, Rates()), past=True))
         self.latest = deque(sorted(self.latest, key=lambda one: one.ruling.at), maxlen=KEPT_MAX)
 
     async def _run(self) -> None:

@@ -92,6 +92,9 @@ class Recorder(Protocol):
     def records(self, effects: list[Effect], now: int) -> StepRecords:
         """What the journal says of a step."""
 
+    def restore(self, small: dict[str, bytes], last: int) -> None:
+        """Go on counting from what was kept at the end of a store's last life; takes it away."""
+
 
 class Driver(ABC):
     """Drives the core of one host, from its start to its end. `local.Host` is the rest of it."""
@@ -116,6 +119,7 @@ class Driver(ABC):
         """Effects that may be seen once a step is on disk, with the number of that step."""
         self._aside: list[bytes] = []
         """Records of steps that nobody waits for."""
+        self._aside_counts: dict[str, SmallKept] = {}
         self.small: dict[str, bytes] = {}
         """What parts beside the core have kept, by name."""
         self._sessions: HostSessions | None = None
@@ -310,27 +314,34 @@ class Driver(ABC):
             return
         records: tuple[bytes, ...] = ()
         ruled: tuple[int, ...] = ()
+        counts: tuple[SmallKept, ...] = ()
         if self._recorder is not None:
-            records, ruled = self._recorder.records(effects, now)
+            records, ruled, counts = self._recorder.records(effects, now)
             if records and not persists:
-                self._set_aside(records)
+                self._set_aside(records, counts)
         if persists:
             assert isinstance(first, Persist)
             if aside := self._aside:
                 ruled = tuple([len(aside) + place for place in ruled])
                 records, self._aside = (*aside, *records), []
+                counts = (*self._take_aside_counts(), *counts)
             self._behind.append((keeper.last + 1, todo))
-            keeper.put(Step(first.changes, kept, records, ruled))
+            keeper.put(Step(first.changes, kept, records, ruled, counts))
         elif self._behind:
             self._behind.append((keeper.last, todo))
         else:
             self._do(todo)
 
-    def _set_aside(self, records: tuple[bytes, ...]) -> None:
+    def _take_aside_counts(self) -> tuple[SmallKept, ...]:
+        found, self._aside_counts = tuple(self._aside_counts.values()), {}
+        return found
+
+    def _set_aside(self, records: tuple[bytes, ...], counts: tuple[SmallKept, ...] = ()) -> None:
         """Keep what the journal says of a step that nobody waits for: soon, with others."""
         if not self._aside:
             self._loop.call_later(ASIDE_S, self._keep_aside)
         self._aside.extend(records)
+        self._aside_counts.update({one.name: one for one in counts})
         if len(self._aside) >= ASIDE_MAX:
             self._keep_aside()
 
@@ -338,7 +349,7 @@ class Driver(ABC):
         keeper = self._keeper
         if self._aside and keeper is not None:
             records, self._aside = tuple(self._aside), []
-            keeper.put(Step((), (), records))
+            keeper.put(Step((), (), records, (), self._take_aside_counts()))
 
     def keep_small(self, name: str, body: bytes) -> None:
         """Keep something small through restarts, under a name; empty, no more."""

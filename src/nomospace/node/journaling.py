@@ -95,6 +95,8 @@ class Journalist:
         self._scribe = Scribe(host, law=self._law, member=self._member)
         self.records = self._scribe.records
         """What the journal says of a step."""
+        self.restore = self._scribe.restore
+        """Takes what earlier lives have counted."""
 
     @property
     def tally(self) -> RulingCounts:

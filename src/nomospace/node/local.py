@@ -227,6 +227,8 @@ class Host(Grouped):
             durable, outbox = beginning.durable, beginning.outbox
             mark = ClockMark(*beginning.clock)
             self.small = dict(durable.small)
+            if self._recorder is not None:
+                self._recorder.restore(self.small, self._store.last_record)
         # A host that forgets all numbers what follows above what it can have given before: others
         # may remember that.
         lasts = self._store is not None and self._store.lasts

@@ -5,7 +5,7 @@ Times are microseconds of the host's clock, terms are their text, and laws go by
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 
@@ -67,7 +67,10 @@ class MemberView:
 
 @dataclass(frozen=True, slots=True)
 class RuleView:
-    """A rule of a law: where it stands in the text (lines from 1), and how often it ruled."""
+    """A rule of a law: where it stands in the text (lines from 1), and how often it ruled.
+
+    `forwarded`, `refused` and `held` are those of its rulings that were on messages sent.
+    """
 
     name: str
     event: str
@@ -75,13 +78,17 @@ class RuleView:
     comment: str
     hits: int
     last_line: int
+    forwarded: int = 0
+    refused: int = 0
+    held: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class LawView:
     """A law with how often its rules have ruled here; `unmatched` events met no rule.
 
-    The counts begin with the oldest record that was looked at; `uncounted` are those before it.
+    Counts are of all lives of the host, exactly; a store from before there were any begins with
+    them late, and `uncounted` are its records before that.
     """
 
     hash: str
@@ -93,6 +100,9 @@ class LawView:
     rules: tuple[RuleView, ...]
     unmatched: int
     uncounted: int
+    rulings: int = 0
+    unmatched_sent: int = 0
+    """Those of the unmatched that were messages sent: they were refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +153,8 @@ class SpaceView:
     waiting: int
     reactions: int
     ontology: str
+    counted: dict[str, int] = field(default_factory=dict)
+    """What became of tuples in all lives of the host, in all its spaces of this name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,13 +200,16 @@ class SetView:
 class TuplesView:
     """The oldest tuples of a space, or of those that match, and how many the space has.
 
-    `whole` says whether these are all: a view shows so many lines, and looks at so many tuples.
+    `whole` says whether none stand behind these: a view shows so many lines, and looks at so many
+    tuples.
     """
 
     total: int
     tuples: tuple[TupleView, ...]
     whole: bool
     sets: tuple[SetView, ...] = ()
+    skipped: int = 0
+    """How many stand before these."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,7 @@ its own controller.
 
 Nothing here costs a host anything until somebody asks. Rulings and operations on tuples are read
 from the journal, where they are anyway, so a view shows what is on disk and survives a restart.
-How often a rule was used is counted when it is asked for, from where the last count ended; what
-was too long ago to be counted is said (`LawView.uncounted`).
+How often each rule was used is counted as it is, and kept with the records (`RulingCounts`).
 
 A membership as it was before a ruling that is long past comes from the journal (`member_before`).
 A controller tells why from memory for its latest rulings, and a busy member's memory is seconds
@@ -19,7 +18,6 @@ So the state before any ruling that it still has is put together again, without 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
 from inspect import isawaitable
 from itertools import islice
 from typing import TYPE_CHECKING, Final
@@ -33,7 +31,21 @@ from nomospace.errors import CallerError
 from nomospace.node import viewed
 from nomospace.node.operating import Operating
 from nomospace.node.within import LINES_MAX, Within, shown, space_view
-from nomospace.store.journal import CHECKPOINT_EVERY, EventRecord, JournalGap, decode_record, replay
+from nomospace.store.journal import (
+    CHECKPOINT_EVERY,
+    EARLIER,
+    HOPS,
+    PAST_S,
+    REFUSED,
+    VERDICTS,
+    CountKey as CountKey,
+    EventRecord,
+    JournalGap,
+    RulingCounts,
+    counted_as,
+    decode_record,
+    replay,
+)
 from nomospace.terms import Compound
 from nomospace.wire.admin import (
     TAIL_MAX,
@@ -62,8 +74,8 @@ RECEIVERS_MAX: Final = 50
 """How many receivers of one message are named."""
 OUTGOING: Final = ("forward", "multicast", "release")
 """Operations that send something on; their last argument says to whom."""
-COUNTED_MAX: Final = 4_000
-"""How many records one question about rules counts at most: the host stands still meanwhile."""
+PAST_RECORDS_MAX: Final = 4_000
+"""How many records are read for the past of counts: the host stands still meanwhile."""
 
 
 class NotSeen(CallerError):
@@ -78,13 +90,6 @@ class NotSeen(CallerError):
         return f"there is no {self.what} {self.name[:100]!r} at this host; {self.mend}"
 
 
-@dataclass(slots=True)
-class _Hits:
-    """How often the rules of one law have ruled; `None` stands for no rule."""
-
-    rules: dict[str | None, int] = field(default_factory=dict)
-
-
 class Views:
     """The views of one host; `server` has its parts.
 
@@ -96,11 +101,8 @@ class Views:
         self._server = server
         self._operating = Operating(server)
         self._within = Within(server)
-        self._hits: dict[str, _Hits] = {}
-        """By the hash of the law; laws that are not known here any more are left out of it."""
-        self._counted = -1
-        """The last record that was counted; -1 before the first."""
-        self._uncounted = 0
+        self._recalled = False
+        """Whether the journal was asked for what was before this life."""
 
     @property
     def _core(self) -> Core:
@@ -199,8 +201,8 @@ class Views:
     def law(self, law: str) -> viewed.LawView:
         """A law by its hash, with how often each of its rules has ruled; raises `NotSeen`."""
         found = self._law(law)
-        self._count()
-        tree = found.tree
+        tree, rules, kept = found.tree, self.rules(law), self._server.tally.kept
+        unmatched = sum([kept.get((law, "", verdict), 0) for verdict in VERDICTS])
         members = sum(m.law.hash == law for m in self._core.governing.members())
         return viewed.LawView(
             law,
@@ -209,29 +211,25 @@ class Views:
             tree.source.text,
             tree.disclose,
             members,
-            self.rules(law),
-            self._hits.get(law, _Hits()).rules.get(None, 0),
-            self._uncounted,
+            rules,
+            unmatched,
+            kept.get(EARLIER, 0),
+            unmatched + sum([rule.hits for rule in rules]),
+            kept.get((law, "", REFUSED), 0),
         )
 
     def rules(self, law: str) -> tuple[viewed.RuleView, ...]:
-        """The rules of a law, with their hits as they were last counted; raises `NotSeen`."""
+        """The rules of a law, with their counts; raises `NotSeen`."""
         tree = self._law(law).tree
-        hits = self._hits.get(law, _Hits()).rules
+        kept = self._server.tally.kept
         place = tree.source.place  # looks lines up: a law may have thousands of rules
-        return tuple(
-            [
-                viewed.RuleView(
-                    rule.name,
-                    rule.event,
-                    place(rule.span.start)[0],
-                    rule.comment,
-                    hits.get(rule.name, 0),
-                    place(rule.span.end)[0],
-                )
-                for rule in tree.rules
-            ]
-        )
+        lines: list[viewed.RuleView] = []
+        for rule in tree.rules:
+            hits = [kept.get((law, rule.name, verdict), 0) for verdict in VERDICTS]
+            first, last = place(rule.span.start)[0], place(rule.span.end)[0]
+            about = (rule.name, rule.event, first, rule.comment, sum(hits), last)
+            lines.append(viewed.RuleView(*about, *hits[:3]))
+        return tuple(lines)
 
     def _law(self, law: str) -> CompiledLaw:
         found = self._server.host.law(law)
@@ -239,29 +237,44 @@ class Views:
             raise NotSeen(what="law", name=law, mend="ask for the communities to see which are")
         return found
 
-    def _count(self) -> None:
-        """Count what the rules did since the last time."""
+    def past(self) -> list[tuple[int, dict[CountKey, int]]]:
+        """What each of the last two minutes' seconds added to the counts, the oldest first.
+
+        What this life has not seen comes from the journal, as far as that is read.
+        """
+        tally = self._server.tally
+        if not self._recalled:
+            self._recalled = True
+            self._recall(tally)
+        return list(tally.past)
+
+    def _recall(self, tally: RulingCounts) -> None:
         keeper = self._server.host.keeper
         if keeper is None:
             return
-        last = keeper.store.last_record
-        begin = max(self._counted, last - COUNTED_MAX, 0)
-        self._uncounted += begin - max(self._counted, 0)
-        for entry in keeper.store.journal(begin, COUNTED_MAX):
+        first = tally.past[0][0] if tally.past else self.now // 1_000_000 + 1
+        found: dict[int, dict[CountKey, int]] = {}
+        begin = max(0, keeper.store.last_record - PAST_RECORDS_MAX)
+        for entry in keeper.store.journal(begin, PAST_RECORDS_MAX):
             record = decode_record(entry.record)
-            if isinstance(record, EventRecord):
+            if isinstance(record, EventRecord) and record.community:
                 ruling = record.ruling
-                if self._server.host.law(ruling.law) is not None:
-                    rules = self._hits.setdefault(ruling.law, _Hits()).rules
-                    rules[ruling.rule] = rules.get(ruling.rule, 0) + 1
-        self._counted = last
+                second = ruling.at // 1_000_000
+                if first - PAST_S < second < first:
+                    added = found.setdefault(second, {})
+                    for key, more in ((counted_as(ruling), 1), (HOPS, record.hops)):
+                        added[key] = added.get(key, 0) + more
+        for second in sorted(found, reverse=True):
+            if len(tally.past) < PAST_S:
+                tally.past.appendleft((second, found[second]))
 
     # -- spaces ------------------------------------------------------------------------------------
 
     def spaces(self, *, after: int = 0, limit: int = LINES_MAX) -> tuple[viewed.SpaceView, ...]:
         """The spaces of this host: shared ones first, `LimeSystem` last; `after` skips so many."""
         found = islice(self._within.all(), after, after + _limit(limit))
-        return tuple([space_view(*one) for one in found])
+        kept = self._server.tally.kept
+        return tuple([space_view(*one, kept) for one in found])
 
     def inside(self, space: str, *, agent: str = "") -> viewed.SpaceInside:
         """What goes on in a shared space, or in the private one of an agent; raises `NotSeen`."""
@@ -275,13 +288,17 @@ class Views:
         template: Sequence[object] = (),
         together: bool = False,
         limit: int = 100,
+        after: int = 0,
     ) -> viewed.TuplesView:
         """The oldest tuples of a shared space, or of the private one of an agent; or `NotSeen`.
 
         With a template, those that match it; `together` asks for sets that answer it besides.
+        `after` passes over so many.
         """
         found = self._space(space, agent)[0]
-        return self._within.tuples(found, template=template, together=together, limit=_limit(limit))
+        return self._within.tuples(
+            found, template=template, together=together, limit=_limit(limit), after=after
+        )
 
     async def story(self, tuple_id: str) -> viewed.TupleStory:
         """What became of a tuple here, by its id (`ann@ward#3`), as the journal has it."""

@@ -3,7 +3,8 @@
 Looking changes nothing and costs a bounded amount: a template is tried on so many tuples
 (`TRIES_MAX`), and sets of tuples that answer together are looked for in small spaces only
 (`SETS_TUPLES_MAX`). When a tuple was written is not kept with it, so ages come from the journal:
-each question reads on where the last one ended, and what was written longer ago has no age.
+each question reads on where the last one ended, and some way further back; what was written before
+the oldest record that the store has has no age.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from nomospace.node.viewed import (
 )
 from nomospace.space import Slice, Unfinished
 from nomospace.space.asking import SetQuestion
-from nomospace.store.journal import LeaseRecord, TupleRecord, decode_record
+from nomospace.store.journal import SPACE, CountKey, LeaseRecord, TupleRecord, decode_record
 from nomospace.terms import show
 from nomospace.terms.templates import Template
 from nomospace.terms.values import weight
@@ -35,13 +36,14 @@ from nomospace.terms.written import show_pattern
 from nomospace.wire.admin import ANSWER_BYTES_MAX
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from nomospace.node.serve import Server
     from nomospace.space import Record, Space
     from nomospace.space.leases import Lease
     from nomospace.space.reactions import Reaction
     from nomospace.space.watchers import Waiter
+    from nomospace.store.interface import Store
     from nomospace.terms import Term
 
 LINES_MAX: Final = 1_000
@@ -57,7 +59,7 @@ SETS_UNITS_MAX: Final = 12_000
 SETS_MAX: Final = 100
 SET_SIZE_MAX: Final = 3
 """How many tuples may answer together, where one looks on."""
-BORN_MAX: Final = 20_000
+BORN_MAX: Final = 100_000
 """Of how many tuples it is known when they were written: the youngest."""
 READ_MAX: Final = 4_000
 """How many records one question about ages reads."""
@@ -65,6 +67,8 @@ STORY_RECORDS_MAX: Final = 50_000
 """How many of the newest records the story of a tuple is looked for in."""
 COUNT_DIGITS_MAX: Final = 18
 """The longest count of a tuple's id."""
+PAGED_MAX: Final = 1_000_000
+"""How far into a space one can page."""
 _PAGE: Final = 1_000
 
 Kept = tuple["Space", str, bool, tuple[str, ...]]
@@ -80,6 +84,10 @@ class Within:
         """When tuples were written, by id, the oldest first."""
         self._read = -1
         """The last record that was read for that; -1 before the first."""
+        self._back = 0
+        """And the first."""
+        self._gone: dict[str, None] = {}
+        """Tuples that are gone and whose writing was not read yet."""
 
     def now(self) -> int:
         """The time of the host's clock."""
@@ -105,24 +113,33 @@ class Within:
         """What goes on in a space."""
         space = kept[0]
         return SpaceInside(
-            space_view(*kept),
+            space_view(*kept, self._server.tally.kept),
             tuple([_waiter(waiter) for waiter in space.waiters()[:LINES_MAX]]),
             tuple([_reaction(reaction) for reaction in space.reactions()[:LINES_MAX]]),
             tuple([_lease(lease) for lease in space.leases()[:LINES_MAX]]),
         )
 
     def tuples(
-        self, space: Space, *, template: Sequence[object], together: bool, limit: int
+        self,
+        space: Space,
+        *,
+        template: Sequence[object],
+        together: bool,
+        limit: int,
+        after: int = 0,
     ) -> TuplesView:
         """The oldest tuples, or those that a template matches; lent ones stand behind the rest."""
+        after = max(0, min(after, PAGED_MAX))
         self._read_on()
         now = self.now()
         asked = Template.of(tuple(template)) if template else None
         if asked is None:
-            records = space.oldest(limit + 1)
-            whole = len(records) <= limit
+            records = space.oldest(after + limit + 1)
+            whole = len(records) <= after + limit
         else:
-            records, whole = space.look(asked, limit=limit, tries=TRIES_MAX, now=now)
+            records, whole = space.look(asked, limit=after + limit, tries=TRIES_MAX, now=now)
+        skipped = min(after, len(records))
+        records = records[skipped:]
         lines: list[TupleView] = []
         size = 0
         for record in records[:limit]:
@@ -132,13 +149,18 @@ class Within:
             if size > ANSWER_BYTES_MAX:
                 whole = False
                 break
-        lines += [
-            self._tuple(lease.record, lent_until=lease.until)
-            for lease in islice(space.leases(), max(0, limit - len(lines)))
+        lent = [
+            lease
+            for lease in space.leases()[:PAGED_MAX]
             if asked is None or (not asked.meant and asked.matches(lease.record.fields))
         ]
+        passed = min(after - skipped, len(lent))  # they stand behind all others
+        shown_lent = lent[passed : passed + max(0, limit - len(lines))] if whole else []
+        whole = whole and passed + len(shown_lent) == len(lent)
+        lines += [self._tuple(lease.record, lent_until=lease.until) for lease in shown_lent]
+        skipped += passed
         sets = _sets(space, asked, now) if asked is not None and together else ()
-        return TuplesView(len(space), tuple(lines), whole, sets)
+        return TuplesView(len(space), tuple(lines), whole, sets, skipped)
 
     async def story(self, id: str) -> TupleStory:
         """What became of a tuple, from the journal; other work goes on between its pages."""
@@ -186,18 +208,44 @@ class Within:
         keeper = self._server.host.keeper
         if keeper is None:
             return
-        last = keeper.store.last_record
-        for entry in keeper.store.journal(max(self._read, last - READ_MAX, 0), READ_MAX):
+        store = keeper.store
+        last = store.last_record
+        begin = max(self._read, last - READ_MAX, 0)
+        if self._read < 0:
+            self._back = begin
+        for entry in store.journal(begin, READ_MAX):
             record = decode_record(entry.record)
             if isinstance(record, TupleRecord):
                 id = f"{record.writer}#{record.count}"
                 if record.op == "written":
                     self._born[id] = record.at
-                elif record.op != "moved":
-                    self._born.pop(id, None)
+                elif record.op != "moved" and self._born.pop(id, None) is None:
+                    self._gone[id] = None
         self._read = last
-        while len(self._born) > BORN_MAX:
-            del self._born[next(iter(self._born))]
+        if self._back and len(self._born) < BORN_MAX and len(self._gone) < BORN_MAX:
+            self._read_back(store)
+        for old in (self._born, self._gone):
+            while len(old) > BORN_MAX:
+                del old[next(iter(old))]
+
+    def _read_back(self, store: Store) -> None:
+        """Learn some more of what was before the first record that was read."""
+        begin = max(0, self._back - READ_MAX)
+        found = [one for one in store.journal(begin, READ_MAX) if one.seq <= self._back]
+        born: dict[str, int] = {}
+        for entry in found:
+            record = decode_record(entry.record)
+            if isinstance(record, TupleRecord):
+                id = f"{record.writer}#{record.count}"
+                if record.op == "written":
+                    if id in self._gone:
+                        del self._gone[id]
+                    else:
+                        born[id] = record.at
+                elif record.op != "moved" and born.pop(id, None) is None:
+                    self._gone[id] = None
+        self._born = born | self._born
+        self._back = begin if found else 0
 
     def _tuple(self, record: Record, *, why: str = "", lent_until: int = 0) -> TupleView:
         id = f"{record.writer}#{record.count}"
@@ -268,12 +316,26 @@ def fields_text(fields: tuple[object, ...]) -> str:
     return ", ".join([show(field) for field in fields])
 
 
-def space_view(space: Space, law: str, shared: bool, agents: tuple[str, ...]) -> SpaceView:
+SPACE_OPS: Final = (
+    *("written", "taken", "expired", "moved"),
+    *("lent", "renewed", "returned", "acknowledged", "lapsed"),
+)
+"""What may become of a tuple, or of a lease on one."""
+
+
+def space_view(
+    space: Space,
+    law: str,
+    shared: bool,
+    agents: tuple[str, ...],
+    counted: Mapping[CountKey, int],
+) -> SpaceView:
     """A space in figures."""
     of = space.stats()
     counts = (of["tuples"], of["lent"], of["waiters"], of["reactions"])
     ontology = space.ontology.name if space.ontology.classes else ""
-    return SpaceView(space.name, law, shared, agents[:LINES_MAX], *counts, ontology)
+    told = {op: kept for op in SPACE_OPS if (kept := counted.get((SPACE, space.name, op), 0))}
+    return SpaceView(space.name, law, shared, agents[:LINES_MAX], *counts, ontology, told)
 
 
 def _asked(template: Template) -> str:

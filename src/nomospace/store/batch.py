@@ -75,6 +75,8 @@ class Batch(msgspec.Struct, eq=False):
     """The first record of a ruling that it brings, if it does."""
     _runs: dict[str, list[tuple[str, list[Params]]]] = {}
     _counts: dict[str, int] = {}
+    _small: dict[str, changes.SmallKept] = {}
+    """Counts as they are in the end, by name."""
     _records: list[bytes] = []
     _ruled: Iterator[int] = iter(())
     """The numbers of the records of this step's rulings that follow."""
@@ -94,6 +96,8 @@ class Batch(msgspec.Struct, eq=False):
         if step.records:
             self._records += step.records
             self.counters.journal += len(step.records)
+        for count in step.counts:
+            self._small[count.name] = count
 
     def forget(self, upto: int) -> None:
         """Forget the journal's records up to a number."""
@@ -109,6 +113,9 @@ class Batch(msgspec.Struct, eq=False):
             self._settle_counts()
         if self._records:
             self._settle_records()
+        for count in self._small.values():
+            self._small_kept(count)
+        self._small.clear()
         return list(chain.from_iterable(self._runs.values()))
 
     def _do(self, name: str, row: Params) -> None:

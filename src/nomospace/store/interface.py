@@ -18,7 +18,7 @@ from typing import Final, NamedTuple, Protocol
 import msgspec
 
 from nomospace.errors import CallerError, Unavailable
-from nomospace.host.changes import Change, Durable, TuplePut
+from nomospace.host.changes import Change, Durable, SmallKept, TuplePut
 from nomospace.protocols.births import BEFORE
 from nomospace.space.tables import TupleTables
 
@@ -50,13 +50,19 @@ class Step(msgspec.Struct, frozen=True, gc=False):
     outbox: tuple[KeptForClient, ...] = ()
     records: tuple[bytes, ...] = ()
     ruled: tuple[int, ...] = ()
+    counts: tuple[SmallKept, ...] = ()
+    """Those that its records have changed."""
 
 
 class StepRecords(NamedTuple):
-    """What the journal says of a step; `ruled` has the places of its rulings among `records`."""
+    """What the journal says of a step; `ruled` has the places of its rulings among `records`.
+
+    `counts` are those that have changed by them, as they are now.
+    """
 
     records: tuple[bytes, ...]
     ruled: tuple[int, ...]
+    counts: tuple[SmallKept, ...] = ()
 
 
 class Beginning(msgspec.Struct, frozen=True):

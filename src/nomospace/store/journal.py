@@ -20,6 +20,7 @@ another law would have done is a matter of running it on the same events.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Final, TypeAlias
 
@@ -29,7 +30,7 @@ from nomospace.calls.requests import LawText
 from nomospace.control import Ruling, Snapshot, redo
 from nomospace.control.events import goes_out
 from nomospace.errors import Unavailable
-from nomospace.host.changes import LawLearnt, MemberJoined
+from nomospace.host.changes import LawLearnt, MemberJoined, SmallKept
 from nomospace.host.effects import Effect, LeaseTraced, Persist, Ruled, Traced
 from nomospace.store.interface import StepRecords
 from nomospace.terms import Term, encode
@@ -165,17 +166,86 @@ def decode_record(data: bytes) -> Record:
     return record
 
 
-class RulingCounts:
-    """How many rulings a scribe has written, since its life began: exact, and cheap to look at.
+COUNTS_MAX: Final = 100_000
+"""How many counts a host keeps; what would have one more is counted as `OTHERS`."""
+CountKey: TypeAlias = tuple[str, str, str]
+"""What is counted: a law's hash, a rule (empty: none) and a verdict; or `SPACE`, name, what."""
+SPACE: Final = "space"
+OTHERS: Final[CountKey] = ("", "", "others")
+HOPS: Final[CountKey] = ("", "", "hops")
+EARLIER: Final[CountKey] = ("", "", "earlier")
+"""Records from before anything was counted."""
+FORWARDED: Final = "forwarded"
+REFUSED: Final = "refused"
+HELD: Final = "held"
+RULED: Final = "ruled"
+VERDICTS: Final = (FORWARDED, REFUSED, HELD, RULED)
+"""Verdicts: of messages that agents here sent, and of all other events."""
+_COUNT: Final = "count\x1f"
+PAST_S: Final = 120
+"""How many seconds the past of counts goes back."""
 
-    `sent` are messages that agents here sent, `refused` and `held` those of them that went nowhere;
-    `hops` are all network messages that arrivals took to come.
+
+def counted_as(ruling: Ruling) -> CountKey:
+    """The count that a ruling belongs to."""
+    verdict = RULED
+    if ruling.event.kind == "sent":
+        verdict = FORWARDED
+        if not goes_out(ruling.operations):
+            verdict = HELD if ruling.delta else REFUSED
+    return ruling.law, ruling.rule or "", verdict
+
+
+class RulingCounts:
+    """What a scribe has written of, exactly, and cheap to look at.
+
+    Numbers are of this life: `sent` are messages that agents here sent, `refused` and `held` those
+    of them that went nowhere; `hops` are all network messages that arrivals took to come. `kept`
+    are those of all lives, as the store has them with the records that they count; `past` has what
+    each of the last seconds added, the newest last.
     """
 
-    __slots__ = ("held", "hops", "refused", "rulings", "sent")
+    __slots__ = ("_touched", "held", "hops", "kept", "past", "refused", "rulings", "sent")
 
     def __init__(self) -> None:
         self.rulings = self.sent = self.refused = self.held = self.hops = 0
+        self.kept: dict[CountKey, int] = {}
+        self.past: deque[tuple[int, dict[CountKey, int]]] = deque(maxlen=PAST_S)
+        self._touched: dict[CountKey, None] = {}
+
+    def count(self, key: CountKey, now: int, more: int = 1) -> None:
+        """One more of something, or some."""
+        kept = self.kept
+        number = kept.get(key, 0)
+        if not number and len(kept) >= COUNTS_MAX:
+            key, number = OTHERS, kept.get(OTHERS, 0)
+        kept[key] = number + more
+        self._touched[key] = None
+        second = now // 1_000_000
+        past = self.past
+        if not past or past[-1][0] != second:
+            past.append((second, {}))
+        lately = past[-1][1]
+        lately[key] = lately.get(key, 0) + more
+
+    def changed(self) -> tuple[SmallKept, ...]:
+        """The counts that have changed since this was asked, as they are to be kept."""
+        touched, kept = self._touched, self.kept
+        told = tuple([SmallKept(_COUNT + "\x1f".join(key), b"%d" % kept[key]) for key in touched])
+        touched.clear()
+        return told
+
+    def restore(self, small: dict[str, bytes], last: int) -> None:
+        """Take what earlier lives have kept; `last` is the last record of theirs."""
+        for name in [name for name in small if name.startswith(_COUNT)]:
+            law, rule, what = name.removeprefix(_COUNT).split("\x1f")
+            self.kept[law, rule, what] = int(small.pop(name))
+        if last and not self.kept:
+            self.kept[EARLIER] = last
+            self._touched[EARLIER] = None
+
+
+_NOTHING: Final = StepRecords((), ())
 
 
 class Scribe:
@@ -225,6 +295,7 @@ class Scribe:
                 space, writer, count, op = effect.space, effect.writer, effect.count, effect.op
                 record = (_TUPLE, host, now, space, writer, count, op, effect.agent, body)
                 told.append(_VERSION + _encode(record))
+                self.tally.count((SPACE, space, op), now)
             elif kind is Ruled:
                 assert isinstance(effect, Ruled)
                 ruled.append(self._ruled(effect, told, now))
@@ -234,6 +305,7 @@ class Scribe:
                 id = (effect.space, effect.writer, effect.count)
                 rest = (effect.op, effect.agent, effect.lease, effect.until, effect.why)
                 told.append(_VERSION + _encode((_LEASE, host, now, *id, *rest)))
+                self.tally.count((SPACE, effect.space, effect.op), now)
             elif kind is Persist:
                 assert isinstance(effect, Persist)
                 for change in effect.changes:
@@ -241,21 +313,31 @@ class Scribe:
                         self._checkpoint(change.snapshot, told, now)
                     elif change.__class__ is LawLearnt:
                         self._learnt(self._law(change.text.hash) or change.text, told, now)
-        return StepRecords(tuple(told), tuple(ruled))
+        if not told:
+            return _NOTHING
+        return StepRecords(tuple(told), tuple(ruled), self.tally.changed())
+
+    def restore(self, small: dict[str, bytes], last: int) -> None:
+        """Go on counting from what was kept."""
+        self.tally.restore(small, last)
 
     def _ruled(self, effect: Ruled, told: list[bytes], now: int) -> int:
         """Tell of a ruling; gives the place of its record."""
         ruling, tally = effect.ruling, self.tally
         home, law = ruling.home, ruling.law
         tally.rulings += 1
-        tally.hops += effect.hops
-        if ruling.event.kind == "sent":
+        if effect.hops:
+            tally.hops += effect.hops
+            tally.count(HOPS, now, effect.hops)
+        key = counted_as(ruling)
+        tally.count(key, now)
+        verdict = key[2]
+        if verdict is not RULED:
             tally.sent += 1
-            if not goes_out(ruling.operations):
-                if ruling.delta:
-                    tally.held += 1
-                else:
-                    tally.refused += 1
+            if verdict is HELD:
+                tally.held += 1
+            elif verdict is REFUSED:
+                tally.refused += 1
         name = self._names.get(law)
         if name is None:
             name = self._name(law, told, now)

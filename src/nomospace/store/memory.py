@@ -107,7 +107,7 @@ class MemoryStore:
     def stage(self, steps: Sequence[Step], *, at: int) -> None:
         """Carry the changes out."""
         for step in steps:
-            self.durable.apply(*step.changes)
+            self.durable.apply(*step.changes, *step.counts)
             for kept in step.outbox:
                 self._outbox.setdefault(kept.agent, {})[kept.number] = kept
             for record in step.records:

@@ -55,6 +55,9 @@ class FakeViews:
         hosts += [HostView(other, False, True, (), 0) for other in self.others]
         return TopologyView(self.name, "", 1, 1, False, tuple(hosts))
 
+    def past(self) -> list[tuple[int, dict[tuple[str, str, str], int]]]:
+        return []
+
     def tally(self) -> TallyView:
         return TallyView(self.now, self.last_record, self.last_record, 0, 0, 0, 2)
 

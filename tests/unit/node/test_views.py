@@ -1,8 +1,10 @@
 """Views of a running host: what a console is told, held against what was done there."""
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 
@@ -12,7 +14,8 @@ from nomospace.law import load
 from nomospace.meaning import OntologyClass
 from nomospace.node.config import read_config
 from nomospace.node.serve import Server
-from nomospace.node.views import COUNTED_MAX, NotSeen, Views
+from nomospace.node.viewed import LawView
+from nomospace.node.views import NotSeen, Views
 
 pytestmark = pytest.mark.usefixtures("born_alike")
 
@@ -126,17 +129,41 @@ def test_a_law_says_how_often_its_rules_ruled_and_never_counts_twice() -> None:
     on_a_host(work)
 
 
-def test_what_is_too_long_ago_is_said_to_be_uncounted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nomospace.node.views.COUNTED_MAX", 2)
+def test_counts_are_of_all_lives_and_an_older_store_says_since_when(tmp_path: Path) -> None:
+    async def life(work: Callable[[Server, Views], Awaitable[None]]) -> None:
+        store = str(tmp_path / "ward.db")
+        told = read_config("", "t", name="ward", insecure=True, store=store, listen="127.0.0.1:0")
+        async with asyncio.timeout(120), Server(told) as server:
+            await work(server, Views(server))
 
-    async def work(server: Server, views: Views) -> None:
+    found: list[LawView] = []
+
+    async def first(server: Server, views: Views) -> None:
         law = await hummers(server, views)
-        found = views.law(law)
-        assert found.uncounted == views.last_record - 2
-        assert sum(rule.hits for rule in found.rules) + found.unmatched <= 2
+        found.append(views.law(law))
+        ann = await server.host.agent("ann")
+        space = await ann.space("jobs")
+        await space.out("job", 1)
+        await space.take_nowait("job", int)
 
-    assert COUNTED_MAX > 2
-    on_a_host(work)
+    async def second(server: Server, views: Views) -> None:
+        assert views.law(found[0].hash) == found[0]
+        jobs = next(one for one in views.spaces() if one.name == "jobs")
+        assert jobs.counted == {"written": 1, "taken": 1}
+        one = {rule.name: rule for rule in found[0].rules}
+        assert (one["R1"].forwarded, one["R2"].held, one["R3"].hits) == (1, 1, 1)
+        assert (found[0].unmatched_sent, found[0].rulings, found[0].uncounted) == (1, 6, 0)
+        added = [key for _, more in views.past() for key in more]
+        assert (found[0].hash, "R1", "forwarded") in added  # of the life before
+
+    async def third(server: Server, views: Views) -> None:
+        assert views.law(found[0].hash).uncounted == views.last_record
+
+    asyncio.run(life(first))
+    asyncio.run(life(second))
+    with sqlite3.connect(tmp_path / "ward.db") as old:  # as before there were counts
+        old.execute("DELETE FROM laws WHERE hash LIKE 'kept count%'")
+    asyncio.run(life(third))
 
 
 def test_why_tells_which_goal_failed_by_the_record_of_a_ruling() -> None:

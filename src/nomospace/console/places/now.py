@@ -121,12 +121,12 @@ def _line(seen: SeenRuling) -> list[object]:
     ]
 
 
-def _moment(moment: Moment) -> list[float]:
+def _moment(moment: Moment) -> list[float | None]:
     rates = moment.rates
     return [
         moment.at,
         round(rates.sent_s, 2),
         round(rates.refused_s, 2),
         round(rates.hops_s, 2),
-        rates.obligations,
+        None if moment.past else rates.obligations,
     ]

@@ -31,11 +31,16 @@ class CommunityEntry(NamedTuple):
 
 
 class Hits(NamedTuple):
-    """How often the rules of a law have ruled at all hosts; `uncounted` records were too old."""
+    """How often the rules of a law have ruled at all hosts; `uncounted` records were too old.
+
+    `refused` and `held` are messages that went nowhere.
+    """
 
     rules: dict[str, int]
     unmatched: int
     uncounted: int
+    refused: int = 0
+    held: int = 0
 
 
 def communities(services: Mapping[str, Service]) -> list[CommunityEntry]:
@@ -68,7 +73,32 @@ def hits_of(views: list[LawView]) -> Hits:
     for view in views:
         for rule in view.rules:
             rules[rule.name] = rules.get(rule.name, 0) + rule.hits
-    return Hits(rules, sum(one.unmatched for one in views), sum(one.uncounted for one in views))
+    all_rules = [rule for view in views for rule in view.rules]
+    return Hits(
+        rules,
+        sum(one.unmatched for one in views),
+        sum(one.uncounted for one in views),
+        sum(rule.refused for rule in all_rules) + sum(one.unmatched_sent for one in views),
+        sum(rule.held for rule in all_rules),
+    )
+
+
+SECONDS: Final = 60
+"""How far the small lines go back."""
+
+
+def lines(services: Mapping[str, Service], law: str) -> dict[str, list[int]]:
+    """For each rule that ruled lately how often it did in each second, the oldest first."""
+    found: dict[str, list[int]] = {}
+    for service in services.values():
+        now = service.views.now // 1_000_000
+        for second, added in service.views.past():
+            at = SECONDS - 1 - (now - second)
+            if 0 <= at < SECONDS:
+                for (hash, rule, _), number in added.items():
+                    if hash == law and rule:
+                        found.setdefault(rule, [0] * SECONDS)[at] += number
+    return found
 
 
 def members(services: Mapping[str, Service], law: str) -> dict[str, Row]:

@@ -15,7 +15,6 @@ from nicegui import ui
 from nomospace.console import look
 from nomospace.console.places.communities import gathered
 from nomospace.console.places.communities.parts import LawElement, Members, Owed
-from nomospace.console.places.communities.sparks import Sparks
 from nomospace.console.places.listing import ListColumn, ListElement, Row
 from nomospace.console.pulse import BEATS_S, SeenRuling
 
@@ -136,11 +135,6 @@ class CommunityPane:
         views = list(gathered.laws(services, law))
         hits = gathered.hits_of(views)
         now = frame.console.service.views.now
-        lately = [one for one in frame.console.pulse.latest if one.ruling.law == law]
-        self._sparks = Sparks(
-            [(one.ruling.rule, one.ruling.at) for one in lately if one.ruling.rule], now=now
-        )
-        self._sparks.count(hits.rules)
         self._hits = hits
         self._members = gathered.members(services, law)
         self._owed = gathered.owed(services, law)
@@ -150,7 +144,7 @@ class CommunityPane:
                 look.card_title(views[0].name)
                 look.mono(law[:SHORT_HASH]).classes("quiet").tooltip(f"sha256:{law}")
                 ui.label(f"discloses {views[0].disclose}").classes("quiet")
-            self._text = LawElement(views[0], hits, self._sparks.lines(), self._open_rule)
+            self._text = LawElement(views[0], hits, self._lines(), self._open_rule)
             self._counted = ui.label().classes("listing-foot").props("data-counted role=status")
         with ui.element("section").classes("card community-members"):
             _head("Members and their control states")
@@ -174,10 +168,13 @@ class CommunityPane:
     def _tell_again(self) -> None:
         """Have each part told all when it stands: what came before that it did not hear."""
         views = self._frame.console.service.views
-        self._text.on("ready", lambda: self._text.tell(self._hits, self._sparks.lines()))
+        self._text.on("ready", lambda: self._text.tell(self._hits, self._lines()))
         self._shown.on("ready", lambda: self._shown.tell(list(self._members.values()), []))
         self._line.on("ready", lambda: self._line.tell(*self._owed, views.now))
         self._list.on("ready", lambda: self._list.put(self._latest(), views.now))
+
+    def _lines(self) -> dict[str, list[int]]:
+        return gathered.lines(self._frame.console.services, self._law)
 
     def _latest(self) -> list[Row]:
         """The latest rulings of the community, the newest first."""
@@ -198,8 +195,7 @@ class CommunityPane:
         """A second has passed: counts, members, obligations."""
         services = self._frame.console.services
         hits = gathered.hits_of(list(gathered.laws(services, self._law)))
-        self._sparks.count(hits.rules)
-        self._text.tell(hits, self._sparks.lines())
+        self._text.tell(hits, self._lines())
         if hits != self._hits:
             self._hits = hits
             self._tell_counts()
@@ -216,11 +212,15 @@ class CommunityPane:
     def _tell_counts(self) -> None:
         hits = self._hits
         never = sum(not count for count in hits.rules.values())
-        words = [f"{never} of {len(hits.rules)} rules never ruled" if never else "every rule ruled"]
+        ruled = sum(hits.rules.values()) + hits.unmatched
+        words = [f"{ruled:,} rulings", f"{hits.refused:,} refused", f"{hits.held:,} held"]
+        words.append(
+            f"{never} of {len(hits.rules)} rules never ruled" if never else "every rule ruled"
+        )
         if hits.unmatched:
             words.append(f"{hits.unmatched:,} events met no rule")
         if hits.uncounted:
-            words.append(f"{hits.uncounted:,} older records not counted")
+            words.append(f"counted since record {hits.uncounted + 1:,}, and not before")
         self._counted.set_text(" · ".join(words))
 
     # -- stories ---------------------------------------------------------------------------------

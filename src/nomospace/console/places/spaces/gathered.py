@@ -84,12 +84,18 @@ def _sum(before: SpaceEntry | None, which: SpaceName, one: SpaceView) -> SpaceEn
 
 
 def tuples(
-    services: Mapping[str, Service], which: SpaceName, template: Sequence[object], *, together: bool
+    services: Mapping[str, Service],
+    which: SpaceName,
+    template: Sequence[object],
+    *,
+    together: bool,
+    after: int = 0,
 ) -> SpaceTuples:
-    """What lies in a space and matches, host by host."""
+    """What lies in a space and matches, host by host; `after` passes over so many."""
     rows: list[Row] = []
     sets: list[SetView] = []
     total, whole, several = 0, True, len(services) > 1
+    left = after
     for host, service in _holding(services, which):
         try:
             found = service.views.tuples(
@@ -98,9 +104,11 @@ def tuples(
                 template=template,
                 together=together,
                 limit=ROWS_MAX,
+                after=left,
             )
         except NotSeen:
             continue
+        left -= found.skipped
         rows += [_row(host, one, several) for one in found.tuples]
         sets += found.sets
         total += found.total

@@ -65,6 +65,7 @@ class SpacesPlace:
         self._found = SpaceTuples([], 0, True, [])
         self._inside: list[tuple[str, SpaceInside]] = []
         self._together = False
+        self._after = 0
         self._template = typed_template("")
 
     @property
@@ -93,6 +94,9 @@ class SpacesPlace:
                     "also answers of several tuples together", on_change=self._switched
                 ).props("dense")
                 self._table = ui.element("div").classes("spaces-table")
+                with ui.element("div").classes("spaces-pages"):
+                    self._earlier = self._turn(f"The {ROWS_MAX} before", -1)
+                    self._later = self._turn(f"The next {ROWS_MAX}", 1)
                 self._sets = ui.element("div").classes("spaces-sets")
             with ui.element("aside").classes("spaces-side"):
                 self._forms = Forms(self._frame, self._box, self._look)
@@ -101,6 +105,12 @@ class SpacesPlace:
                     self._beside = ui.element("div").props("data-inside")
         self._look_around(SpaceName(asked.get("space", ""), asked.get("agent", "")))
         self._frame.on_beat(self._beat)
+
+    def _turn(self, title: str, more: int) -> ui.button:
+        """A button to another page of tuples."""
+        button = ui.button(title, color=None, on_click=partial(self._page, more))
+        button.props("flat dense no-caps").set_visibility(False)
+        return button
 
     # -- which space -------------------------------------------------------------------------------
 
@@ -135,6 +145,7 @@ class SpacesPlace:
 
     def _choose(self, entry: SpaceEntry) -> None:
         self._which = entry.which
+        self._after = 0
         self._inside = []
         self._forms.space(entry)
         self._switch.set_visibility(bool(entry.ontology))
@@ -164,6 +175,7 @@ class SpacesPlace:
 
     def _typed(self) -> None:
         if self._read_template():
+            self._after = 0
             self._look(at_once=True)
 
     def _switched(self, event: ValueChangeEventArguments[bool | None]) -> None:
@@ -185,7 +197,11 @@ class SpacesPlace:
     def _find(self) -> SpaceTuples:
         try:
             return gathered.tuples(
-                self._services, self._which, self._template, together=self._together
+                self._services,
+                self._which,
+                self._template,
+                together=self._together,
+                after=self._after,
             )
         except NomospaceError as error:  # a template that is well written and means nothing here
             self._box.slip(error)
@@ -205,12 +221,20 @@ class SpacesPlace:
 
     def _note(self) -> str:
         found = self._found
-        count = len(found.rows)
-        if found.whole and not self._template:
+        count, after = len(found.rows), self._after
+        self._earlier.set_visibility(bool(after))
+        self._later.set_visibility(not found.whole)
+        if found.whole and not self._template and not after:
             return f"{count:,} tuple{'s' * (count != 1)}"
-        more = "" if found.whole else f", the oldest {ROWS_MAX}; type more of the template"
-        words = f"{count:,} of {found.total:,} tuples"
-        return f"{words} match{more}" if self._template else f"{words} are shown{more}"
+        if found.whole and not after:
+            return f"{count:,} of {found.total:,} tuples match"
+        which = f"{after + 1:,} to {after + count:,}" if count else "none"
+        of = "of those that match among" if self._template else "of"
+        return f"{which} {of} {found.total:,} tuples, the oldest first"
+
+    def _page(self, more: int) -> None:
+        self._after = max(0, self._after + more * ROWS_MAX)
+        self._look(at_once=True)
 
     def _show_sets(self) -> None:
         self._sets.clear()

@@ -1,5 +1,5 @@
 // Four small lines: what happens in a second, over the last two minutes. A moment is a list:
-// the time, messages, refusals, hops, pending obligations.
+// the time, messages, refusals, hops, pending obligations (null where nobody has looked).
 const KEPT = 120;
 const WIDTH = 120;
 const HEIGHT = 26;
@@ -37,7 +37,8 @@ export default {
       this.moments = Object.freeze([...this.moments, moment].slice(-KEPT));
     },
     last(index) {
-      return this.moments.length ? shown(this.moments[this.moments.length - 1][index + 1]) : "–";
+      const value = this.moments[this.moments.length - 1]?.[index + 1] ?? null;
+      return value === null ? "–" : shown(value);
     },
     most(index) {
       return shown(Math.max(0, ...this.moments.map((one) => one[index + 1])));
@@ -47,7 +48,9 @@ export default {
       const most = Math.max(1, ...values);
       const from = KEPT - values.length;
       return values
-        .map((value, at) => `${(from + at + 1).toFixed(0)},${(HEIGHT - 2 - (value / most) * (HEIGHT - 4)).toFixed(1)}`)
+        .map((value, at) => [value, at])
+        .filter(([value]) => value !== null)
+        .map(([value, at]) => `${(from + at + 1).toFixed(0)},${(HEIGHT - 2 - (value / most) * (HEIGHT - 4)).toFixed(1)}`)
         .join(" ");
     },
   },
