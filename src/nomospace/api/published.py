@@ -38,7 +38,7 @@ from nomospace.node.viewed import (
     WaiterView as WaiterView,
     WhyView as WhyView,
 )
-from nomospace.node.views import CountKey as CountKey, NotSeen as NotSeen, Views as Views
+from nomospace.node.views import NotSeen as NotSeen, Views as Views
 from nomospace.node.within import fields_text as fields_text
 from nomospace.wire.admin import (
     AgentLine as AgentLine,

@@ -12,7 +12,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from nomospace.api.published import RulingRun, RulingView, TallyView, TopologyView
@@ -32,6 +32,9 @@ MOMENTS_MAX: Final = 120
 """How many seconds the small lines go back."""
 WINDOW_S: Final = 1.0
 """Over how long a rate is taken."""
+
+PastCounts: TypeAlias = list[tuple[list[str], int]]
+"""What a second added to the counts of a host."""
 
 _log = logging.getLogger(__name__)
 
@@ -110,17 +113,17 @@ def rates_between(before: TallyView, now: TallyView) -> Rates:
     )
 
 
-def past_rates(hosts: Iterable[list[tuple[int, dict[CountKey, int]]]]) -> dict[int, Rates]:
+def past_rates(hosts: Iterable[list[tuple[int, PastCounts]]]) -> dict[int, Rates]:
     """What happened in each second at all hosts, as they have counted it.
 
-    >>> past_rates([[(7, {("4c1f", "R1", "refused"): 2, ("", "", "hops"): 1})]])[7]
+    >>> past_rates([[(7, [(["4c1f", "R1", "refused"], 2), (["", "", "hops"], 1)])]])[7]
     Rates(sent_s=2, refused_s=2, hops_s=1, rulings_s=2, obligations=0)
     """
     found: dict[int, Rates] = {}
     for seconds in hosts:
         for second, added in seconds:
             sent = refused = hops = rulings = 0
-            for (what, _, verdict), number in added.items():
+            for (what, _, verdict), number in added:
                 if what in ("", "space"):
                     hops += number if verdict == "hops" else 0
                     continue

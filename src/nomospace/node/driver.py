@@ -119,7 +119,7 @@ class Driver(ABC):
         """Effects that may be seen once a step is on disk, with the number of that step."""
         self._aside: list[bytes] = []
         """Records of steps that nobody waits for."""
-        self._aside_counts: dict[str, SmallKept] = {}
+        self._aside_counts: dict[str, int] = {}
         self.small: dict[str, bytes] = {}
         """What parts beside the core have kept, by name."""
         self._sessions: HostSessions | None = None
@@ -314,7 +314,7 @@ class Driver(ABC):
             return
         records: tuple[bytes, ...] = ()
         ruled: tuple[int, ...] = ()
-        counts: tuple[SmallKept, ...] = ()
+        counts: dict[str, int] = {}
         if self._recorder is not None:
             records, ruled, counts = self._recorder.records(effects, now)
             if records and not persists:
@@ -324,7 +324,7 @@ class Driver(ABC):
             if aside := self._aside:
                 ruled = tuple([len(aside) + place for place in ruled])
                 records, self._aside = (*aside, *records), []
-                counts = (*self._take_aside_counts(), *counts)
+                counts = self._take_aside_counts() | counts
             self._behind.append((keeper.last + 1, todo))
             keeper.put(Step(first.changes, kept, records, ruled, counts))
         elif self._behind:
@@ -332,16 +332,16 @@ class Driver(ABC):
         else:
             self._do(todo)
 
-    def _take_aside_counts(self) -> tuple[SmallKept, ...]:
-        found, self._aside_counts = tuple(self._aside_counts.values()), {}
+    def _take_aside_counts(self) -> dict[str, int]:
+        found, self._aside_counts = self._aside_counts, {}
         return found
 
-    def _set_aside(self, records: tuple[bytes, ...], counts: tuple[SmallKept, ...] = ()) -> None:
+    def _set_aside(self, records: tuple[bytes, ...], counts: dict[str, int]) -> None:
         """Keep what the journal says of a step that nobody waits for: soon, with others."""
         if not self._aside:
             self._loop.call_later(ASIDE_S, self._keep_aside)
         self._aside.extend(records)
-        self._aside_counts.update({one.name: one for one in counts})
+        self._aside_counts.update(counts)
         if len(self._aside) >= ASIDE_MAX:
             self._keep_aside()
 

@@ -590,7 +590,7 @@ class Host(Grouped):
     def record(self, record: bytes) -> None:
         """Let the journal have something that no step tells."""
         if self._keeper is not None:
-            self._set_aside((record,))
+            self._set_aside((record,), {})
 
     @property
     def keeper(self) -> Keeper | None:

@@ -38,13 +38,14 @@ from nomospace.store.journal import (
     PAST_S,
     REFUSED,
     VERDICTS,
-    CountKey as CountKey,
     EventRecord,
     JournalGap,
     RulingCounts,
-    counted_as,
+    count_name,
+    count_parts,
     decode_record,
     replay,
+    verdict_counted,
 )
 from nomospace.terms import Compound
 from nomospace.wire.admin import (
@@ -202,7 +203,7 @@ class Views:
         """A law by its hash, with how often each of its rules has ruled; raises `NotSeen`."""
         found = self._law(law)
         tree, rules, kept = found.tree, self.rules(law), self._server.tally.kept
-        unmatched = sum([kept.get((law, "", verdict), 0) for verdict in VERDICTS])
+        unmatched = sum([kept.get(count_name(law, "", verdict), 0) for verdict in VERDICTS])
         members = sum(m.law.hash == law for m in self._core.governing.members())
         return viewed.LawView(
             law,
@@ -215,7 +216,7 @@ class Views:
             unmatched,
             kept.get(EARLIER, 0),
             unmatched + sum([rule.hits for rule in rules]),
-            kept.get((law, "", REFUSED), 0),
+            kept.get(count_name(law, "", REFUSED), 0),
         )
 
     def rules(self, law: str) -> tuple[viewed.RuleView, ...]:
@@ -225,7 +226,7 @@ class Views:
         place = tree.source.place  # looks lines up: a law may have thousands of rules
         lines: list[viewed.RuleView] = []
         for rule in tree.rules:
-            hits = [kept.get((law, rule.name, verdict), 0) for verdict in VERDICTS]
+            hits = [kept.get(count_name(law, rule.name, verdict), 0) for verdict in VERDICTS]
             first, last = place(rule.span.start)[0], place(rule.span.end)[0]
             about = (rule.name, rule.event, first, rule.comment, sum(hits), last)
             lines.append(viewed.RuleView(*about, *hits[:3]))
@@ -237,7 +238,7 @@ class Views:
             raise NotSeen(what="law", name=law, mend="ask for the communities to see which are")
         return found
 
-    def past(self) -> list[tuple[int, dict[CountKey, int]]]:
+    def past(self) -> list[tuple[int, list[tuple[list[str], int]]]]:
         """What each of the last two minutes' seconds added to the counts, the oldest first.
 
         What this life has not seen comes from the journal, as far as that is read.
@@ -246,14 +247,17 @@ class Views:
         if not self._recalled:
             self._recalled = True
             self._recall(tally)
-        return list(tally.past)
+        return [
+            (second, [(count_parts(name), number) for name, number in added.items()])
+            for second, added in tally.past
+        ]
 
     def _recall(self, tally: RulingCounts) -> None:
         keeper = self._server.host.keeper
         if keeper is None:
             return
         first = tally.past[0][0] if tally.past else self.now // 1_000_000 + 1
-        found: dict[int, dict[CountKey, int]] = {}
+        found: dict[int, dict[str, int]] = {}
         begin = max(0, keeper.store.last_record - PAST_RECORDS_MAX)
         for entry in keeper.store.journal(begin, PAST_RECORDS_MAX):
             record = decode_record(entry.record)
@@ -262,8 +266,9 @@ class Views:
                 second = ruling.at // 1_000_000
                 if first - PAST_S < second < first:
                     added = found.setdefault(second, {})
-                    for key, more in ((counted_as(ruling), 1), (HOPS, record.hops)):
-                        added[key] = added.get(key, 0) + more
+                    one = count_name(ruling.law, ruling.rule or "", verdict_counted(ruling))
+                    for name, more in ((one, 1), (HOPS, record.hops)):
+                        added[name] = added.get(name, 0) + more
         for second in sorted(found, reverse=True):
             if len(tally.past) < PAST_S:
                 tally.past.appendleft((second, found[second]))

@@ -28,7 +28,7 @@ from nomospace.node.viewed import (
 )
 from nomospace.space import Slice, Unfinished
 from nomospace.space.asking import SetQuestion
-from nomospace.store.journal import SPACE, CountKey, LeaseRecord, TupleRecord, decode_record
+from nomospace.store.journal import SPACE, LeaseRecord, TupleRecord, count_name, decode_record
 from nomospace.terms import show
 from nomospace.terms.templates import Template
 from nomospace.terms.values import weight
@@ -328,13 +328,14 @@ def space_view(
     law: str,
     shared: bool,
     agents: tuple[str, ...],
-    counted: Mapping[CountKey, int],
+    counted: Mapping[str, int],
 ) -> SpaceView:
     """A space in figures."""
     of = space.stats()
     counts = (of["tuples"], of["lent"], of["waiters"], of["reactions"])
     ontology = space.ontology.name if space.ontology.classes else ""
-    told = {op: kept for op in SPACE_OPS if (kept := counted.get((SPACE, space.name, op), 0))}
+    all_ops = {op: counted.get(count_name(SPACE, space.name, op), 0) for op in SPACE_OPS}
+    told = {op: number for op, number in all_ops.items() if number}
     return SpaceView(space.name, law, shared, agents[:LINES_MAX], *counts, ontology, told)
 
 

@@ -23,7 +23,13 @@ from nomospace.store.bundles import BUNDLE_MAX, bundle
 from nomospace.store.guarded import guard
 from nomospace.store.interface import HELD, PARCELS, TRANSFERS, Step
 from nomospace.store.schema import TABLE_OF, Params
-from nomospace.wire.changes import encode_change, encode_row, encode_ruling, encode_snapshot
+from nomospace.wire.changes import (
+    encode_change,
+    encode_row,
+    encode_ruling,
+    encode_small,
+    encode_snapshot,
+)
 
 
 class Counters(msgspec.Struct):
@@ -75,7 +81,7 @@ class Batch(msgspec.Struct, eq=False):
     """The first record of a ruling that it brings, if it does."""
     _runs: dict[str, list[tuple[str, list[Params]]]] = {}
     _counts: dict[str, int] = {}
-    _small: dict[str, changes.SmallKept] = {}
+    _small: dict[str, int] = {}
     """Counts as they are in the end, by name."""
     _records: list[bytes] = []
     _ruled: Iterator[int] = iter(())
@@ -96,8 +102,8 @@ class Batch(msgspec.Struct, eq=False):
         if step.records:
             self._records += step.records
             self.counters.journal += len(step.records)
-        for count in step.counts:
-            self._small[count.name] = count
+        if step.counts:
+            self._small.update(step.counts)
 
     def forget(self, upto: int) -> None:
         """Forget the journal's records up to a number."""
@@ -113,9 +119,12 @@ class Batch(msgspec.Struct, eq=False):
             self._settle_counts()
         if self._records:
             self._settle_records()
-        for count in self._small.values():
-            self._small_kept(count)
-        self._small.clear()
+        if self._small:
+            rows: list[Params] = []
+            for name, number in self._small.items():
+                rows.append((f"kept {name}", guard(encode_small(name, b"%d" % number))))
+            self._runs.setdefault("laws", []).append(("law learnt", rows))
+            self._small.clear()
         return list(chain.from_iterable(self._runs.values()))
 
     def _do(self, name: str, row: Params) -> None:

@@ -18,7 +18,7 @@ from typing import Final, NamedTuple, Protocol
 import msgspec
 
 from nomospace.errors import CallerError, Unavailable
-from nomospace.host.changes import Change, Durable, SmallKept, TuplePut
+from nomospace.host.changes import Change, Durable, TuplePut
 from nomospace.protocols.births import BEFORE
 from nomospace.space.tables import TupleTables
 
@@ -50,8 +50,8 @@ class Step(msgspec.Struct, frozen=True, gc=False):
     outbox: tuple[KeptForClient, ...] = ()
     records: tuple[bytes, ...] = ()
     ruled: tuple[int, ...] = ()
-    counts: tuple[SmallKept, ...] = ()
-    """Those that its records have changed."""
+    counts: dict[str, int] = {}
+    """Those that its records have changed, by name, as they are now."""
 
 
 class StepRecords(NamedTuple):
@@ -62,7 +62,7 @@ class StepRecords(NamedTuple):
 
     records: tuple[bytes, ...]
     ruled: tuple[int, ...]
-    counts: tuple[SmallKept, ...] = ()
+    counts: dict[str, int]
 
 
 class Beginning(msgspec.Struct, frozen=True):

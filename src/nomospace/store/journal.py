@@ -30,7 +30,7 @@ from nomospace.calls.requests import LawText
 from nomospace.control import Ruling, Snapshot, redo
 from nomospace.control.events import goes_out
 from nomospace.errors import Unavailable
-from nomospace.host.changes import LawLearnt, MemberJoined, SmallKept
+from nomospace.host.changes import LawLearnt, MemberJoined
 from nomospace.host.effects import Effect, LeaseTraced, Persist, Ruled, Traced
 from nomospace.store.interface import StepRecords
 from nomospace.terms import Term, encode
@@ -168,12 +168,11 @@ def decode_record(data: bytes) -> Record:
 
 COUNTS_MAX: Final = 100_000
 """How many counts a host keeps; what would have one more is counted as `OTHERS`."""
-CountKey: TypeAlias = tuple[str, str, str]
-"""What is counted: a law's hash, a rule (empty: none) and a verdict; or `SPACE`, name, what."""
+_COUNT: Final = "count\x1f"
 SPACE: Final = "space"
-OTHERS: Final[CountKey] = ("", "", "others")
-HOPS: Final[CountKey] = ("", "", "hops")
-EARLIER: Final[CountKey] = ("", "", "earlier")
+OTHERS: Final = f"{_COUNT}\x1f\x1fothers"
+HOPS: Final = f"{_COUNT}\x1f\x1fhops"
+EARLIER: Final = f"{_COUNT}\x1f\x1fearlier"
 """Records from before anything was counted."""
 FORWARDED: Final = "forwarded"
 REFUSED: Final = "refused"
@@ -181,19 +180,31 @@ HELD: Final = "held"
 RULED: Final = "ruled"
 VERDICTS: Final = (FORWARDED, REFUSED, HELD, RULED)
 """Verdicts: of messages that agents here sent, and of all other events."""
-_COUNT: Final = "count\x1f"
 PAST_S: Final = 120
 """How many seconds the past of counts goes back."""
 
 
-def counted_as(ruling: Ruling) -> CountKey:
-    """The count that a ruling belongs to."""
-    verdict = RULED
-    if ruling.event.kind == "sent":
-        verdict = FORWARDED
-        if not goes_out(ruling.operations):
-            verdict = HELD if ruling.delta else REFUSED
-    return ruling.law, ruling.rule or "", verdict
+def count_name(what: str, which: str, how: str) -> str:
+    """What is counted: a law's hash, a rule (empty: none), a verdict; or `SPACE`, name, what.
+
+    >>> count_parts(count_name("4c1f", "R1", "refused"))
+    ['4c1f', 'R1', 'refused']
+    """
+    return f"{_COUNT}{what}\x1f{which}\x1f{how}"
+
+
+def count_parts(name: str) -> list[str]:
+    """What `count_name` was given."""
+    return name.split("\x1f")[1:]
+
+
+def verdict_counted(ruling: Ruling) -> str:
+    """The verdict that a ruling is counted under."""
+    if ruling.event.kind != "sent":
+        return RULED
+    if goes_out(ruling.operations):
+        return FORWARDED
+    return HELD if ruling.delta else REFUSED
 
 
 class RulingCounts:
@@ -205,47 +216,39 @@ class RulingCounts:
     each of the last seconds added, the newest last.
     """
 
-    __slots__ = ("_touched", "held", "hops", "kept", "past", "refused", "rulings", "sent")
+    __slots__ = ("held", "hops", "kept", "lately", "past", "refused", "rulings", "second", "sent")
 
     def __init__(self) -> None:
         self.rulings = self.sent = self.refused = self.held = self.hops = 0
-        self.kept: dict[CountKey, int] = {}
-        self.past: deque[tuple[int, dict[CountKey, int]]] = deque(maxlen=PAST_S)
-        self._touched: dict[CountKey, None] = {}
+        self.kept: dict[str, int] = {}
+        """By name (`count_name`)."""
+        self.past: deque[tuple[int, dict[str, int]]] = deque(maxlen=PAST_S)
+        self.second = -1
+        self.lately: dict[str, int] = {}
 
-    def count(self, key: CountKey, now: int, more: int = 1) -> None:
-        """One more of something, or some."""
+    def count(self, name: str, now: int, touched: dict[str, int], more: int = 1) -> None:
+        """One more of something, or some; those `touched` are to be kept."""
         kept = self.kept
-        number = kept.get(key, 0)
+        number = kept.get(name, 0)
         if not number and len(kept) >= COUNTS_MAX:
-            key, number = OTHERS, kept.get(OTHERS, 0)
-        kept[key] = number + more
-        self._touched[key] = None
+            name, number = OTHERS, kept.get(OTHERS, 0)
+        kept[name] = touched[name] = number + more
         second = now // 1_000_000
-        past = self.past
-        if not past or past[-1][0] != second:
-            past.append((second, {}))
-        lately = past[-1][1]
-        lately[key] = lately.get(key, 0) + more
-
-    def changed(self) -> tuple[SmallKept, ...]:
-        """The counts that have changed since this was asked, as they are to be kept."""
-        touched, kept = self._touched, self.kept
-        told = tuple([SmallKept(_COUNT + "\x1f".join(key), b"%d" % kept[key]) for key in touched])
-        touched.clear()
-        return told
+        if second != self.second:
+            self.second, self.lately = second, {}
+            self.past.append((second, self.lately))
+        lately = self.lately
+        lately[name] = lately.get(name, 0) + more
 
     def restore(self, small: dict[str, bytes], last: int) -> None:
         """Take what earlier lives have kept; `last` is the last record of theirs."""
         for name in [name for name in small if name.startswith(_COUNT)]:
-            law, rule, what = name.removeprefix(_COUNT).split("\x1f")
-            self.kept[law, rule, what] = int(small.pop(name))
-        if last and not self.kept:
+            self.kept[name] = int(small.pop(name))
+        if last and not self.kept:  # a store from before there were any
             self.kept[EARLIER] = last
-            self._touched[EARLIER] = None
 
 
-_NOTHING: Final = StepRecords((), ())
+_NOTHING: Final = StepRecords((), (), {})
 
 
 class Scribe:
@@ -275,6 +278,7 @@ class Scribe:
         self._law = law
         self._member = member
         self._every = every
+        self._untold: dict[str, int] = {}  # counts that are to be kept with the next records
         self._names: dict[str, str] = {}  # laws that this life has told of
         self._since: dict[tuple[str, str], int] = {}  # rulings since the last checkpoint
 
@@ -282,7 +286,8 @@ class Scribe:
         """What the journal says of a step; nothing, mostly."""
         told: list[bytes] = []
         ruled: list[int] = []
-        host = self.host
+        touched, self._untold = self._untold, {}
+        host, tally = self.host, self.tally
         for effect in effects:
             kind = effect.__class__
             if kind is Traced:
@@ -295,17 +300,23 @@ class Scribe:
                 space, writer, count, op = effect.space, effect.writer, effect.count, effect.op
                 record = (_TUPLE, host, now, space, writer, count, op, effect.agent, body)
                 told.append(_VERSION + _encode(record))
-                self.tally.count((SPACE, space, op), now)
+                name = f"{_COUNT}{SPACE}\x1f{space}\x1f{op}"
+                number = tally.kept.get(name)
+                if number is None or tally.second != now // 1_000_000:
+                    tally.count(name, now, touched)
+                else:  # the same, without a call: this is done for every tuple
+                    tally.kept[name] = touched[name] = number + 1
+                    tally.lately[name] = tally.lately.get(name, 0) + 1
             elif kind is Ruled:
                 assert isinstance(effect, Ruled)
-                ruled.append(self._ruled(effect, told, now))
+                ruled.append(self._ruled(effect, told, touched, now))
             elif kind is LeaseTraced:
                 assert isinstance(effect, LeaseTraced)
                 # A `LeaseRecord`, likewise.
                 id = (effect.space, effect.writer, effect.count)
                 rest = (effect.op, effect.agent, effect.lease, effect.until, effect.why)
                 told.append(_VERSION + _encode((_LEASE, host, now, *id, *rest)))
-                self.tally.count((SPACE, effect.space, effect.op), now)
+                tally.count(f"{_COUNT}{SPACE}\x1f{effect.space}\x1f{effect.op}", now, touched)
             elif kind is Persist:
                 assert isinstance(effect, Persist)
                 for change in effect.changes:
@@ -314,30 +325,42 @@ class Scribe:
                     elif change.__class__ is LawLearnt:
                         self._learnt(self._law(change.text.hash) or change.text, told, now)
         if not told:
+            self._untold = touched
             return _NOTHING
-        return StepRecords(tuple(told), tuple(ruled), self.tally.changed())
+        return StepRecords(tuple(told), tuple(ruled), touched)
 
     def restore(self, small: dict[str, bytes], last: int) -> None:
         """Go on counting from what was kept."""
         self.tally.restore(small, last)
+        if EARLIER in self.tally.kept:
+            self._untold[EARLIER] = self.tally.kept[EARLIER]
 
-    def _ruled(self, effect: Ruled, told: list[bytes], now: int) -> int:
+    def _ruled(self, effect: Ruled, told: list[bytes], touched: dict[str, int], now: int) -> int:
         """Tell of a ruling; gives the place of its record."""
         ruling, tally = effect.ruling, self.tally
         home, law = ruling.home, ruling.law
         tally.rulings += 1
         if effect.hops:
             tally.hops += effect.hops
-            tally.count(HOPS, now, effect.hops)
-        key = counted_as(ruling)
-        tally.count(key, now)
-        verdict = key[2]
-        if verdict is not RULED:
+            tally.count(HOPS, now, touched, effect.hops)
+        verdict = RULED  # as `verdict_counted` says
+        if ruling.event.kind == "sent":
             tally.sent += 1
-            if verdict is HELD:
-                tally.held += 1
-            elif verdict is REFUSED:
-                tally.refused += 1
+            verdict = FORWARDED
+            if not goes_out(ruling.operations):
+                if ruling.delta:
+                    verdict = HELD
+                    tally.held += 1
+                else:
+                    verdict = REFUSED
+                    tally.refused += 1
+        counted = f"{_COUNT}{law}\x1f{ruling.rule or ''}\x1f{verdict}"
+        number = tally.kept.get(counted)
+        if number is None or tally.second != now // 1_000_000:
+            tally.count(counted, now, touched)
+        else:
+            tally.kept[counted] = touched[counted] = number + 1
+            tally.lately[counted] = tally.lately.get(counted, 0) + 1
         name = self._names.get(law)
         if name is None:
             name = self._name(law, told, now)

@@ -107,7 +107,9 @@ class MemoryStore:
     def stage(self, steps: Sequence[Step], *, at: int) -> None:
         """Carry the changes out."""
         for step in steps:
-            self.durable.apply(*step.changes, *step.counts)
+            self.durable.apply(*step.changes)
+            for name, number in step.counts.items():
+                self.durable.small[name] = b"%d" % number
             for kept in step.outbox:
                 self._outbox.setdefault(kept.agent, {})[kept.number] = kept
             for record in step.records:

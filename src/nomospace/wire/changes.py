@@ -52,6 +52,9 @@ class NewerRecord(BadRecord):
     known: int
 
 
+_encode_small = msgspec.msgpack.Encoder().encode
+
+
 def _read(what: str, struct: type[msgspec.Struct] | Tagged, data: bytes) -> Any:
     try:
         raw = body(_VERSION, data)
@@ -72,6 +75,16 @@ def encode_change(change: Change) -> bytes:
     AgentCame(agent='ann@ward', count=3)
     """
     return seal(_VERSION, change)
+
+
+def encode_small(name: str, body: bytes) -> bytes:
+    """A `SmallKept` as `encode_change` has it; every commit has some.
+
+    >>> from nomospace.host.changes import SmallKept
+    >>> encode_small("a", b"1") == encode_change(SmallKept("a", b"1"))
+    True
+    """
+    return _VERSION + _encode_small(("small-kept", name, body))
 
 
 def decode_change(data: bytes) -> Change:

@@ -55,7 +55,7 @@ class FakeViews:
         hosts += [HostView(other, False, True, (), 0) for other in self.others]
         return TopologyView(self.name, "", 1, 1, False, tuple(hosts))
 
-    def past(self) -> list[tuple[int, dict[tuple[str, str, str], int]]]:
+    def past(self) -> list[tuple[int, list[tuple[list[str], int]]]]:
         return []
 
     def tally(self) -> TallyView:

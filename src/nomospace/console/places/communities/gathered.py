@@ -95,7 +95,7 @@ def lines(services: Mapping[str, Service], law: str) -> dict[str, list[int]]:
         for second, added in service.views.past():
             at = SECONDS - 1 - (now - second)
             if 0 <= at < SECONDS:
-                for (hash, rule, _), number in added.items():
+                for (hash, rule, _), number in added:
                     if hash == law and rule:
                         found.setdefault(rule, [0] * SECONDS)[at] += number
     return found
