@@ -30,7 +30,8 @@ SIZES: Final = (
 )
 """Of the pictures: width, height, and what the size is called."""
 WIDTHS: Final = (*(width for width, _, _ in SIZES), 320)
-LONG: Final = "a-name-that-goes-on-and-on-" * 7
+LONG: Final = "שםארוךמאוד" * 19
+"""A name as long as one may be, in a script that runs from right to left."""
 CONNECTED: Final = "window.did_handshake"
 WAIT_MS: Final = 60_000
 

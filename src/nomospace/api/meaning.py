@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from nomospace.api.matching import SET_MAX, TUPLES_MAX, read_file
 from nomospace.api.service import Service
+from nomospace.api.typed import pieces_of
 from nomospace.errors import CallerError
 from nomospace.meaning.answers import MeaningAnswer
 from nomospace.meaning.assign import Made, ServingField, tied
@@ -23,8 +25,9 @@ from nomospace.meaning.jsonforms import json_of, read_facts
 from nomospace.meaning.memory import Matcher
 from nomospace.meaning.ontology import PLAIN, Dependence, Ontology, OntologyClass
 from nomospace.meaning.question import parse_template
+from nomospace.node.views import Views
 from nomospace.node.working import Workers
-from nomospace.terms import Term
+from nomospace.terms import Term, freeze
 from nomospace.terms.objects import is_object
 
 CLASSES_MAX: Final = 1_000
@@ -34,6 +37,9 @@ TEXT_CHARS_MAX: Final = 200_000
 UNITS_MAX: Final = 4_000_000
 """What one question may cost: about a second in a thread (`terms.budget`)."""
 ANSWERS_MAX: Final = 100
+PARTS_MAX: Final = 8
+"""How many parts of a template are tried alone, to see what is near."""
+NEAR_MAX: Final = 3
 KnownOntology: TypeAlias = Ontology
 """An ontology that was read: pages keep it between questions, and look at its view."""
 _turn: Final = asyncio.Lock()
@@ -113,12 +119,23 @@ class AnswerView:
 
 
 @dataclass(frozen=True, slots=True)
+class NearMiss:
+    """A tuple that answers nearly: what of the template it has, and what it lacks."""
+
+    id: str
+    fields: tuple[FieldView, ...]
+    has: tuple[str, ...]
+    lacks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class PlayedView:
-    """All answers; `cut` says why some may be missing."""
+    """All answers; `cut` says why some may be missing. Where there is none, what is `near`."""
 
     answers: tuple[AnswerView, ...]
     cut: str
     problems: tuple[str, ...]
+    near: tuple[NearMiss, ...] = ()
 
 
 # -- ontologies ------------------------------------------------------------------------------------
@@ -252,10 +269,74 @@ def played(ontology: Ontology, tuples: str, template: str, correlate: str = "aut
     facts = list(read_facts(tuples.split("\n"), "tuples"))
     if len(facts) > TUPLES_MAX:
         raise TooMuchToPlay(what="tuples", limit=TUPLES_MAX)
-    found = Matcher(question, Facts.of(facts, ontology)).all(UNITS_MAX)
-    return PlayedView(
-        tuple([_answer(one) for one in found.items]), found.cut, tuple(found.problems)
+    known = Facts.of(facts, ontology)
+    found = Matcher(question, known).all(UNITS_MAX)
+    answers = tuple([_answer(one) for one in found.items])
+    near = () if answers else nearest(ontology, known, template)
+    return PlayedView(answers, found.cut, tuple(found.problems), near)
+
+
+def nearest(ontology: Ontology, known: Facts, template: str) -> tuple[NearMiss, ...]:
+    """The tuples that have most of a template that nothing answers.
+
+    A part with a condition that none meets is tried without it, so that it is told which is which.
+
+    >>> from nomospace.meaning.reading import read_ontology
+    >>> cars = read_ontology("classes: {Car: {properties: {doors: integer}}, Loan: {}}", "c.yaml")
+    >>> fields = [{"class": "Car", "properties": {"doors": 3}}]
+    >>> known = Facts.of(list(read_facts([json.dumps({"id": "t", "fields": fields})], "t")), cars)
+    >>> [(one.has, one.lacks) for one in nearest(cars, known, "(Car where doors > 4, Loan)")]
+    [(('Car',), ('where doors > 4', 'Loan'))]
+    """
+    has: dict[str, dict[str, None]] = {}
+    rows: dict[str, tuple[Term, ...]] = {}
+    parts = [part for part in pieces_of(template) if part][:PARTS_MAX]
+    wanted = [piece for part in parts for piece in _halves(part)]
+    for part in parts:
+        for asked in dict.fromkeys((part, _halves(part)[0])):
+            question = parse_template(
+                f"({asked})", ontology, correlate="never", max_set=SET_MAX, limit=ANSWERS_MAX
+            )
+            for answer in Matcher(question, known).all(UNITS_MAX // PARTS_MAX).items:
+                for row in answer.rows:
+                    rows[row.id] = row.fields
+                    has.setdefault(row.id, {}).update(dict.fromkeys(_halves(asked)))
+    order = sorted(has, key=lambda id: (-len(has[id]), id))[:NEAR_MAX]
+    return tuple(
+        [
+            NearMiss(
+                id,
+                tuple(map(_field, rows[id])),
+                tuple([one for one in wanted if one in has[id]]),
+                tuple([one for one in wanted if one not in has[id]]),
+            )
+            for id in order
+        ]
     )
+
+
+def _halves(part: str) -> list[str]:
+    """A part of a template, and its condition apart.
+
+    >>> _halves("Car where doors > 4"), _halves("CarInsurance = B"), _halves("Loan")
+    (['Car', 'where doors > 4'], ['CarInsurance', '= B'], ['Loan'])
+    """
+    found = re.match(r"\s*([\w.]+)\s*((?:where\b|=).*)?$", part, re.DOTALL)
+    return [one for one in found.groups() if one] if found else [part.strip()]
+
+
+def lines_of(views: Views, space: str) -> str:
+    """The tuples of a space at a host, as lines for `play`: so many as it takes."""
+    lines: list[str] = []
+    size = 0
+    for one in views.tuples(space, limit=TUPLES_MAX).tuples:
+        fields = [json_of(freeze(field)) for field in one.fields]
+        line = _json({"id": one.id, "fields": fields})
+        size += len(line) + 1
+        if size > TEXT_CHARS_MAX:
+            break
+        lines.append(f"{line}\n")
+    return "".join(lines)
 
 
 def _answer(answer: MeaningAnswer) -> AnswerView:

@@ -149,6 +149,18 @@ def _closed(text: str) -> bool:
     return depth == 0
 
 
+def pieces_of(template: str) -> list[str]:
+    """The fields of a template as they are written, brackets around them or not.
+
+    >>> pieces_of("(Car where f(a, b) > 1, Loan)")
+    ['Car where f(a, b) > 1', 'Loan']
+    """
+    inner = template.strip()
+    if inner.startswith("(") and inner.endswith(")"):
+        inner = inner[1:-1]
+    return [piece.strip() for _, piece in _parts(inner)]
+
+
 def _parts(text: str) -> Iterator[tuple[int, str]]:
     """The fields as they are written, each with where it begins."""
     depth, start = 0, 0

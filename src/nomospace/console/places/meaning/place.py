@@ -13,6 +13,7 @@ from nomospace.api.meaning import (
     KnownOntology,
     OntologyView,
     TooMuchToPlay,
+    lines_of,
     play,
     read_text,
     spoken,
@@ -66,6 +67,8 @@ class MeaningPlace:
         self._frame = frame
         self._spoken = spoken(frame.console.service)
         self._state = state
+        if frame.asked.get("ontology") in self._spoken:
+            state.source = frame.asked["ontology"]
         if state.source not in ("example", "own", *self._spoken):
             state.source = "example"
         self._ontology: KnownOntology | None = None
@@ -77,6 +80,7 @@ class MeaningPlace:
         self._own: ui.element
         self._text: Editor
         self._template: ui.input
+        self._typed_tuples: Editor
 
     def draw(self) -> None:
         """Draw it."""
@@ -201,7 +205,9 @@ class MeaningPlace:
             ui.label("Which of these tuples answer a template, alone or together?").classes(
                 "quiet small"
             )
-        Editor(
+        spaces = {"": "those below", **self._spaces()}
+        choice("Tuples", spaces, state.space, self._asked).classes("wide")
+        self._typed_tuples = Editor(
             state.tuples,
             label="Tuples, a JSON object a line",
             keep="tuples",
@@ -210,6 +216,7 @@ class MeaningPlace:
             on_change=self._tuples,
             on_submit=self._match,
         ).classes("meaning-tuples")
+        self._typed_tuples.set_visibility(not state.space)
         self._template = ui.input("Template", value=state.template, on_change=self._templated)
         self._template.props("dense outlined").classes("meaning-template mono")
         with ui.element("div").classes("chips"):
@@ -225,6 +232,19 @@ class MeaningPlace:
         submit(self._template, run, lambda _: self._match())
         self._working = Working(run, ui.element("div"))
         self._answers = ui.element("div").classes("meaning-answers").props("aria-live=polite")
+
+    def _spaces(self) -> dict[str, str]:
+        """The spaces that can be asked, those that speak an ontology first."""
+        views = self._frame.console.service.views
+        found = sorted(views.spaces(), key=lambda one: (not one.ontology, one.name))
+        return {
+            one.name: f"the space {one.name}, {one.tuples:,} tuples" for one in found if one.shared
+        }
+
+    async def _asked(self, space: str) -> None:
+        self._state.space = space
+        self._typed_tuples.set_visibility(not space)
+        await self._match()
 
     def _tuples(self, text: str) -> None:
         self._state.tuples = text
@@ -258,7 +278,10 @@ class MeaningPlace:
             if self._faulty is not None:
                 raise self._faulty
             return
-        state.played = await play(ontology, state.tuples, state.template, correlate=state.correlate)
+        tuples = state.tuples
+        if state.space:
+            tuples = lines_of(self._frame.console.service.views, state.space)
+        state.played = await play(ontology, tuples, state.template, correlate=state.correlate)
 
     def _show(self) -> None:
         played = self._state.played
@@ -271,6 +294,14 @@ class MeaningPlace:
                     ui.label(words).classes("held")
             if not played.answers:
                 empty("No tuple answers, alone or together.", "Ask for less, or add tuples.")
+                for one in played.near:
+                    with attributes(ui.element("div"), data_near=one.id).classes("tried"):
+                        fields = ", ".join(f"{it.label} {it.more}".strip() for it in one.fields)
+                        mono(f"{one.id}: {fields}").classes("wrap")
+                        if one.has:
+                            ui.label(f"→ has {', '.join(one.has)}").classes("forwarded")
+                        if one.lacks:
+                            ui.label(f"✕ lacks {', '.join(one.lacks)}").classes("refused")
                 return
             count = len(played.answers)
             said = "1 answer" if count == 1 else f"{count} answers"

@@ -65,4 +65,6 @@ class MeaningState:
     tuples: str = TUPLES
     template: str = next(iter(TEMPLATES))
     correlate: str = "auto"
+    space: str = ""
+    """The space whose tuples are asked; empty are those that were typed."""
     played: PlayedView | None = None
