@@ -75,7 +75,7 @@ def test_a_layman_raises_an_alarm_and_its_why_opens(page: Page) -> None:
     expect(page.locator("[data-said=alarm]")).to_contain_text("a layman, raised")
     story = page.locator(".story-body")
     expect(story).to_contain_text("forwarded by R3")
-    expect(story).to_contain_text("S=layman")
+    expect(story).to_contain_text("S = layman")
     expect(story).to_contain_text("status(layman)")
     page.keyboard.press("Escape")
 
