@@ -156,6 +156,28 @@ def test_a_story_has_an_address(ward: Site, window: Page, story: str, has: str) 
     expect(window.locator(".story-body")).to_contain_text(has)
 
 
+async def an_arrival(servers: Servers) -> int:
+    """The record of an alarm that has come from another host."""
+    views = servers["ward-1"].served.service.views
+    found = [one for one in views.rulings().rulings if one.kind == "arrived" and one.hops]
+    return int(found[-1].record)
+
+
+def test_an_arrival_leads_to_what_was_sent_and_the_way_back_leads_back(
+    ward: Site, window: Page
+) -> None:
+    window.goto(f"{ward.url}/communities?story=ruling/ward-1/{ward.do(an_arrival)}")
+    event = window.locator(".story-body .term").first
+    expect(event).to_contain_text("arrived(")
+    arrived = event.inner_text()
+    expect(window.locator(".story-body")).to_contain_text("earlier")
+    window.locator(".story-body .line").first.click()
+    expect(event).to_contain_text("sent(")
+    expect(window.locator(".story-body")).to_contain_text("later")
+    window.go_back()
+    expect(event).to_have_text(arrived)
+
+
 async def next_duty(servers: Servers) -> str:
     duty = servers["ward-1"].served.service.views.obligations()[0]
     return f"{duty.law}:{duty.due_at}:{duty.home}"

@@ -90,6 +90,8 @@ def tell_ruling(frame: Frame, host: str, id: str) -> None:
     except NomospaceError as error:
         heading("Why")
         fault(error)
+    if ruling.kind == "arrived":
+        _came_from(frame, host, ruling)
     _followed(frame, host, ruling)
 
 
@@ -152,6 +154,40 @@ def _followed(frame: Frame, host: str, ruling: RulingView) -> None:
         heading("Where it arrived")
         for at, answer in answers:
             line(frame, at, answer)
+            ui.label(f"on {at}, {_span(answer.at - ruling.at)} later").classes("quiet num")
+
+
+def _came_from(frame: Frame, host: str, ruling: RulingView) -> None:
+    """The ruling that sent what has arrived, at whichever host, and how long that took."""
+    found: tuple[str, RulingView] | None = None
+    for name, service in frame.console.services.items():
+        views = service.views
+        last = ruling.record if name == host else views.last_record
+        for one in views.rulings(after=max(1, last - LOOKED_MAX), limit=LOOKED_MAX).rulings:
+            sent = one.home == ruling.sender and one.law == ruling.law and ruling.home in one.to
+            later = found is None or one.at > found[1].at
+            if sent and later and one.kind != "arrived" and one.at <= ruling.at:
+                found = name, one
+    if found is not None:
+        heading("Where it came from")
+        line(frame, *found)
+        took = _span(ruling.at - found[1].at)
+        ui.label(f"on {found[0]}, {took} earlier").classes("quiet num")
+
+
+def _span(us: int) -> str:
+    """How long something took.
+
+    >>> _span(1_500), _span(2_500_000), _span(90_000_000)
+    ('1.5 ms', '2.5 s', '1 min 30 s')
+    """
+    if us < 1_000_000:
+        return f"{us / 1_000:.1f} ms"
+    return (
+        f"{us / 1e6:.1f} s"
+        if us < 60_000_000
+        else f"{us // 60_000_000} min {us // 1_000_000 % 60} s"
+    )
 
 
 def _answers(frame: Frame, host: str, ruling: RulingView) -> Iterator[tuple[str, RulingView]]:
