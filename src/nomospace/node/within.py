@@ -10,6 +10,8 @@ the oldest record that the store has has no age.
 from __future__ import annotations
 
 import asyncio
+import sys
+from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -65,6 +67,8 @@ READ_MAX: Final = 4_000
 """How many records one question about ages reads."""
 STORY_RECORDS_MAX: Final = 50_000
 """How many of the newest records the story of a tuple is looked for in."""
+SEALED_S: Final = 60.0
+"""How long segments may be searched for a tuple."""
 COUNT_DIGITS_MAX: Final = 18
 """The longest count of a tuple's id."""
 PAGED_MAX: Final = 1_000_000
@@ -173,7 +177,9 @@ class Within:
             return TupleStory(id, (), True, *lies)
         newest = keeper.store.last_record
         begin = after = max(0, newest - STORY_RECORDS_MAX)
-        steps: list[TupleStep] = []
+        sealed = await self._sealed(id)
+        last = sealed[-1].record if sealed else 0
+        steps: list[TupleStep] = list(sealed[:LINES_MAX])
         while after < newest and len(steps) < LINES_MAX:
             page = keeper.store.journal(after, _PAGE)
             if not page:
@@ -184,12 +190,43 @@ class Within:
                     isinstance(record, TupleRecord | LeaseRecord)
                     and record.writer == writer
                     and record.count == int(count)
+                    and entry.seq > last  # a segment has those before, which the store may too
                 ):
                     steps.append(_story_step(entry.seq, record))
             after = page[-1].seq
             await asyncio.sleep(0)
         whole = begin == 0 or bool(steps and steps[0].op == "written")
         return TupleStory(id, tuple(steps), whole, *lies)
+
+    async def _sealed(self, id: str) -> list[TupleStep]:
+        """What segments tell of a tuple; a process of its own reads them, for Arrow is large."""
+        folder = self._server.config.journal.folder
+        if not folder:
+            return []
+        child = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-P", "-m", "nomospace.store.segments"),
+            *("--into", folder, f"--tuple={id}"),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+        try:
+            async with asyncio.timeout(SEALED_S):
+                told, _ = await child.communicate()
+        except TimeoutError:
+            return []
+        finally:
+            if child.returncode is None:
+                with suppress(ProcessLookupError):
+                    child.kill()
+                await child.wait()
+        found: list[TupleStep] = []
+        for line in told.decode().splitlines():
+            seq, _, body = line.partition(" ")
+            record = decode_record(bytes.fromhex(body))
+            assert isinstance(record, TupleRecord | LeaseRecord), record
+            found.append(_story_step(int(seq), record))
+        return found
 
     def _lies(self, writer: str, count: int) -> tuple[str, TupleView | None]:
         """Where a tuple lies now, lent out or not, and how."""

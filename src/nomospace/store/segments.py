@@ -43,7 +43,7 @@ import pyarrow.parquet as pq
 
 from nomospace.errors import CallerError, NomospaceError
 from nomospace.store.interface import JournalEntry, Store
-from nomospace.store.journal import EventRecord, JournalGap, Record, decode_record
+from nomospace.store.journal import EventRecord, JournalGap, Record, decode_record, encode_record
 from nomospace.store.opening import open_store
 from nomospace.store.parquet import SCHEMAS, JournalRow, record_of, row_of
 from nomospace.store.private import make_folder, open_file, sync
@@ -243,10 +243,26 @@ def read_segment(folder: Path, segment: Segment) -> list[tuple[int, Record]]:
     found: list[tuple[int, Record]] = []
     for table in segment.rows:
         made = pq.read_table(_path(folder, table, segment.number), schema=SCHEMAS[table])
-        for place, name in enumerate(made.schema.names):
-            if name in ("at", "until"):
-                made = made.set_column(place, name, made.column(name).cast(pa.int64()))
-        found += [(row["seq"], record_of(table, row)) for row in made.to_pylist()]
+        found += _records(table, made)
+    found.sort(key=itemgetter(0))
+    return found
+
+
+def _records(table: str, made: pa.Table) -> list[tuple[int, Record]]:
+    for place, name in enumerate(made.schema.names):
+        if name in ("at", "until"):
+            made = made.set_column(place, name, made.column(name).cast(pa.int64()))
+    return [(row["seq"], record_of(table, row)) for row in made.to_pylist()]
+
+
+def read_tuple(folder: Path, id: str) -> list[tuple[int, Record]]:
+    """What the segments of a folder tell of a tuple and its leases, the oldest first."""
+    found: list[tuple[int, Record]] = []
+    for segment in read_manifest(folder).segments:
+        for table in ("tuples", "leases"):
+            if table in segment.rows:
+                path, asked = _path(folder, table, segment.number), [("tuple_id", "=", id)]
+                found += _records(table, pq.read_table(path, schema=SCHEMAS[table], filters=asked))
     found.sort(key=itemgetter(0))
     return found
 
@@ -296,15 +312,22 @@ def main(arguments: list[str] | None = None) -> int:
     """Seal what waits in a store."""
     parser = argparse.ArgumentParser(prog="python -m nomospace.store.segments")
     url = os.environ.get("NOMOSPACE_STORE")
-    parser.add_argument("--store", required=url is None, default=url, help="the store's URL")
+    parser.add_argument("--store", default=url, help="the store's URL")
     parser.add_argument("--into", required=True, type=Path, help="the journal's folder")
     parser.add_argument("--rows", type=int, default=ROWS)
     parser.add_argument("--bytes", type=int, default=BYTES)
     parser.add_argument("--seconds", type=float, default=SECONDS)
     parser.add_argument("--keep", action="store_true", help="let the store forget nothing")
+    parser.add_argument("--tuple", default="", help="seal nothing: tell of the tuple with this id")
     given = parser.parse_args(arguments)
+    if given.store is None and not given.tuple:
+        parser.error("--store is needed")
     limits = SegmentLimits(max(1, given.rows), given.bytes, given.seconds)
     try:
+        if given.tuple:
+            for seq, record in read_tuple(given.into, given.tuple):
+                print(seq, encode_record(record).hex())
+            return 0
         with closing(open_store(given.store)) as store:
             store.attach()
             now = time.time_ns() // 1_000

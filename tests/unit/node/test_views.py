@@ -3,7 +3,7 @@
 import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,8 @@ from nomospace.node.config import read_config
 from nomospace.node.serve import Server
 from nomospace.node.viewed import LawView
 from nomospace.node.views import NotSeen, Views
+from nomospace.store.opening import open_store
+from nomospace.store.segments import SegmentLimits, seal
 
 pytestmark = pytest.mark.usefixtures("born_alike")
 
@@ -127,6 +129,40 @@ def test_a_law_says_how_often_its_rules_ruled_and_never_counts_twice() -> None:
             views.law("0" * 64)
 
     on_a_host(work)
+
+
+def test_a_tuple_has_its_story_though_its_records_were_sealed(tmp_path: Path) -> None:
+    folder, store = tmp_path / "journal", str(tmp_path / "ward.db")
+    told = read_config(
+        *("", "t"),
+        name="ward",
+        insecure=True,
+        store=store,
+        listen="127.0.0.1:0",
+        journal={"folder": str(folder)},
+    )
+
+    async def write(server: Server) -> None:
+        space = await (await server.host.agent("ann")).space("jobs", shared=True)
+        await space.out("job", 1)
+
+    async def take(server: Server) -> None:
+        space = await (await server.host.agent("ann")).space("jobs", shared=True)
+        await space.take("job", int)
+        await asyncio.sleep(0.1)
+        told = await Views(server).story("ann@ward#1")
+        assert [step.op for step in told.steps] == ["written", "taken"]
+        assert told.whole
+
+    async def life(work: Callable[[Server], Awaitable[None]]) -> None:
+        async with asyncio.timeout(120), Server(told) as server:
+            await work(server)
+
+    asyncio.run(life(write))
+    with closing(open_store(store)) as opened:
+        opened.attach()
+        assert seal(opened, folder, SegmentLimits(seconds=0), now=2**62)
+    asyncio.run(life(take))
 
 
 def test_counts_are_of_all_lives_and_an_older_store_says_since_when(tmp_path: Path) -> None:
