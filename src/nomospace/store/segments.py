@@ -39,6 +39,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from nomospace.errors import CallerError, NomospaceError
@@ -261,7 +262,8 @@ def read_tuple(folder: Path, id: str) -> list[tuple[int, Record]]:
     for segment in read_manifest(folder).segments:
         for table in ("tuples", "leases"):
             if table in segment.rows:
-                path, asked = _path(folder, table, segment.number), [("tuple_id", "=", id)]
+                path = _path(folder, table, segment.number)
+                asked = pc.field("tuple_id") == id
                 found += _records(table, pq.read_table(path, schema=SCHEMAS[table], filters=asked))
     found.sort(key=itemgetter(0))
     return found
