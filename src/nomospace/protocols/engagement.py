@@ -78,8 +78,8 @@ from nomospace.protocols.rounds import (
     PREPARED,
     STABLE,
     TRANSITIONS,
-    Cause,
     Round,
+    RoundCause,
     is_sound,
     is_whole,
 )
@@ -245,7 +245,7 @@ class Engagement:
         elif isinstance(body, Commit):
             self._commit(src, body, now, effects)
         elif self._round is not None and self._round.id == body.id and src == self._round.parent:
-            self._thaw(Cause.ABORTED, now, effects)
+            self._thaw(RoundCause.ABORTED, now, effects)
 
     def _say(self, dst: str, body: EngagementBody, effects: list[Effect]) -> None:
         way = self.way(dst, body)
@@ -254,7 +254,7 @@ class Engagement:
 
     # -- a member --------------------------------------------------------------------------
 
-    def _move(self, cause: Cause) -> bool:
+    def _move(self, cause: RoundCause) -> bool:
         """Go where the table says; `False`, and nothing changed, when it says nothing."""
         phase = TRANSITIONS.get((self.phase, cause))
         if phase is None:
@@ -272,7 +272,7 @@ class Engagement:
                 return
             if self.phase is STABLE:
                 self._frozen_at = now
-            self._move(Cause.PREPARED_FOR)
+            self._move(RoundCause.PREPARED_FOR)
             self._prepared_at = now
             self._entry = _UNTOLD
             self._joining = None
@@ -373,7 +373,7 @@ class Engagement:
             return
         if src != self.host:
             self._say(src, Got(body.id, DECIDED), effects)
-        if round.commit is not None or not self._move(Cause.COMMITTED):
+        if round.commit is not None or not self._move(RoundCause.COMMITTED):
             return
         round.commit = body
         round.committed_at = now
@@ -386,7 +386,7 @@ class Engagement:
 
     def _install(self, view_id: ViewId, now: int, effects: list[Effect]) -> None:
         joining = self._joining
-        if joining is None or joining.id != view_id or not self._move(Cause.EXCHANGED):
+        if joining is None or joining.id != view_id or not self._move(RoundCause.EXCHANGED):
             return
         assert self._round is not None
         self._run_a_little(now)
@@ -396,7 +396,7 @@ class Engagement:
         effects.append(Installed(joining))
         self._links.set_view(view_id, now, effects)
 
-    def _thaw(self, cause: Cause, now: int, effects: list[Effect]) -> None:
+    def _thaw(self, cause: RoundCause, now: int, effects: list[Effect]) -> None:
         """Go on in the old view, and let those below know that nothing will come from here."""
         if self._move(cause):
             self._run_a_little(now)
@@ -470,7 +470,7 @@ class Engagement:
         round = self._led()
         if round is not None:
             if round.commit is None:
-                self._thaw(Cause.ABORTED, now, effects)
+                self._thaw(RoundCause.ABORTED, now, effects)
             else:
                 round.home = True  # those below may still ask for its commit
 
@@ -586,6 +586,6 @@ class Engagement:
     def _watch(self, now: int, effects: list[Effect]) -> None:
         """A frozen host goes on in its old view when nobody will lead it into the new one."""
         if now >= self._frozen_until():
-            self._thaw(Cause.WAITED, now, effects)
+            self._thaw(RoundCause.WAITED, now, effects)
         elif not self._links.reaches(self.promised[1]):
-            self._thaw(Cause.LEADERLESS, now, effects)
+            self._thaw(RoundCause.LEADERLESS, now, effects)

@@ -21,7 +21,7 @@ class RoundPhase(Enum):
     EXCHANGING = "EXCHANGING"
 
 
-class Cause(Enum):
+class RoundCause(Enum):
     """What may move a host from one phase to another."""
 
     PREPARED_FOR = "a greater proposal came"
@@ -33,17 +33,17 @@ class Cause(Enum):
 
 
 STABLE, PREPARED, EXCHANGING = RoundPhase
-TRANSITIONS: Final[dict[tuple[RoundPhase, Cause], RoundPhase]] = {
-    (STABLE, Cause.PREPARED_FOR): PREPARED,  # Floor, Freeze
-    (PREPARED, Cause.PREPARED_FOR): PREPARED,  # Floor, Freeze: for the greater one
-    (EXCHANGING, Cause.PREPARED_FOR): PREPARED,  # Floor, Freeze: the committed one is skipped
-    (PREPARED, Cause.COMMITTED): EXCHANGING,  # Exchange
-    (PREPARED, Cause.ABORTED): STABLE,  # Thaw
-    (PREPARED, Cause.LEADERLESS): STABLE,  # Thaw
-    (PREPARED, Cause.WAITED): STABLE,  # Thaw
-    (EXCHANGING, Cause.LEADERLESS): STABLE,  # Thaw
-    (EXCHANGING, Cause.WAITED): STABLE,  # Thaw
-    (EXCHANGING, Cause.EXCHANGED): STABLE,  # Installed
+TRANSITIONS: Final[dict[tuple[RoundPhase, RoundCause], RoundPhase]] = {
+    (STABLE, RoundCause.PREPARED_FOR): PREPARED,  # Floor, Freeze
+    (PREPARED, RoundCause.PREPARED_FOR): PREPARED,  # Floor, Freeze: for the greater one
+    (EXCHANGING, RoundCause.PREPARED_FOR): PREPARED,  # Floor, Freeze: the committed one is skipped
+    (PREPARED, RoundCause.COMMITTED): EXCHANGING,  # Exchange
+    (PREPARED, RoundCause.ABORTED): STABLE,  # Thaw
+    (PREPARED, RoundCause.LEADERLESS): STABLE,  # Thaw
+    (PREPARED, RoundCause.WAITED): STABLE,  # Thaw
+    (EXCHANGING, RoundCause.LEADERLESS): STABLE,  # Thaw
+    (EXCHANGING, RoundCause.WAITED): STABLE,  # Thaw
+    (EXCHANGING, RoundCause.EXCHANGED): STABLE,  # Installed
 }
 """Every way from phase to phase, with its orders. What is not here moves nothing."""
 

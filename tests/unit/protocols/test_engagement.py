@@ -49,7 +49,14 @@ from nomospace.protocols.messages import (
 )
 from nomospace.protocols.pace import HEARTBEAT, LOSS, USUAL
 from nomospace.protocols.policy import Announced, Policy, Reachable
-from nomospace.protocols.rounds import EXCHANGING, PREPARED, STABLE, TRANSITIONS, Cause, RoundPhase
+from nomospace.protocols.rounds import (
+    EXCHANGING,
+    PREPARED,
+    STABLE,
+    TRANSITIONS,
+    RoundCause,
+    RoundPhase,
+)
 
 SETTLE, RETRY, PAUSE_MAX = USUAL.settle, USUAL.retry, USUAL.pause_max
 ROUND, PREPARED_MAX = USUAL.round, USUAL.prepared_max
@@ -186,17 +193,17 @@ def test_every_row_of_the_table_has_a_test_here() -> None:
     assert rows == set(TRANSITIONS)
 
 
-def play(bench: Bench, cause: Cause) -> list[Effect]:
-    if cause is Cause.PREPARED_FOR:
+def play(bench: Bench, cause: RoundCause) -> list[Effect]:
+    if cause is RoundCause.PREPARED_FOR:
         return bench.hear("ann", proposal((6, "ann"), "ann", "bob"))
-    if cause is Cause.COMMITTED:
+    if cause is RoundCause.COMMITTED:
         bench.tell(Info("entry of bob"))
         return bench.hear("ann", commit((5, "ann"), {"ann": (1, "ann"), "bob": (1, "bob")}))
-    if cause is Cause.ABORTED:
+    if cause is RoundCause.ABORTED:
         return bench.hear("ann", Abort((5, "ann")))
-    if cause is Cause.LEADERLESS:
+    if cause is RoundCause.LEADERLESS:
         return bench.hear_hello("ann", heard=False)
-    if cause is Cause.EXCHANGED:
+    if cause is RoundCause.EXCHANGED:
         return bench.tell(Exchanged((5, "ann")))
     return bench.wait(PREPARED_MAX if bench.core.phase is PREPARED else FROZEN_MAX)
 
@@ -206,45 +213,47 @@ THAWED = [Thaw((5, "ann"))]
 VIEW = View((5, "ann"), ("ann", "bob"))
 DIRECTORY = {"ann": "entry of ann", "bob": "entry of bob"}
 ROWS = [
-    pytest.param(STABLE, Cause.PREPARED_FOR, PREPARED_AGAIN, id="asked"),
-    pytest.param(PREPARED, Cause.PREPARED_FOR, PREPARED_AGAIN, id="asked-again"),
-    pytest.param(EXCHANGING, Cause.PREPARED_FOR, PREPARED_AGAIN, id="skipped"),
-    pytest.param(PREPARED, Cause.COMMITTED, [Exchange(VIEW, DIRECTORY, ("ann",))], id="committed"),
-    pytest.param(PREPARED, Cause.ABORTED, THAWED, id="aborted"),
-    pytest.param(PREPARED, Cause.LEADERLESS, THAWED, id="leaderless"),
-    pytest.param(PREPARED, Cause.WAITED, THAWED, id="waited"),
-    pytest.param(EXCHANGING, Cause.LEADERLESS, THAWED, id="leaderless-late"),
-    pytest.param(EXCHANGING, Cause.WAITED, THAWED, id="waited-late"),
-    pytest.param(EXCHANGING, Cause.EXCHANGED, [Installed(VIEW)], id="installed"),
+    pytest.param(STABLE, RoundCause.PREPARED_FOR, PREPARED_AGAIN, id="asked"),
+    pytest.param(PREPARED, RoundCause.PREPARED_FOR, PREPARED_AGAIN, id="asked-again"),
+    pytest.param(EXCHANGING, RoundCause.PREPARED_FOR, PREPARED_AGAIN, id="skipped"),
+    pytest.param(
+        PREPARED, RoundCause.COMMITTED, [Exchange(VIEW, DIRECTORY, ("ann",))], id="committed"
+    ),
+    pytest.param(PREPARED, RoundCause.ABORTED, THAWED, id="aborted"),
+    pytest.param(PREPARED, RoundCause.LEADERLESS, THAWED, id="leaderless"),
+    pytest.param(PREPARED, RoundCause.WAITED, THAWED, id="waited"),
+    pytest.param(EXCHANGING, RoundCause.LEADERLESS, THAWED, id="leaderless-late"),
+    pytest.param(EXCHANGING, RoundCause.WAITED, THAWED, id="waited-late"),
+    pytest.param(EXCHANGING, RoundCause.EXCHANGED, [Installed(VIEW)], id="installed"),
 ]
 
 
 @pytest.mark.parametrize(("phase", "cause", "expected"), ROWS)
-def test_a_row_of_the_table(phase: RoundPhase, cause: Cause, expected: list[Effect]) -> None:
+def test_a_row_of_the_table(phase: RoundPhase, cause: RoundCause, expected: list[Effect]) -> None:
     bench = Bench("bob", "ann")
     bench.reach(phase)
     before = bench.core.view
     assert play(bench, cause) == expected
     assert bench.core.phase is TRANSITIONS[phase, cause]
-    assert bench.core.view == (VIEW if cause is Cause.EXCHANGED else before)
+    assert bench.core.view == (VIEW if cause is RoundCause.EXCHANGED else before)
 
 
 OTHERS = [
     (phase, cause)
     for phase in RoundPhase
-    for cause in Cause
-    if (phase, cause) not in TRANSITIONS and cause not in (Cause.WAITED, Cause.LEADERLESS)
+    for cause in RoundCause
+    if (phase, cause) not in TRANSITIONS and cause not in (RoundCause.WAITED, RoundCause.LEADERLESS)
 ]
 
 
 @pytest.mark.parametrize(("phase", "cause"), OTHERS)
-def test_what_is_not_in_the_table_moves_nothing(phase: RoundPhase, cause: Cause) -> None:
+def test_what_is_not_in_the_table_moves_nothing(phase: RoundPhase, cause: RoundCause) -> None:
     bench = Bench("bob", "ann")
     bench.reach(phase)
     before = bench.core.view
     effects = play(bench, cause)
     nack = [bench.says("ann", Nack((5, "ann"), (1, "bob")))]
-    assert effects == (nack if (phase, cause) == (STABLE, Cause.COMMITTED) else [])
+    assert effects == (nack if (phase, cause) == (STABLE, RoundCause.COMMITTED) else [])
     assert (bench.core.phase, bench.core.view) == (phase, before)
 
 
