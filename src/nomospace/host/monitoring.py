@@ -43,7 +43,7 @@ def check_limits(space: str, limits: PaceLimits) -> PaceLimits:
 
     >>> check_limits("jobs", PaceLimits(0.0))
     Traceback (most recent call last):
-    nomospace.host.monitoring.BadMonitor: a monitor of space 'jobs': most is 0, and must be a \
+    nomospace.calls.problems.BadMonitor: a monitor of space 'jobs': most is 0, and must be a \
 number of requests a second above 0
     """
     most, rest, longest = limits.most, limits.rest, limits.longest

@@ -423,8 +423,8 @@ def attributes_extension(attributes: tuple[Term, ...]) -> x509.UnrecognizedExten
 def too_long(attributes: bytes) -> str | None:
     """Which limit attributes, as they are written, go past; `None` if none.
 
-    >>> too_long(b"[" * 501 + b"]" * 501)
-    'more than 500 brackets'
+    >>> too_long(b"[" * 201 + b"]" * 201)
+    'more than 200 brackets'
     """
     if len(attributes) > ATTRIBUTES_BYTES_MAX:
         return f"more than {ATTRIBUTES_BYTES_MAX:,} bytes"

@@ -117,7 +117,7 @@ def test_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def work(url: str) -> None:
         target = Target(place=HostPlace(url=url), space="answers", agent="clerk", law=str(law))
         monkeypatch.setattr(writing, "REFUSED_MAX", 1)
-        with pytest.raises(TooManyRefused, match=r"(?s)more than 1 rows .* N<100"):
+        with pytest.raises(TooManyRefused, match=r"(?s)more than 1 rows .* N < 100"):
             target.write("s", 0, ROWS)
         monkeypatch.setattr(writing, "ROWS_MAX", 3)
         with pytest.raises(TooManyToWrite, match="more than 3 rows"):
