@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from nicegui import ui
 
-from nomospace.api.published import NotSeen, RulingView, WhyView
+from nomospace.api.published import MemberView, NotSeen, RulingView, WhyView
 from nomospace.console.look import (
     FORWARDED,
     OBLIGATION,
@@ -262,13 +262,7 @@ def tell_agent(frame: Frame, host: str, id: str) -> None:
         with fact("law"):
             doorway(law.law[:8], partial(frame.open, "law", seat, law.law))
             ui.label(f"{member.rulings:,} rulings").classes("quiet num")
-        with ui.element("div").classes("chips"):
-            for term in member.state[:STATE_MAX]:
-                chip(term)
-            if not member.state:
-                ui.label("its control state is empty").classes("quiet")
-            if member.state_count > STATE_MAX:
-                ui.label(f"and {member.state_count - STATE_MAX:,} more").classes("quiet")
+        _standing(frame, seat, member)
         for duty in member.obligations[:RULINGS_MAX]:
             with ui.element("div").classes("duty"):
                 ui.label(SIGNS[OBLIGATION]).classes(OBLIGATION).props("aria-hidden=true")
@@ -277,6 +271,42 @@ def tell_agent(frame: Frame, host: str, id: str) -> None:
     if not laws:
         empty("It is under no law here.", f"nomospace agent ls shows the agents of {at or host}")
     _last_rulings_of(frame, seat, id)
+
+
+def _standing(frame: Frame, host: str, member: MemberView) -> None:
+    """A member's control state now, and before each of its last rulings: a slider goes back."""
+    views = frame.console.services[host].views
+    found = views.rulings(after=max(1, views.last_record - LOOKED_MAX), limit=LOOKED_MAX).rulings
+    mine = [one for one in found if one.home == member.home and one.law == member.law]
+    chips = ui.element("div").classes("chips")
+    moment = ui.element("div").classes("quiet")
+
+    def show(at: int) -> None:
+        past = mine[at] if at < len(mine) else None
+        chips.clear()
+        moment.clear()
+        with moment:
+            ui.label("as it is now" if past is None else f"before record {past.record:,},")
+            if past is not None:
+                when(past.at)
+        with chips:
+            try:
+                shown = member if past is None else views.standing(past.record)
+            except NomospaceError as error:
+                fault(error)
+                return
+            for term in shown.state[:STATE_MAX]:
+                chip(term)
+            if not shown.state:
+                ui.label("its control state is empty").classes("quiet")
+            if shown.state_count > STATE_MAX:
+                ui.label(f"and {shown.state_count - STATE_MAX:,} more").classes("quiet")
+
+    show(len(mine))
+    if mine:
+        ui.slider(
+            min=0, max=len(mine), value=len(mine), on_change=lambda event: show(int(event.value))
+        ).props('dense aria-label="Its standing before each of its last rulings"')
 
 
 def _last_rulings_of(frame: Frame, host: str, agent: str) -> None:

@@ -402,6 +402,21 @@ class Views:
         mend = "it has moved or quit, and the journal does not go back to it"
         raise NotSeen(what="member", name=ruling.home, mend=mend)
 
+    def standing(self, record: int) -> viewed.MemberView:
+        """A member as it was right before a ruling; raises `NotSeen` as `why` does."""
+        keeper = self._server.host.keeper
+        entries = [] if keeper is None or record < 1 else keeper.store.journal(record - 1, 1)
+        found = decode_record(entries[0].record) if entries else None
+        past = None
+        if keeper is not None and isinstance(found, EventRecord) and found.community:
+            law = self._server.host.law(found.ruling.law)
+            if law is not None and entries[0].seq == record:
+                past = member_before(keeper.store, law, record, found.ruling)
+        if past is None:
+            mend = "the journal does not go back to it"
+            raise NotSeen(what="member before the record", name=str(record), mend=mend)
+        return _member(past)
+
 
 def _limit(limit: int) -> int:
     return max(1, min(limit, LINES_MAX))

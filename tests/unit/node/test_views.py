@@ -131,6 +131,19 @@ def test_a_law_says_how_often_its_rules_ruled_and_never_counts_twice() -> None:
     on_a_host(work)
 
 
+def test_a_member_is_shown_as_it_was_before_each_of_its_rulings() -> None:
+    async def work(server: Server, views: Views) -> None:
+        await hummers(server, views)
+        mine = [one for one in views.rulings().rulings if one.home == "ann@ward" and one.community]
+        states = {one.event.split(",")[1]: views.standing(one.record).state for one in mine[1:]}
+        assert states["hum(a)"] == ()
+        assert states["later(a)"] == states["never(a)"] == ("hummed",)
+        with pytest.raises(NotSeen):
+            views.standing(10_000)
+
+    on_a_host(work)
+
+
 def test_a_tuple_has_its_story_though_its_records_were_sealed(tmp_path: Path) -> None:
     folder, store = tmp_path / "journal", str(tmp_path / "ward.db")
     told = read_config(
