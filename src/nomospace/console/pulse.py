@@ -117,7 +117,7 @@ def past_rates(hosts: Iterable[list[tuple[int, PastCounts]]]) -> dict[int, Rates
     """What happened in each second at all hosts, as they have counted it.
 
     >>> past_rates([[(7, [(["4c1f", "R1", "refused"], 2), (["", "", "hops"], 1)])]])[7]
-    Rates(sent_s=2, refused_s=2, hops_s=1, rulings_s=2, obligations=0)
+    Rates(sent_s=2.0, refused_s=2.0, hops_s=1.0, rulings_s=2.0, obligations=0)
     """
     found: dict[int, Rates] = {}
     for seconds in hosts:
