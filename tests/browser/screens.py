@@ -50,7 +50,8 @@ def _play(page: Page) -> None:
     page.wait_for_selector("[data-cell]")
 
 
-def _walk(page: Page) -> None:
+def walk(page: Page) -> None:
+    """Have a page of RedRover show a game."""
     page.locator(".rover-figure, .game .start").first.wait_for()
     if page.get_by_role("button", name="Begin the game").count():
         page.get_by_role("button", name="Begin the game").click()
@@ -108,7 +109,7 @@ SCREENS: Final[dict[str, Screen]] = {
     "member": Screen("/member", "[data-who]", _join),
     "table": Screen("/jigsaw", "[maxlength]"),
     "jigsaw": Screen("/jigsaw", "[maxlength]", _play),
-    "redrover": Screen("/redrover", ".game", _walk),
+    "redrover": Screen("/redrover", ".game", walk),
     "assistants": Screen("/assistants", ".sites-dot"),
 }
 

@@ -31,7 +31,7 @@ class MakeSpace:
         ) as self._form:
             self._name = Typed("Its name", placeholder="jobs", on_enter=self._make)
             self._agent = Typed(
-                "As the agent",
+                "Made by the agent",
                 value=acting.usual(console, viewer),
                 choices=acting.choices(console, viewer),
             )
