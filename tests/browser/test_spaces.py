@@ -156,11 +156,13 @@ def test_answers_by_meaning_say_why_alone_and_together(ward: Site, open_page: Op
 
 def test_ten_thousand_tuples_are_a_few_lines_in_the_page(ward: Site, open_page: Open) -> None:
     page = opened(ward, open_page, "many")
-    expect(page.locator(FOOT)).to_contain_text("500 of 10,000 tuples are shown")
+    expect(page.locator(FOOT)).to_contain_text("1 to 500 of 10,000 tuples")
     assert page.locator(ROWS).count() < 60
     page.get_by_role("listbox", name="Tuples of many").focus()
     page.keyboard.press("End")
     expect(page.locator(".listing-row.active")).to_contain_text("one, 499")
+    page.get_by_role("button", name="The next 500").click()
+    expect(page.locator(FOOT)).to_contain_text("501 to 1,000 of 10,000 tuples")
     template(page, "one, _:9990..20000")
     expect(page.locator(ROWS)).to_have_count(10)
 
