@@ -340,5 +340,6 @@ class WhyView:
     cause: int = 0
     """The number, among its member's rulings, of the one that the refusal goes back to; or 0."""
     cause_at: int = 0
+    """When that was, in whole seconds: more is not kept for ever."""
     changes_at: int | None = None
     """When an obligation falls due that changes it, in microseconds."""

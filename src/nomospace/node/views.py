@@ -518,7 +518,7 @@ def _why(ruling: viewed.RulingView, story: Explanation) -> viewed.WhyView:
         tuple(tried),
         text,
         0 if origin is None else origin.seq,
-        0 if origin is None else origin.at,
+        0 if origin is None else origin.at // 1_000_000 * 1_000_000,
         None if remedy is None else remedy.at,
     )
 
