@@ -56,7 +56,6 @@ if TYPE_CHECKING:
     from nomospace.node.serve import Server
     from nomospace.trust.revocation import RevocationList
 
-
 LEAVE_S: Final = 3.0
 """How long a host that is closed waits for its group to let it go."""
 
@@ -223,10 +222,9 @@ class Host(Grouped):
         outbox: tuple[KeptForClient, ...] = ()
         if self._store is not None:
             beginning = self._store.begin(tuples=False, birth=birth)
-            birth, life = beginning.birth, beginning.life
-            durable, outbox = beginning.durable, beginning.outbox
-            mark = ClockMark(*beginning.clock)
-            self.small = dict(durable.small)
+            birth, life, durable = beginning.birth, beginning.life, beginning.durable
+            outbox = beginning.outbox
+            mark, self.small = ClockMark(*beginning.clock), dict(durable.small)
             if self._recorder is not None:
                 self._recorder.restore(self.small, self._store.last_record)
         # A host that forgets all numbers what follows above what it can have given before: others
