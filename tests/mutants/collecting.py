@@ -11,7 +11,7 @@ MARKETS: Final = Worlds("correlation", 6)
 
 FILE: Final = "host/collecting.py"
 MIRRORING: Final = "host/mirroring.py"
-WIDE: Final = "host/collecting.py"
+WIDE: Final = "host/wide.py"
 
 COLLECTING: Final = (
     Mutant(

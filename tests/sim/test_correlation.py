@@ -2,7 +2,8 @@
 
 import pytest
 
-from nomospace.host.collecting import Attempt, Collecting, Wide
+from nomospace.host.collecting import Attempt, Collecting
+from nomospace.host.wide import Wide
 from nomospace.space import Gathering, correlating
 from nomospace_lab import apps
 from nomospace_lab.sim import find, play

@@ -32,8 +32,8 @@ from nomospace.control.events import (
 from nomospace.control.explain import Explanation as Explanation, explain as explain
 from nomospace.control.membership import (
     Membership as Membership,
-    Snapshot as Snapshot,
     TooMuchState as TooMuchState,
     TooOld as TooOld,
 )
 from nomospace.control.redo import redo as redo
+from nomospace.control.snapshot import Snapshot as Snapshot

@@ -14,8 +14,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-import msgspec
-
 from nomospace.control.bounded import (
     Bounded,
     Decided,
@@ -39,8 +37,9 @@ from nomospace.control.events import (
     Tick,
     Undecided,
 )
-from nomospace.control.obligations import Obligations
+from nomospace.control.obligations import Obligations, revert
 from nomospace.control.origins import Origin, Origins, origin_of
+from nomospace.control.snapshot import Snapshot
 from nomospace.errors import CallerError, LimitReached
 from nomospace.law import CompiledLaw
 from nomospace.law.arithmetic import arith2, micros
@@ -86,32 +85,6 @@ class TooOld(CallerError):
 
 _LEAVE: Final = Leave()
 _NO_UNITS: Final[Units] = [0]
-
-
-class Snapshot(msgspec.Struct, frozen=True, array_like=True):
-    """All that a membership is, as plain data: what a host stores and a move carries."""
-
-    home: str
-    law: str
-    seq: int
-    next_place: int
-    next_obligation: int
-    state: tuple[tuple[int, Term], ...]
-    obligations: tuple[tuple[int, Term, int], ...]
-    ended: bool
-    shown: tuple[bytes, ...] = ()
-    origins: bytes = b""
-    """Where its terms and obligations come from (`Origins`)."""
-
-    def told_origins(self) -> Origins:
-        """Where its terms and obligations come from; unknown, where it is from before that."""
-        places = (self.next_place, self.next_obligation) if self.seq else (0, 0)
-        return Origins.decode(self.origins, places)
-
-    def shifted(self, by_us: int) -> Snapshot:
-        """The same with its obligations moved in time: on the way they are kept as time left."""
-        moved = tuple([(place, term, due + by_us) for place, term, due in self.obligations])
-        return msgspec.structs.replace(self, obligations=moved)
 
 
 class Membership:
@@ -610,21 +583,3 @@ class Membership:
         member.shown = snapshot.shown
         member._origins = snapshot.told_origins()
         return member
-
-
-def revert(state: Bag, obligations: Obligations, delta: Iterable[Change]) -> None:
-    """Undo changes, last first."""
-    for kind, place, old, new in reversed(tuple(delta)):
-        if kind == "+":
-            state.drop(place, old)
-        elif kind == "-":
-            state.put_back(place, old)
-        elif kind == "<-":
-            state.put_back(place, old, new)
-        elif kind == "due":
-            obligations.lift(place)
-        elif kind == "undue":
-            assert type(new) is int
-            obligations.reinstate(place, old, new)
-    state.reorder()
-    obligations.reorder()

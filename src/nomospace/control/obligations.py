@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterable, Set as AbstractSet
 from heapq import heapify, heappop, heappush
 
+from nomospace.control.events import Change
 from nomospace.law.bag import Bag
 from nomospace.terms import Term
 
@@ -146,3 +147,21 @@ class Obligations(Bag):
 
 def _place(pending: tuple[int, Term, int]) -> int:
     return pending[0]
+
+
+def revert(state: Bag, obligations: Obligations, delta: Iterable[Change]) -> None:
+    """Undo changes, last first."""
+    for kind, place, old, new in reversed(tuple(delta)):
+        if kind == "+":
+            state.drop(place, old)
+        elif kind == "-":
+            state.put_back(place, old)
+        elif kind == "<-":
+            state.put_back(place, old, new)
+        elif kind == "due":
+            obligations.lift(place)
+        elif kind == "undue":
+            assert type(new) is int
+            obligations.reinstate(place, old, new)
+    state.reorder()
+    obligations.reorder()

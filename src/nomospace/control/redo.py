@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nomospace.control.events import Ruling
-from nomospace.control.membership import Snapshot
+from nomospace.control.snapshot import Snapshot
 from nomospace.terms import Term
 
 
