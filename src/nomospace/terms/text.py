@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
+from functools import lru_cache
 from typing import Any, Final, TypeAlias, TypeGuard, final
 
 from nomospace.errors import CallerError
@@ -30,6 +31,10 @@ from nomospace.terms.values import (
     weight,
 )
 
+KNOWN: Final = 512
+"""How many short texts are known again: programs send the same few messages over and over."""
+KNOWN_CHARS: Final = 200
+"""How long a short text may be."""
 _PLAIN = re.compile(r"[a-z][A-Za-z0-9_]*\Z")
 _ESCAPED = re.compile(r"[\x00-\x1f\x7f-\xa0\u2028\u2029\ud800-\udfff\\']")
 _WORDS: Final = ("is", "mod", "rem", "not")
@@ -59,10 +64,17 @@ def term(text: str) -> Term:
     >>> term("alarm(kind(fire),text('smoke in 3'))")
     term("alarm(kind(fire),text('smoke in 3'))")
     """
+    return _known(text) if len(text) <= KNOWN_CHARS else _read(text)
+
+
+def _read(text: str) -> Term:
     read, variables = pattern(text)
     if variables:
         raise NotGround(text=text, variable=next(iter(variables)).partition("#")[0])
     return read
+
+
+_known: Final = lru_cache(maxsize=KNOWN)(_read)
 
 
 def pattern(text: str) -> tuple[Term, dict[str, Var]]:
