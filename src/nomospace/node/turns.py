@@ -66,8 +66,9 @@ QUANTUM_FRAMES: Final = 64
 """How many frames are done in one turn."""
 QUEUE_BYTES_MAX: Final = 1 << 20
 """From this many bytes in its queue on, nothing more is read from a client."""
-LOT_FRAMES: Final = 1_024
-"""How many frames are told apart at a time: one read may bring fifty thousand."""
+LOT_FRAMES: Final = 256
+"""How many frames are told apart at a time: one read may bring fifty thousand, and a crowd may be
+read before the next turn."""
 
 
 class Rate:
