@@ -118,7 +118,7 @@ def test_what_is_said_to_a_secretary_that_is_away_is_said_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(enrolling, "PAUSE_S", 0.05)
-    monkeypatch.setattr(enrolling, "TRIES", 100)
+    monkeypatch.setattr(enrolling, "TRIES", 10_000)
 
     async def program() -> None:
         async with Server(serving(tmp_path)) as desk:
