@@ -30,9 +30,9 @@ def test_calls_of_a_folder_are_counted_in_all_threads() -> None:
 @pytest.mark.parametrize(
     ("measured", "where", "most"),
     [
-        (calls._plain_take, calls.REMOTE, 90),
-        (calls._governed_take, calls.LOCAL, 220),
-        (calls._governed_message, calls.LOCAL, 252),
+        (calls._plain_take, calls.REMOTE, 95),
+        (calls._governed_take, calls.LOCAL, 225),
+        (calls._governed_message, calls.LOCAL, 260),
     ],
 )
 def test_a_warm_operation_makes_few_calls(
@@ -41,7 +41,11 @@ def test_a_warm_operation_makes_few_calls(
     most: int,
     tmp_path: Path,
 ) -> None:
-    """What a host does by itself meanwhile is more on a slow machine, so the least counts."""
+    """The goals are 90, 220 and 250 (`nomospace bench calls`).
+
+    What a host does by itself meanwhile, and how many calls share a step, is the machine's: so
+    there is some room, and the least counts.
+    """
     made = [calls._run(measured(tmp_path / "0", where, BenchRun(quick=True)))]
     while made[-1] > most and len(made) < 3:
         made.append(calls._run(measured(tmp_path / str(len(made)), where, BenchRun(quick=True))))
