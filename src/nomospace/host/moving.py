@@ -208,7 +208,9 @@ class Moving(HostPart):
         limit = self._step.shares.moved_tuples
         left = limit - self._host.seeking.count(agent)
         for interface in self._spaces.residents[agent].spaces.values():
-            for record in self._spaces.space_of(interface).held_by(agent, limit + 1):
+            if left < 0:
+                break
+            for record in self._spaces.space_of(interface).held_by(agent, left + 1):
                 left -= 1 + count_parts(record.fields, PARTS_EACH * limit) // PARTS_EACH
                 if left < 0:
                     break
