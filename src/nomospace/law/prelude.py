@@ -20,12 +20,14 @@ costs one unit for each 16 of them whenever a goal names it.
 - `length(+List, ?N)`: one unit. What is no list is a `typeError`.
 - `nth0(?I, +List, ?X)`: item I, counted from 0; one unit when I is bound, else one an item.
 - `reverse(+List, ?R)`: one unit for each 16 items.
-- `sort(+List, ?S)`: by the total order of terms, without duplicates; by weight of the items and as
-  often as each is compared. `sum_list(+List, ?N)`: one unit an item.
+- `sort(+List, ?S)`: by the total order of terms, without duplicates; one unit for each item and for
+  each part of one, and one for each 8 times that two are compared.
+- `sum_list(+List, ?N)`: one unit an item.
 - `between(+Low, +High, ?N)`: each integer of the range; one unit each, one when N is bound.
 - `atom_concat(+A, +B, ?C)`, `atom_concat(?A, ?B, +C)`: text put together, or all ways to cut it.
 - `atom_length(+A, ?N)`, `upcase_atom(+A, ?U)`, `atom_number(?A, ?N)` (one of them bound).
-- `sub_atom(+A, ?Before, ?Length, ?After, ?Sub)`: all parts of a text; with Sub bound, all places.
+- `sub_atom(+A, ?Before, ?Length, ?After, ?Sub)`: all parts of a text, one unit more for each; with
+  Sub bound, all places.
 - `split_string(+Text, +Separators, ?Parts)`: cut at every character of Separators.
   Text built-ins cost one unit and one more for each 100 characters of all their texts; those that
   give several solutions, for each. A number given as text is taken as its text.

@@ -32,7 +32,7 @@ from nomospace.law.budget import (
 from nomospace.law.holes import LIST, Name, OpenTerm, Value, are_bound, close, is_bound
 from nomospace.law.tree import RESERVED, UNITS
 from nomospace.terms import TERM_BYTES_MAX, Compound, Term, show
-from nomospace.terms.order import sort_terms
+from nomospace.terms.order import order_key
 from nomospace.terms.values import Var, parts_of
 
 
@@ -44,6 +44,14 @@ class _Unset:
 
 
 UNSET: Final[Any] = _Unset()
+COMPARED_A_UNIT: Final = 8
+"""How many times `sort` compares two items for one unit."""
+PARTS_A_UNIT: Final = 20
+"""How many parts of items it compares for one unit more."""
+SORTED_AT_ONCE: Final = 4_096
+"""Items that it sorts before the next ones are paid for."""
+DELETED_AT_ONCE: Final = 500
+"""Items that `delete` looks at before the next ones are paid for."""
 
 
 # -- built-ins -------------------------------------------------------------------------------
@@ -124,34 +132,44 @@ def _reverse(args: tuple[Term, ...], units: Units) -> Iterator[tuple[Term, ...]]
 
 
 def _sort(args: tuple[Term, ...], units: Units) -> Iterator[tuple[Term, ...]]:
-    """Each item is compared about as often as the number of items can be halved.
+    """A unit for each item and each part of it, and less for each time that they are compared.
 
-    Comparing two costs no more than the lesser of them, so it is paid for by weight.
+    Paid for in pieces, so that a long list is sorted in slices: its keys, runs of it, merging them.
     """
     items = args[0]
     if type(items) is not tuple:
         raise Stop("typeError")
-    rounds = len(items).bit_length()
-    spend(units, 1 + len(items) * rounds)
-    heavy = 0
-    kinds = set()
+    parts = 0
+
+    def walked(more: int) -> None:
+        nonlocal parts
+        parts += more
+        spend(units, more)
+
+    keys: list[tuple[object, ...]] = []
     for item in items:
-        kinds.add(item.__class__)
-        if type(item) is tuple:
-            spend(units, len(item) // 4)  # a list has to be walked to be weighed
-        heavy += bulk(item)
-    if len(kinds) > 1 or not kinds <= {str, int}:
-        heavy += 3 * len(items)  # compared by our own order, not by Python's
-    spend(units, heavy * rounds)
-    yield items, sort_terms(items)
+        spend(units, 1)
+        keys.append(order_key(item, walked))
+    spend(units, parts * len(items).bit_length() // PARTS_A_UNIT)
+    order: list[int] = []
+    for start in range(0, len(items), SORTED_AT_ONCE):
+        run = range(start, min(start + SORTED_AT_ONCE, len(items)))
+        spend(units, (len(order) + len(run) * len(run).bit_length()) // COMPARED_A_UNIT)
+        order = sorted([*order, *sorted(run, key=keys.__getitem__)], key=keys.__getitem__)
+    kept = order[:1]
+    for place in order[1:]:
+        if keys[place] != keys[kept[-1]]:
+            kept.append(place)
+    yield items, tuple([items[place] for place in kept])
 
 
 def _sum_list(args: tuple[Term, ...], units: Units) -> Iterator[tuple[Term, ...]]:
     if type(args[0]) is not tuple:
         return
-    spend(units, 1 + len(args[0]))
     total: int | float = 0
+    spend(units, 1)
     for item in args[0]:
+        spend(units, 1)
         total = arith2("+", total, item, units)
     yield args[0], total
 
@@ -226,13 +244,15 @@ def _sub_atom(args: tuple[Term, ...], units: Units) -> Iterator[tuple[Term, ...]
             sizes = range(len(text) - start + 1)
         for size in sizes:
             fits = start >= 0 and size >= 0 and start + size <= len(text)
-            _spend_copy(units, size if fits else 0)
+            spend(units, 2 + (size // COPIED_A_UNIT if fits else 0))
             if fits:
                 yield atom, start, size, len(text) - start - size, text[start : start + size]
 
 
-_REPLACED_MAX: Final = 8
+REPLACED_MAX: Final = 8
 """Up to so many kinds of separators are each replaced by the first; more go through a table."""
+REPLACED_AT_ONCE: Final = 20_000
+"""Characters that go through the table before the next ones are paid for."""
 
 
 def _split_string(args: tuple[Term, ...], units: Units) -> Iterator[tuple[Term, ...]]:
@@ -242,13 +262,18 @@ def _split_string(args: tuple[Term, ...], units: Units) -> Iterator[tuple[Term, 
     parts: tuple[str, ...] = (text,)
     if kinds:
         # Every separator becomes the first one, and the text is cut there once.
-        if len(kinds) <= _REPLACED_MAX:
+        if len(kinds) <= REPLACED_MAX:
             spend(units, len(kinds) * len(text) // COPIED_A_UNIT)
             for kind in kinds[1:]:
                 text = text.replace(kind, kinds[0])
         else:
-            spend(units, 20 * len(text) // COPIED_A_UNIT)
-            text = text.translate(dict.fromkeys(map(ord, kinds), kinds[0]))
+            table = dict.fromkeys(map(ord, kinds), kinds[0])
+            pieces: list[str] = []
+            for start in range(0, len(text), REPLACED_AT_ONCE):
+                piece = text[start : start + REPLACED_AT_ONCE]
+                spend(units, 20 * len(piece) // COPIED_A_UNIT)
+                pieces.append(piece.translate(table))
+            text = "".join(pieces)
         spend(units, text.count(kinds[0]))
         parts = tuple(text.split(kinds[0]))
     yield args[0], args[1], parts
@@ -317,8 +342,13 @@ def delete_matching(
     """`delete/3`: the items that do not match, or `None` for what is no list."""
     if type(items) is not tuple:
         return None
-    spend(units, 1 + 2 * len(items))
-    return tuple([item for item in items if not matches(item)])
+    spend(units, 1)
+    left: list[Term] = []
+    for start in range(0, len(items), DELETED_AT_ONCE):
+        some = items[start : start + DELETED_AT_ONCE]
+        spend(units, 2 * len(some))
+        left += [item for item in some if not matches(item)]
+    return tuple(left)
 
 
 # -- the control state -----------------------------------------------------------------------

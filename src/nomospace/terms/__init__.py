@@ -21,11 +21,7 @@ from nomospace.terms.objects import (
     obj as obj,
     property_of as property_of,
 )
-from nomospace.terms.order import (
-    compare as compare,
-    order_key as order_key,
-    sort_terms as sort_terms,
-)
+from nomospace.terms.order import order_key as order_key
 from nomospace.terms.predicate import FaultyPredicate as FaultyPredicate
 from nomospace.terms.source import (
     Diagnostic as Diagnostic,

@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple, TypeGuard
 from nomospace.errors import CallerError
 from nomospace.terms.freezing import TYPE_FORMALS, freeze
 from nomospace.terms.objects import is_object
-from nomospace.terms.order import compare
+from nomospace.terms.order import order_key
 from nomospace.terms.predicate import parse, without_class
 from nomospace.terms.text import show
 from nomospace.terms.values import FORMAL, OBJECT, Compound, Term, Var, dict_items
@@ -272,7 +272,7 @@ def _check_bounds(term: Compound, low: Term, high: Term) -> None:
             raise _bad(term, "between(…) takes two numbers or two strings")
     if bounded_classes(low) != bounded_classes(high):
         raise _bad(term, "a number and a string have no values between them")
-    if compare(low, high) > 0 and low != high:
+    if order_key(low) > order_key(high) and low != high:
         raise _bad(
             term,
             f"it is empty, {show(low, limit=80)} comes after {show(high, limit=80)}; turn them "

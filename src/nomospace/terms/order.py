@@ -6,71 +6,76 @@ before one that it begins. Compounds go by arity, then name, then arguments: sta
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import cmp_to_key
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Final
 
-from nomospace.terms.values import Compound, Term, Var, same
+from nomospace.terms.values import Compound, Term, Var, parts_of
 
 _RANK = {type(None): 1, bool: 2, int: 3, float: 3, str: 4, bytes: 5, tuple: 6, Compound: 7, Var: 0}
 
 
-def compare(a: Term, b: Term) -> int:
-    """Negative, zero or positive as `a` comes before, is, or comes after `b`.
+_WALKED_AT_ONCE: Final = 200
+"""After so many parts who makes a key is told of them."""
+TEXT_A_PART: Final = 500
+"""Characters of a text that count as one part more."""
 
-    >>> compare(1.0, 1), compare("b", "a"), compare((1,), (1, 2))
-    (-1, 1, -1)
+
+def order_key(term: Term, walked: Callable[[int], None] | None = None) -> tuple[object, ...]:
+    """What a term is sorted by, a tuple that Python compares itself; equal for what is the same.
+
+    It is flat: the ranks and values of all parts in the order in which they are written, and a mark
+    lower than every rank where a list ends. Parts that are shared stand in it each time, so it may
+    be far larger than the term; `walked` hears how many parts there are, before they are kept.
+
+    >>> sorted(["b", 2, (1,), "a", 2.0, (1, 0)], key=order_key)
+    [2.0, 2, 'a', 'b', (1,), (1, 0)]
     """
-    pending: list[tuple[Term, Term]] = [(a, b)]
-    seen: set[tuple[int, int]] = set()  # pairs of shared parts found equal, once there are many
-    visits = 0
+    kind = term.__class__
+    if kind is not Compound and kind is not tuple:
+        if walked is not None and type(term) is str and len(term) >= TEXT_A_PART:
+            walked(len(term) // TEXT_A_PART)
+        return _atomic_key(term)
+    key: list[object] = []
+    pending: list[Iterator[Term]] = [iter((term,))]
+    ends: list[bool] = [False]  # whether a mark follows
+    parts = 0
     while pending:
-        x, y = pending.pop()
-        if x is y:
-            continue
-        visits += 1
-        if visits > 1_000 and _RANK[x.__class__] >= 6:
-            if (id(x), id(y)) in seen:
-                continue
-            seen.add((id(x), id(y)))
-        rank_x, rank_y = _RANK[x.__class__], _RANK[y.__class__]
-        if rank_x != rank_y:
-            return -1 if rank_x < rank_y else 1
-        if type(x) is Compound and type(y) is Compound:
-            key_x, key_y = (len(x.args), x.name), (len(y.args), y.name)
-            if key_x != key_y:
-                return -1 if key_x < key_y else 1
-            pending.extend(zip(reversed(x.args), reversed(y.args), strict=True))
-        elif type(x) is tuple and type(y) is tuple:
-            if len(x) != len(y):  # a shorter list, once its items are equal, comes first
-                pending.append((len(x), len(y)))
-            count = min(len(x), len(y))
-            pending.extend((x[i], y[i]) for i in range(count - 1, -1, -1))
-        elif type(x) is Var and type(y) is Var:
-            return -1 if (x.name, id(x)) < (y.name, id(y)) else 1
-        elif x != y:
-            return -1 if _less(x, y) else 1
-        elif x.__class__ is not y.__class__:
-            return -1 if type(x) is float else 1
-    return 0
+        for part in pending[-1]:
+            kind = part.__class__
+            if kind is int:
+                key += 3, part, 1
+            elif type(part) is str:
+                parts += len(part) // TEXT_A_PART
+                key += 4, part
+            elif kind is Compound or kind is tuple:
+                inner = parts_of(part)
+                parts += 1 + len(inner)
+                if parts >= _WALKED_AT_ONCE:
+                    if walked is not None:
+                        walked(parts)
+                    parts = 0
+                if type(part) is Compound:
+                    key += 7, len(inner), part.name
+                else:
+                    key.append(6)
+                pending.append(iter(inner))
+                ends.append(type(part) is tuple)
+                break
+            else:
+                key += _atomic_key(part)
+        else:
+            pending.pop()
+            if ends.pop():
+                key.append(-1)
+    if parts and walked is not None:
+        walked(parts)
+    return tuple(key)
 
 
-def _less(x: Any, y: Any) -> bool:
-    """Of two atomic values of one rank."""
-    return bool(x < y)
-
-
-order_key = cmp_to_key(compare)
-
-
-def sort_terms(terms: Iterable[Term]) -> tuple[Term, ...]:
-    """Sorted by the total order, without duplicates.
-
-    >>> sort_terms(["b", 2, "a", 2.0, "a"])
-    (2.0, 2, 'a', 'b')
-    """
-    out: list[Term] = []
-    for item in sorted(terms, key=order_key):
-        if not out or not same(out[-1], item):
-            out.append(item)
-    return tuple(out)
+def _atomic_key(term: Term) -> tuple[object, ...]:
+    rank = _RANK[term.__class__]
+    if rank == 3:
+        return 3, term, 0 if type(term) is float else 1
+    if type(term) is Var:
+        return 0, term.name, id(term)
+    return (rank,) if term is None else (rank, term)

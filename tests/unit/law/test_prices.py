@@ -13,7 +13,8 @@ from nomospace.control.bounded import Bounded
 from nomospace.control.explain import TEXT_CHARS
 from nomospace.law import load
 from nomospace.law.bag import Bag
-from nomospace.law.budget import PRICES, Stop
+from nomospace.law.budget import PRICES, Stop, in_parts
+from nomospace.law.prelude import UNITS_MAX
 from nomospace.terms import Compound, Term, term
 from nomospace_lab.testing.generate.shapes import doubled
 
@@ -51,7 +52,7 @@ LIST = tuple(range(4_000))
         ("append(M, [], _).", LIST, 250),
         ("append(A, B, M), A = B.", LIST[:1_000], 10_000),
         ("reverse(M, _).", LIST, 250),
-        ("sort(M, _).", LIST, 40_000),
+        ("sort(M, _).", LIST, 8_000),
         ("sort(M, _).", (doubled(10), doubled(10, leaf=1)), 1_000),
         ("delete(M, f(_, _), _).", LIST, 4_000),
         ("sum_list(M, _).", (2**4_000,) * 100, 800),
@@ -78,6 +79,35 @@ def test_a_price_is_charged_before_the_work() -> None:
     units, ended = spent("split_string(M, ',', _).", "," * 990_000)
     assert ended == "budget"
     assert units < 2_000_000
+
+
+PAIRS = tuple([Compound("p", (n, "a")) for n in range(8_000)])
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("sort(M, _).", PAIRS),
+        ("sort([M, M, M], _).", PAIRS),
+        ("sum_list(M, _).", LIST * 5),
+        ("delete(M, f(_, _), _).", PAIRS),
+        ("delete(M, p(1, a), _).", PAIRS),
+        ("split_string(M, '123456789', _).", "é" * 200_000),
+    ],
+)
+def test_what_takes_long_gives_way_on_its_way(body: str, message: Term) -> None:
+    """A host that rules in slices hears from it again soon: no piece is paid for as a whole."""
+    pieces: list[int] = []
+
+    def give_way() -> bool:
+        pieces.append(units[0] - UNITS_MAX)
+        return False
+
+    law = load(f"law(l).\nsent(_, M, _) :- {body}")
+    units = in_parts(4_000, give_way, whole=1_000_000)
+    law.evaluate("sent", HOME, (HOME, message, "bob@x"), Bag(), Bag(), 0, units)
+    assert len(pieces) >= 4
+    assert max(pieces) <= 25_000
 
 
 DEAR = (
