@@ -110,8 +110,8 @@ class Host:
         trust = ssl.create_default_context(cafile="trust/authority.pem")
         with urlopen(f"https://{self.http}/metrics", context=trust, timeout=60) as page:
             lines = page.read().decode()
-        found = re.findall(r'^nomospace_(\w+){.*space="jobs"} (\S+)$', lines, re.MULTILINE)
-        return {name: float(value) for name, value in found}
+        found = re.findall(r'^nomospace_(\w+){host="\w+",(.*)space="jobs"} (\S+)$', lines, re.M)
+        return {name + label: float(value) for name, label, value in found}
 
     def acknowledged(self) -> list[str]:
         """The ids of all jobs that were acknowledged here, from the journal."""
@@ -175,6 +175,15 @@ def backlog(hosts: list[Host]) -> tuple[float, float, float]:
     return waiting, sum(one["lent"] for one in read), max(one["oldest_seconds"] for one in read)
 
 
+def usual_wait(hosts: list[Host]) -> str:
+    """Half of the jobs that were taken since the hosts' last starts had waited less, in seconds."""
+    below: Counter[str] = Counter()
+    for one in hosts:
+        found = {n: v for n, v in one.metrics().items() if n.startswith("wait_seconds_bucket")}
+        below.update({name.split('"')[1]: int(value) for name, value in found.items()})
+    return next(bound for bound, count in below.items() if count >= below["+Inf"] / 2)
+
+
 async def story(count: int) -> None:
     """Have all jobs done, whatever ends in between."""
     nomospace("trust", "init", *(f"--host={name}" for name in HOSTS))
@@ -202,6 +211,7 @@ async def story(count: int) -> None:
             dead = await dead_letters(west, token, len(poison))
             while backlog(hosts)[:2] != (0, 0):
                 await asyncio.sleep(0.1)
+            wait = usual_wait(hosts)
     finally:
         for task in keeping:
             task.cancel()
@@ -217,6 +227,7 @@ async def story(count: int) -> None:
     late = len(workers.said) - len(told)
     print(f"{workers.crashes} workers crashed, {late} leases were over too soon or are in doubt")
     print(f"{len(done)} jobs were acknowledged once, none twice")
+    print(f"half of the last ones had waited less than {wait} s")
     print(f"{len(dead)} are dead letters: {', '.join(sorted(whys))}")
 
 

@@ -102,7 +102,7 @@ def _run(block: Block, where: str, background: Background) -> None:
             code, got = _nomospace(shlex.split(command), where)
         wanted_lines, got_lines = wanted.rstrip("\n").split("\n"), got.rstrip("\n").split("\n")
         if not _fits(wanted_lines, got_lines):
-            assert wanted_lines == got_lines, f"{where}: $ {command}"
+            assert wanted_lines == got_lines, f"{where}: $ {command}\n{got}"
 
 
 def _nomospace(words: list[str], where: str, *, errors: bool = True) -> tuple[int, str]:

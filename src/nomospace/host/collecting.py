@@ -405,6 +405,7 @@ class Collecting(GroupFollower):
                     self._give_up(attempt, kept=True)
                     return
             for record in records if one.takes else ():
+                wide.local.took(record, self._step.now)
                 wide.local.remove(record)
                 attempt.escrow[record.id] = record
         self._finish(attempt)

@@ -440,6 +440,7 @@ class Holding(HostPart):
         engine = self._step.engine if interface.engine else MEMORY
         name = interface.name
         level = self._spaces.levels[name] = Level(name, interface.tie, speaks, engine)
+        self._spaces.watch(level, self._step.now)
         if level.space.next_deadline() is not None:
             self._spaces.timed[level.space] = name
         return level

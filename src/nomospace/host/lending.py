@@ -132,6 +132,7 @@ class Lending(GroupFollower):
         self._spaces.timed[space] = name
         until = self._step.now + lease_us
         for record in records:
+            space.took(record, self._step.now)
             space.lend(record, lease, until, new=space.get(record.id) is not record)
             if self._spaces.keeps(name, record.cur):
                 self._keep(name, record, lease, agent, until)

@@ -49,6 +49,7 @@ class LocalAnswers(HostPart):
                 )
             else:
                 for record in [*records, *[record for _, its in pairs for record in its]]:
+                    space.took(record, self._step.now)
                     space.remove(record)
                     self._step.forget(seek.space, record)
                     self._step.trace(TAKEN, seek.space, record, one.agent)

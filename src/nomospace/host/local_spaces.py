@@ -5,11 +5,18 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from nomospace.calls.problems import NoSuchAgent
 from nomospace.host.directory import Tie
 from nomospace.host.residents import Interface, Level, Resident
 from nomospace.protocols.spaces import SharedSpace
 from nomospace.space import Space
+from nomospace.space.waits import SpaceWaits, WaitTimes
+
+WAITED_MAX: Final = 100
+"""So many shared spaces have their own figures of how long tuples waited; the rest are one."""
+OTHER: Final = "other"
 
 
 class LocalSpaces:
@@ -21,6 +28,8 @@ class LocalSpaces:
         self.levels: dict[str, Level] = {}
         self.timed: dict[Space, str] = {}
         """Spaces that have a lease or a tuple that expires, with their names."""
+        self.waited: dict[str, WaitTimes] = {}
+        """How long the tuples that were taken had waited, by shared space."""
 
     def resident(self, agent: str) -> Resident:
         """An agent of this host; raises `NoSuchAgent`."""
@@ -37,6 +46,14 @@ class LocalSpaces:
     def shared(self, name: str) -> Space:
         """The host-level space of a name."""
         return self.levels[name].space
+
+    def watch(self, level: Level, now: int) -> None:
+        """Have it known how long tuples wait in a new host-level space."""
+        label = level.name
+        if label not in self.waited and len(self.waited) >= WAITED_MAX:
+            label = OTHER
+        times = self.waited.setdefault(label, WaitTimes())
+        level.space.waits = SpaceWaits(times, began=now)
 
     def tie_of(self, name: str, agent: str) -> Tie | None:
         """Under what an agent here shares a space; `None` when it does not."""

@@ -110,6 +110,7 @@ class PlainCalls(HostPart):
                     if record.history or record.priority:
                         value = found_of(record)
                     if takes:
+                        space.took(record, step.now)
                         space.remove(record)
                         if record.kept:
                             record.kept = False
@@ -122,7 +123,7 @@ class PlainCalls(HostPart):
             else:
                 assert resident is not None, "it was found with the space"
                 assert interface is not None, "as this"
-                record = _write(space, resident, request)
+                record = _write(space, resident, request, step.now)
                 if record is None:
                     break
                 if interface.durable:
@@ -147,7 +148,7 @@ class PlainCalls(HostPart):
         return None
 
 
-def _write(space: Space, resident: Resident, out: Out) -> Record | None:
+def _write(space: Space, resident: Resident, out: Out, now: int) -> Record | None:
     """Put a tuple into a space that is for its writer, and stays; `None` for others."""
     if out.to or out.ttl_us or out.once or resident.full or not space.quiet:
         return None
@@ -157,7 +158,7 @@ def _write(space: Space, resident: Resident, out: Out) -> Record | None:
     record = Record(fields, agent, count, agent, agent)
     record.priority = out.priority
     try:
-        space.put(record, now=0)  # the time matters to those who wait, and nobody does
+        space.put(record, now=now)
     except SpaceFull:
         return None
     resident.count = count

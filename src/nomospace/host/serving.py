@@ -331,6 +331,7 @@ class Serving(GroupFollower):
             return
         rows = tuple([row_of(record) for record in records])
         for record in records:
+            space.took(record, self._step.now)
             space.remove(record)
             self._step.forget(body.space, record)
             self._step.trace(TAKEN, body.space, record, body.agent)

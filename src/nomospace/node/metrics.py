@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
+from nomospace.space.waits import BOUNDS_S
+
 SERIES_MAX: Final = 1_000
 """How many labels one number can have; further ones count as `other`."""
 BUCKETS_S: Final = (1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0, 3.0)
@@ -55,6 +57,9 @@ KNOWN: Final[Mapping[str, MetricMeaning]] = {
     "oldest_seconds": MetricMeaning(
         "gauge", "space", "for how long the oldest tuple that is not lent has been here, by space"
     ),
+    "wait_seconds": MetricMeaning(
+        "histogram", "space", "how long tuples were here before they were first taken, by space"
+    ),
 }
 
 
@@ -64,6 +69,9 @@ class _Times:
     def __init__(self) -> None:
         self.counts = [0] * (len(BUCKETS_S) + 1)
         self.total = 0.0
+
+    def read(self) -> Mapping[str, tuple[list[int], float]]:
+        return {"": (self.counts, self.total)}
 
 
 class Metrics:
@@ -79,19 +87,21 @@ class Metrics:
     True
     """
 
-    __slots__ = ("_counts", "_host", "_times", "_together", "_watched")
+    __slots__ = ("_counts", "_host", "_read_times", "_times", "_together", "_watched")
 
     def __init__(self, host: str) -> None:
         self._host = host
         self._counts: dict[str, dict[str, int]] = {}
         self._times: dict[str, _Times] = {}
+        self._read_times: dict[str, Callable[[], Mapping[str, tuple[list[int], float]]]] = {}
         self._watched: dict[str, Callable[[], float | Mapping[str, float]]] = {}
         self._together: Callable[[], Mapping[str, Mapping[str, float]]] = dict
         for name, meaning in KNOWN.items():
             if meaning.kind == "counter":
                 self._counts[name] = {} if meaning.label else {"": 0}
             elif meaning.kind == "histogram":
-                self._times[name] = _Times()
+                times = self._times[name] = _Times()
+                self._read_times[name] = dict if meaning.label else times.read
 
     def count(self, name: str, label: str = "", amount: int = 1) -> None:
         """Add to a counter."""
@@ -113,6 +123,12 @@ class Metrics:
         """Read a number when somebody looks: one, or with a label one for each."""
         assert name in KNOWN, f"{name} has no meaning yet"
         self._watched[name] = read
+
+    def watch_times(
+        self, name: str, read: Callable[[], Mapping[str, tuple[list[int], float]]]
+    ) -> None:
+        """Read a histogram when somebody looks: for each label its counts and its sum."""
+        self._read_times[name] = read
 
     def watch_together(self, read: Callable[[], Mapping[str, Mapping[str, float]]]) -> None:
         """Read several numbers with labels in one look."""
@@ -136,8 +152,10 @@ class Metrics:
             full, labels = f"nomospace_{name}", ["host"] + [meaning.label] * bool(meaning.label)
             if meaning.kind == "histogram":
                 histogram = core.HistogramMetricFamily(full, meaning.help, labels=labels)
-                times = self._times[name]
-                histogram.add_metric([self._host], list(_heaped(times.counts)), times.total)
+                bounds = BOUNDS_S if meaning.label else BUCKETS_S
+                for label, (counts, total) in self._read_times[name]().items():
+                    heaps = list(_heaped(bounds, counts))
+                    histogram.add_metric([self._host, label][: len(labels)], heaps, total)
                 yield histogram
                 continue
             values = together.get(name) or self._counts.get(name, {})
@@ -151,9 +169,9 @@ class Metrics:
             yield family
 
 
-def _heaped(counts: list[int]) -> Iterator[tuple[str, int]]:
+def _heaped(bounds: tuple[float, ...], counts: list[int]) -> Iterator[tuple[str, int]]:
     """Each bucket counts all that are below it."""
     total = 0
-    for bound, count in zip([*map(repr, BUCKETS_S), "+Inf"], counts, strict=True):
+    for bound, count in zip([*map(repr, bounds), "+Inf"], counts, strict=True):
         total += count
         yield bound, total

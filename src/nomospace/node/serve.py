@@ -27,7 +27,7 @@ from nomospace.extras import need
 from nomospace.host.speaking import is_told
 from nomospace.law import CompiledLaw
 from nomospace.node.addresses import Address
-from nomospace.node.backlog import SpaceFigures
+from nomospace.node.backlog import backlog
 from nomospace.node.client_link import ClientLink
 from nomospace.node.clients import Clients
 from nomospace.node.clock import Clock, ClockMark
@@ -133,7 +133,6 @@ class Server:
         self.own = OwnToken(secrets.token_urlsafe(32) if config.host.insecure else "")
         """What a host without certificates lets its user's programs in by; else empty."""
         self.clock: Clock | None = None
-        self._lies_here = SpaceFigures(began=0)
         self._faulty: dict[OntologyText, NomospaceError] = {}
         """What is wrong with ontologies that came."""
         self.work = Workers()
@@ -265,7 +264,6 @@ class Server:
             self._learn_revoked()
             self.identity.watchers.append(self._learn_revoked)
         self._watch = asyncio.get_running_loop().create_task(self._look_after(), name="look-after")
-        self._lies_here.mark((), self._now())
         self._watch_metrics()
         if self._beside is not None:
             self.served = await parts.enter_async_context(self._beside(self))
@@ -484,8 +482,6 @@ class Server:
         while True:
             await asyncio.sleep(POLL_S)
             try:
-                levels = self.host.core.spaces.levels.values()
-                self._lies_here.mark([level.space for level in levels], self._now())
                 if self.identity is not None:
                     self.identity.poll()
                 await self.standings.look()
@@ -540,13 +536,18 @@ class Server:
             keeper.on_commit = partial(metrics.observe, "commit_seconds")
             metrics.watch("queue", lambda: {"steps": float(keeper.last - keeper.kept)})
         metrics.watch_together(self._backlog)
+        metrics.watch_times("wait_seconds", self._waited)
         counts = {"frames_in": "frames_in", "frames_out": "frames_out", "bytes_in": "bytes_in"}
         counts |= {"bytes_out": "bytes_out", "frames_dropped": "dropped"}
         for name, count in counts.items():
             metrics.watch(name, partial(self._counted, count))
 
     def _backlog(self) -> Mapping[str, Mapping[str, float]]:
-        return self._lies_here.look(self.host.core.spaces.census(), self._now())
+        return backlog(self.host.core.spaces.census(), self._now())
+
+    def _waited(self) -> Mapping[str, tuple[list[int], float]]:
+        waited = self.host.core.spaces.waited
+        return {name: (times.counts, times.total_us / 1e6) for name, times in waited.items()}
 
     def _counted(self, what: str) -> float:
         return self.links.counts().get(what, 0)

@@ -31,6 +31,7 @@ from nomospace.space.steps import SpaceSteps
 from nomospace.space.store import Looker, TupleTwice
 from nomospace.space.timers import Timers
 from nomospace.space.waiting import Waiters
+from nomospace.space.waits import SpaceWaits
 from nomospace.space.watchers import Waiter, WaiterKind
 from nomospace.terms import Term
 from nomospace.terms.budget import Slice
@@ -83,6 +84,7 @@ class Space(Searches):
         "sets",
         "tuples_max",
         "waiters_max",
+        "waits",
     )
 
     def __init__(
@@ -110,11 +112,13 @@ class Space(Searches):
         super().__init__(store, speech)
         self.sets = SetSearches(store, ontology, in_memory=engine.is_plain)
         """Where tuples that answer a question together are looked for."""
+        self.waits: SpaceWaits | None = None
+        """When tuples came, and how long those that were taken had waited, if that is wanted."""
         self._lent: dict[TupleId, Lease] = {}
         self._leases: Timers[Lease] = Timers(when=attrgetter("until"))
         self._waiters = Waiters(store, speech)
         self._reactions = SpaceReactions(name, self, speech)
-        self._steps = SpaceSteps(store, self, self.sets, self._waiters, self._reactions)
+        self._steps = SpaceSteps(store, self, self.sets, self._waiters, self._reactions, self.took)
 
     def __len__(self) -> int:
         return self._store.size + len(self._lent)
@@ -151,6 +155,8 @@ class Space(Searches):
         if self._store.size + len(self._lent) >= self.tuples_max:
             raise SpaceFull(space=self.name, what="tuples", limit=self.tuples_max)
         place = record.order = self._store.next_order
+        if self.waits is not None and now >= self.waits.next:
+            self.waits.mark(place, now)
         if record.priority:
             record.order -= record.priority * BAND
         self._store.add(record)
@@ -173,6 +179,8 @@ class Space(Searches):
         if len(ids) < len(records):
             twice = next(r for i, r in enumerate(records) if r.id in {x.id for x in records[:i]})
             raise TupleTwice(writer=twice.writer, count=twice.count, space=self.name)
+        if self.waits is not None and now >= self.waits.next:
+            self.waits.mark(self._store.next_order, now)
         for record in records:
             self._enter(record)
         return self._steps.run(now)
@@ -222,6 +230,11 @@ class Space(Searches):
     def remove(self, record: Record) -> None:
         """Take a tuple out for good. `NotInSpace` when it does not lie here."""
         self._store.remove(record)
+
+    def took(self, record: Record, now: int) -> None:
+        """A tuple that lies here is taken, or lent for the first time: its wait is over."""
+        if self.waits is not None and not record.deliveries and record.order > 0:
+            self.waits.took(record.order, now)
 
     def relocate(self, record: Record, cur: str, *, now: int) -> list[Outcome]:
         """Let another agent hold a tuple: a migration inside this space, as one step.

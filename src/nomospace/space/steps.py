@@ -17,6 +17,7 @@ those of the step. Listeners that keep each other firing are stopped: see `FIRIN
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from sys import maxsize
 from typing import Any, Final
 
@@ -105,6 +106,7 @@ class SpaceSteps:
         "_sets",
         "_store",
         "_tally",
+        "_took",
         "_units",
         "_waiters",
     )
@@ -116,7 +118,9 @@ class SpaceSteps:
         sets: SetSearches,
         waiters: Waiters,
         reactions: SpaceReactions,
+        took: Callable[[Record, int], None],
     ) -> None:
+        self._took = took
         self._store = store
         self._searches = searches
         self._sets = sets
@@ -215,7 +219,7 @@ class SpaceSteps:
                     if one.listener is None:
                         self._meet(one, record, False, now, late=True)
                 elif self._suits(one, record):
-                    self._give(one, record)
+                    self._give(one, record, now)
             if self._overran:
                 self._dismiss_overran()
             if late.stage == _REACTIONS:
@@ -230,13 +234,14 @@ class SpaceSteps:
                 return False
         return True
 
-    def _give(self, waiter: Waiter, record: Record) -> None:
+    def _give(self, waiter: Waiter, record: Record, now: int) -> None:
         """Serve one who waits with a tuple that suits."""
         if waiter.how == OFFER:
             self._waiters.disarm(waiter)
         else:
             self._waiters.dismiss(waiter)
         if waiter.how == TAKE:
+            self._took(record, now)
             self._store.remove(record)
         self._outcomes.append(Woken(waiter.ticket, record))
 
@@ -382,6 +387,7 @@ class SpaceSteps:
         taker = next((one for one in takes if self._suits(one, record)), None)
         if taker is not None:
             waiters.dismiss(taker)
+            self._took(record, now)
             self._store.remove(record)
             self._outcomes.append(Woken(taker.ticket, record))
             return
@@ -461,6 +467,7 @@ class SpaceSteps:
                 self._waiters.dismiss(waiter)
             if waiter.how == TAKE:
                 for one in records:
+                    self._took(one, now)
                     self._store.remove(one)
             self._outcomes.append(Gathered(waiter.ticket, records, found))
             if waiter.how == TAKE:

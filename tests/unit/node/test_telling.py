@@ -189,6 +189,8 @@ def test_backlog_and_commits_of_a_host(tmp_path: Path) -> None:
                     assert line in text
                 ages = re.findall(r'oldest_seconds{host="ward",space="jobs"} ([\d.]+)', text)
                 assert 0.02 <= float(ages[0]) < 30
+                assert 'wait_seconds_count{host="ward",space="jobs"} 1.0' in text
+                assert 'wait_seconds_bucket{host="ward",le="+Inf",space="jobs"} 1.0' in text
                 count = re.findall(r"commit_seconds_count{[^}]*} ([\d.]+)", text)
                 assert float(count[0]) >= 4
                 late.cancel()

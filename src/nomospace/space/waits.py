@@ -1,0 +1,97 @@
+"""How long tuples lie in a space before they are taken: what an operator of a queue looks at.
+
+A tuple does not know when it came, but it has a place in the order of arrival. So now and then the
+time is put down beside the place of the tuple that comes. The marks are finer the
+younger they are, so a tuple is never said to be younger than it is, and older by a millisecond or
+a tenth of its age. What an earlier life of the host left counts from its start on.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left, bisect_right
+from typing import Final
+
+from nomospace.space.records import BAND, FIRST_ORDER, arrival
+
+FINEST_US: Final = 1_000
+"""No two marks are closer to each other."""
+COARSER: Final = 4
+"""The marks of a scale are so many times as far from each other as those of the one before."""
+MARKS_MAX: Final = 64
+"""How many marks a scale has; then the older half goes, which the next scale has too."""
+SCALES_MAX: Final = 16
+"""The last one reaches back for years."""
+BOUNDS_S: Final = (1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 1e2, 3e2, 1e3, 3e3, 1e4)
+_BOUNDS_US: Final = tuple([round(bound * 1e6) for bound in BOUNDS_S])
+
+
+class WaitTimes:
+    """How many tuples were taken after how long, in the steps of `BOUNDS_S`; for good."""
+
+    __slots__ = ("counts", "total_us")
+
+    def __init__(self) -> None:
+        self.counts = [0] * (len(_BOUNDS_US) + 1)
+        self.total_us = 0
+
+
+class SpaceWaits:
+    """When the tuples of one space came, and how long those that were taken had waited.
+
+    >>> waits = SpaceWaits(WaitTimes(), began=10)
+    >>> waits.mark(FIRST_ORDER + 5, now=20_000)
+    >>> waits.since(FIRST_ORDER + 3), waits.since(FIRST_ORDER + 5), waits.since(FIRST_ORDER + 9)
+    (10, 20000, 20000)
+    >>> waits.took(FIRST_ORDER + 5, now=24_000)
+    >>> waits.times.counts[:4], waits.times.total_us
+    ([0, 0, 1, 0], 4000)
+    """
+
+    __slots__ = ("_began", "_bucket", "_end", "_first", "_now", "_scales", "_us", "next", "times")
+
+    def __init__(self, times: WaitTimes, *, began: int) -> None:
+        self.times = times
+        self._began = began
+        self._scales = [(array("q"), array("q"))]
+        self.next = began
+        """A tuple that comes before then needs no mark."""
+        # What was last taken came between two marks: the first place, the end, and what it gave.
+        self._first = self._end = self._now = self._us = self._bucket = 0
+
+    def mark(self, place: int, now: int) -> None:
+        """The tuple that comes has this place."""
+        self.next = now + FINEST_US
+        self._end = gap = 0
+        for number, (places, times) in enumerate(self._scales, 1):
+            if times and now - times[-1] < gap:
+                return
+            if len(places) == MARKS_MAX:
+                if number == len(self._scales) < SCALES_MAX:
+                    self._scales.append((places[:], times[:]))
+                del places[: MARKS_MAX // 2], times[: MARKS_MAX // 2]
+            places.append(place)
+            times.append(now)
+            gap = gap * COARSER or FINEST_US * COARSER
+
+    def since(self, order: int) -> int:
+        """When the tuple of an order came, at the earliest."""
+        place, self._now = arrival(order), -1
+        for places, times in self._scales:
+            if places and places[0] <= place:
+                at = bisect_right(places, place)
+                self._first = places[at - 1]
+                self._end = places[at] if at < len(places) else FIRST_ORDER + BAND
+                return times[at - 1]
+        self._end = 0
+        return self._began
+
+    def took(self, order: int, now: int) -> None:
+        """The tuple of an order is taken."""
+        if now != self._now or not self._first <= order < self._end:  # else as the one before
+            self._us = max(0, now - self.since(order))
+            self._now = now
+            self._bucket = bisect_left(_BOUNDS_US, self._us)
+        times = self.times
+        times.counts[self._bucket] += 1
+        times.total_us += self._us
