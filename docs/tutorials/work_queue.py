@@ -110,7 +110,9 @@ class Host:
         trust = ssl.create_default_context(cafile="trust/authority.pem")
         with urlopen(f"https://{self.http}/metrics", context=trust, timeout=60) as page:
             lines = page.read().decode()
-        found = re.findall(r'^nomospace_(\w+){host="\w+",(.*)space="jobs"} (\S+)$', lines, re.M)
+        found = re.findall(
+            r'^nomospace_(\w+){host="\w+",(.*)space="jobs"} (\S+)$', lines, re.MULTILINE
+        )
         return {name + label: float(value) for name, label, value in found}
 
     def acknowledged(self) -> list[str]:

@@ -250,8 +250,7 @@ def redo(
         while True:
             try:
                 async with dead.take(*template, timeout=REDO_WAIT_S, lease=LEASE_S) as letter:
-                    writer, count = letter.id
-                    key = f"redo/{writer}/{count}"
+                    key = f"redo/{letter.id}"
                     await alive.out(*letter, once=key, priority=letter.priority)
             except TimedOut:
                 return any_
@@ -366,13 +365,12 @@ def ls(
         of = f"a private space {space} of {private}" if private else f"a shared space {space}"
         print(f"the host has not {of}; `nomospace space ls` shows all", file=sys.stderr)
         raise typer.Exit(SAID_NO)
-    rows = [("written", "held by", "for", "lent", "tuple")]
+    rows = [("id", "held by", "for", "lent", "tuple")]
     for line in found.lines:
         values = tuple([term(text) for text in line.fields])
         facts = {
             "fields": plain(values),
-            "writer": line.writer,
-            "count": line.count,
+            "id": f"{line.writer}#{line.count}",
             "holder": line.holder,
             "for": line.dest,
             "deliveries": line.deliveries,
@@ -380,8 +378,10 @@ def ls(
         if remote.as_json:
             print_json(facts if long else facts["fields"])
         elif long:
-            id_, lent = f"{line.count} by {line.writer}", f"{line.deliveries} times"
-            rows.append((id_, line.holder, line.dest, lent, words(values)))
+            lent = f"{line.deliveries} times"
+            rows.append(
+                (f"{line.writer}#{line.count}", line.holder, line.dest, lent, words(values))
+            )
         else:
             print(words(values))
     if len(rows) > 1:

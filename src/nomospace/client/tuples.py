@@ -37,14 +37,13 @@ class LeaseEnd(NamedTuple):
 class TupleId(tuple[str, int]):
     """The agent that wrote a tuple, and that agent's count of tuples; a text like `ann@ward#17`.
 
-    >>> id = TupleId(("ann@ward", 17))
-    >>> f"{id}", id == ("ann@ward", 17)
-    ('ann@ward#17', True)
+    >>> TupleId(("ann@ward", 17)), TupleId(("ann@ward", 17)) == ("ann@ward", 17)
+    (ann@ward#17, True)
     """
 
     __slots__ = ()
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return f"{self[0]}#{self[1]}"
 
 

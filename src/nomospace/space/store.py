@@ -28,7 +28,7 @@ class TupleTwice(CallerError):
 
     code = "space.tuple-twice"
     words = (
-        "tuple {count} of {writer!r} is in space {space!r} already; "
+        "tuple {writer}#{count} is in space {space!r} already; "
         "an id names one tuple for good, so remove the old one first"
     )
     writer: str
@@ -175,7 +175,7 @@ class SpaceRecords:
 
     def missing(self, record: Record) -> NotInSpace:
         """That a record is not here, as an error."""
-        return NotInSpace(space=self.name, what=f"tuple {record.count} of {record.writer!r}")
+        return NotInSpace(space=self.name, what=f"tuple {record.writer}#{record.count}")
 
     def move(self, record: Record, cur: str) -> None:
         """Let another agent hold a record that is here."""

@@ -55,7 +55,7 @@ def _tuple_faults(reader: StoreReader) -> Iterator[StoreFinding]:
     for n, space, writer, count, blob in reader.ask(
         "SELECT n, space, writer, count, body FROM tuples ORDER BY n"
     ):
-        words = f"{n} ({count} of {writer} in {space})"
+        words = f"{n} ({writer}#{count} in {space})"
         try:
             row = reader.read("tuples", words, decode_row, blob)
         except StoreDamaged as error:

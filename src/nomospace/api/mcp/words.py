@@ -56,7 +56,7 @@ def line(fields: Iterable[Term]) -> str:
 
 def found(one: Tuple) -> dict[str, object]:
     """A tuple that was found, as data."""
-    data: dict[str, object] = {"fields": texts(one), "writer": one.id[0], "holder": one.source}
+    data: dict[str, object] = {"fields": texts(one), "id": str(one.id), "holder": one.source}
     return data | {"why": one.why} if one.why else data
 
 

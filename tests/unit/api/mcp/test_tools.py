@@ -71,7 +71,7 @@ def test_tuples() -> None:
         assert read.data["tuples"] == [
             {
                 "fields": ["job", "17", "room(3)", "'two words'"],
-                "writer": "model@exchange",
+                "id": "model@exchange#1",
                 "holder": "model@exchange",
             }
         ]
@@ -93,7 +93,7 @@ def test_a_take_waits_for_others() -> None:
         taking = asyncio.create_task(call("take", space="jobs", template=["job", "_"], wait_s=60))
         await asyncio.sleep(0.01)
         await jobs.out("job", 17)
-        assert (await taking).data["tuple"]["writer"] == "nurse@exchange"
+        assert (await taking).data["tuple"]["id"] == "nurse@exchange#1"
 
     play(script)
 
