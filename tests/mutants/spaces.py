@@ -39,10 +39,12 @@ SPACES: Final = (
     Mutant(
         "a tuple that was taken is there for the next taker too",
         STEPS,
-        """            waiters.dismiss(taker)
+        """            self._took(record, now)
             self._store.remove(record)
+            self._outcomes.append(Woken(taker.ticket, record))
 """,
-        """            waiters.dismiss(taker)
+        """            self._took(record, now)
+            self._outcomes.append(Woken(taker.ticket, record))
 """,
         FEDERATION,
     ),
@@ -359,6 +361,7 @@ SPACES: Final = (
         "a claimed tuple is given and stays",
         SERVING,
         """        for record in records:
+            space.took(record, self._step.now)
             space.remove(record)
             self._step.forget(body.space, record)
             self._step.trace(TAKEN, body.space, record, body.agent)
