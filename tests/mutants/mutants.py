@@ -12,6 +12,7 @@ from tests.mutants.rulings import RULINGS
 from tests.mutants.sessions import SESSIONS
 from tests.mutants.spaces import SPACES
 from tests.mutants.streams import STREAMS
+from tests.mutants.takeover import TAKEOVER
 
 MUTANTS: Final = (
     *RULINGS,
@@ -22,4 +23,5 @@ MUTANTS: Final = (
     *STREAMS,
     *BIRTHS,
     *SESSIONS,
+    *TAKEOVER,
 )

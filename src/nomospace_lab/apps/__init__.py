@@ -24,6 +24,7 @@ WORKLOADS: Final = (
     "correlation",
     "forgetful",
     "sessions",
+    "takeover",
 )
 """The applications that have simulated worlds, in the order a newcomer may want to see them."""
 

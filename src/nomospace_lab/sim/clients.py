@@ -7,6 +7,7 @@ connection, and dies. Every call is a `Deed`, from which checkers tell what beca
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
 from typing import Any, Final
 
@@ -118,6 +119,7 @@ class Client:
         self.reports: list[NotPutBack] = []
         self.fired: list[Found] = []
         self._calls: dict[Deed, OpenCall] = {}
+        self._dialled = 0
         self._dial()
         world.clock.after(TICK_US, self._tick)
 
@@ -192,8 +194,11 @@ class Client:
     def _dial(self) -> None:
         if not self.alive or self.wire is not None:
             return
-        wire = Wire(self.world.server, self._hear, self._lost)
-        if self.world.server.let_in(wire, self.agent, self.key, self.session.seen):
+        servers = self.world.servers
+        server = servers[self._dialled % len(servers)]
+        self._dialled += 1
+        wire = Wire(server, self._hear, self._lost)
+        if server.let_in(wire, self.agent, self.key, self.session.seen):
             self.wire = wire
             self.wires.append(wire)
         else:
@@ -246,13 +251,24 @@ class ClientWorld(Simulation):
 
     def __init__(self, seed: int, *, end_us: int) -> None:
         super().__init__(seed)
-        self.server = Server("ward", self.clock, self.rng("server"))
-        self.server.on_crash = lambda: self.note(CRASHED, "ward")
+        self.servers = self._make_servers()
         self.clients: list[Client] = []
         self.end_us = end_us
         self.held: tuple[tuple[Term, ...], ...] = ()
         """What lies in the space when all is over, as the host says."""
-        self.server.start()
+        for server in self.servers:
+            server.start()
+
+    def _make_servers(self) -> Sequence[Server]:
+        """The processes that stand for the host."""
+        server = Server("ward", self.clock, self.rng("server"))
+        server.on_crash = lambda: self.note(CRASHED, "ward")
+        return (server,)
+
+    @property
+    def server(self) -> Server:
+        """The process that serves, or would."""
+        return next((one for one in self.servers if one.core is not None), self.servers[0])
 
     def note(self, kind: str, who: str, what: Any = None) -> None:
         """Write down that something happened."""

@@ -177,6 +177,14 @@ class Server:
         self.restored: dict[str, list[bytes]] = {}
         """What it found on disk for each session: nobody knows what of it was sent."""
 
+    def now(self) -> int:
+        """What its clock shows."""
+        return self.clock.now
+
+    def _later(self, delay_us: int, act: Callable[..., None], *args: Any) -> None:
+        """Do something after a while."""
+        self.clock.after(delay_us, act, *args)
+
     # -- its lives -------------------------------------------------------------------------------
 
     def start(self) -> None:
@@ -186,7 +194,7 @@ class Server:
         for one in beginning.outbox:
             if one.body and one.number < SESSION_ROW:
                 self.restored.setdefault(one.agent, []).append(one.body)
-        now = self.clock.now
+        now = self.now()
         self.core = Host(
             self.name,
             life=beginning.life,
@@ -198,7 +206,7 @@ class Server:
         self.sessions = HostSessions(self, life=beginning.life, first=first, grace_us=GRACE_US)
         self.sessions.restore(beginning.outbox, now=now)
         self.tell(Tick())
-        self.clock.after(SECOND_US, self._sweep, self._life)
+        self._later(SECOND_US, self._sweep, self._life)
 
     def crash(self, down_us: int) -> None:
         """Lose all but the disk, and come back after a while."""
@@ -215,13 +223,13 @@ class Server:
         wires, self.wires = self.wires, []
         for wire in wires:
             wire.cut()
-        self.clock.after(down_us, self.start)
+        self._later(down_us, self.start)
 
     def _sweep(self, life: int) -> None:
         if self.core is not None and life == self._life:
             assert self.sessions is not None
-            self.sessions.expire(now=self.clock.now)
-            self.clock.after(SECOND_US, self._sweep, life)
+            self.sessions.expire(now=self.now())
+            self._later(SECOND_US, self._sweep, life)
 
     # -- connections -----------------------------------------------------------------------------
 
@@ -232,7 +240,7 @@ class Server:
             return False
         self.wires.append(wire)
         session, known = sessions.open(
-            f"{agent} {key}", agent, wire, seen=seen, alongside=False, now=self.clock.now
+            f"{agent} {key}", agent, wire, seen=seen, alongside=False, now=self.now()
         )
         wire.session = session
         grace_s = GRACE_US / SECOND_US
@@ -245,7 +253,7 @@ class Server:
         if wire in self.wires:  # else it was one of an earlier life
             self.wires.remove(wire)
             if self.sessions is not None and wire.session is not None:
-                self.sessions.lost(wire.session, wire, now=self.clock.now)
+                self.sessions.lost(wire.session, wire, now=self.now())
 
     def hear(self, wire: Wire, session: HostSession, frames: list[bytes]) -> None:
         """Frames came from a client, as `node.client_link` hears them."""
@@ -302,13 +310,13 @@ class Server:
         assert core is not None, "it is up"
         due = core.next_deadline()
         if due is not None:
-            self.clock.at(due, self._wake, self._life)
+            self._later(due - self.now(), self._wake, self._life)
         return done
 
     def _step(self, events: Sequence[Event]) -> int:
         sessions, core = self.sessions, self.core
         assert core is not None, "it is up"
-        done, effects = core.handle_many(events, now=self.clock.now)
+        done, effects = core.handle_many(events, now=self.now())
         if not effects:
             return done
         first, todo = effects[0], cast("list[Effect | Outgoing]", effects)
@@ -327,7 +335,7 @@ class Server:
     def _wake(self, life: int) -> None:
         if self.core is not None and life == self._life:
             due = self.core.next_deadline()
-            if due is not None and due <= self.clock.now:
+            if due is not None and due <= self.now():
                 self.tell(Tick())
 
     def tell_many(self, calls: Sequence[Event]) -> int:
@@ -383,14 +391,14 @@ class Server:
     def _write_soon(self) -> None:
         if not self._writing:
             self._writing = True
-            self.clock.after(self.rng.randrange(*DISK_US), self._flush, self._life)
+            self._later(self.rng.randrange(*DISK_US), self._flush, self._life)
 
     def _flush(self, life: int) -> None:
         if life != self._life or self.core is None:
             return
         self._writing = False
         steps, self._steps = self._steps, []
-        self.store.commit(steps, at=self.clock.now)
+        self.store.commit(steps, at=self.now())
         trims, self._trims = self._trims, []
         for key, number in trims:
             self.store.trim(key, number)

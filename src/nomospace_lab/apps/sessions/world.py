@@ -138,7 +138,12 @@ def _faults(rng: Random) -> list[Fault]:
 def build(seed: int) -> ClientWorld:
     """A world from its seed."""
     world = ClientWorld(seed, end_us=END_S * SECOND_US)
-    rng = world.rng("script")
+    populate(world, world.rng("script"))
+    return world
+
+
+def populate(world: ClientWorld, rng: Random) -> None:
+    """Let programs come, and plan what goes wrong."""
     agents = [f"{name}@ward" for name in ("ann", "bob", "cy")[: rng.randrange(2, 4)]]
     numbers = [0]
     for agent in agents:
@@ -151,7 +156,6 @@ def build(seed: int) -> ClientWorld:
         at = START_US + int(rng.uniform(0.2, HEAL_S - 1) * SECOND_US)
         world.clock.at(at, world.cut, rng)
     world.plan(_faults(rng), heal_at_us=START_US + HEAL_S * SECOND_US)
-    return world
 
 
 def _come(world: ClientWorld, agent: str, numbers: list[int]) -> None:
