@@ -39,6 +39,7 @@ from nomospace.host.residents import (
     record_of,
     row_of,
 )
+from nomospace.host.shares import TooManySpaces
 from nomospace.host.speaking import OtherOntology
 from nomospace.protocols.spaces import DirectoryChanged, Row
 from nomospace.space import Record
@@ -159,18 +160,21 @@ class Holding(HostPart):
         if member is not None:  # that may take several steps
             host.governing.leave(member, op, lambda _: self.end(op, resident, request))
             return
-        host.looking.in_pieces(
-            agent, partial(self._drop_some, resident), partial(self._end, op, resident), op
-        )
+        resident.ending = True
+        host.moving.end(agent, str(HasEnded(agent=agent)))
+        drop = partial(self._drop_some, resident, list(resident.spaces))
+        host.looking.in_pieces(agent, drop, partial(self._end, op, resident), op)
 
-    def _drop_some(self, resident: Resident) -> bool:
+    def _drop_some(self, resident: Resident, left: list[str]) -> bool:
         """Let some of what an agent that ends has go with it; whether there may be more."""
         agent = resident.id
         if self._host.seeking.end(agent, HasEnded(agent=agent), ENDED_IN_STEP):
             return True
         if self._host.reacting.end(agent, ENDED_IN_STEP):
             return True
-        for name, interface in resident.spaces.items():
+        while left:
+            name = left[-1]
+            interface = resident.spaces[name]
             level = None if interface.engine else self._spaces.levels.get(name)
             for space in (interface.private, *(() if level is None else (level.space,))):
                 mine = space.held_by(agent, MOVED_IN_STEP)
@@ -180,6 +184,7 @@ class Holding(HostPart):
                     self._step.trace(EXPIRED, name, record, agent)
                 if len(mine) == MOVED_IN_STEP:
                     return True
+            left.pop()  # what comes there now goes at the end
         return False
 
     def _end(self, op: int, resident: Resident) -> None:
@@ -188,7 +193,6 @@ class Holding(HostPart):
         if self._spaces.residents.get(agent) is not resident:
             raise NoSuchAgent(agent=agent, host=self._step.name)
         error = HasEnded(agent=agent)
-        host.moving.end(agent, str(error))
         host.deciding.finish(agent)  # its controllers rule no more
         host.seeking.end(agent, error)
         host.governed.end(agent, error)
@@ -206,7 +210,7 @@ class Holding(HostPart):
         if resident is None:
             self._step.note("no-such-agent", error=NoSuchAgent(agent=agent, host=self._step.name))
             return
-        if why := self.stays(agent):
+        if why := "it ends" if resident.ending else self.stays(agent):
             self._step.note("stays", agent=agent, why=why)
             return
         host.deciding.finish(agent)
@@ -293,6 +297,13 @@ class Holding(HostPart):
         engine = self._engine_for(name, here, request)
         if known is not None:
             return
+        if len(resident.spaces) >= self._step.shares.agent_spaces:
+            raise TooManySpaces(
+                what=f"the number of spaces of {resident.id} at this host",
+                limit=self._step.shares.agent_spaces,
+                advice="tell apart by a field of its tuples what is in one space, or have the "
+                "operator of the host raise agent_spaces",
+            )
         # A tuple that dies stays under its law.
         twin = resident.spaces.get(name.removesuffix(DEAD) if name.endswith(DEAD) else name + DEAD)
         if twin is not None and twin.law != law:

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from nomospace.calls.problems import Cancelled, MoveRefused, NoProgram
+from nomospace.calls.problems import Cancelled, HasEnded, MoveRefused, NoProgram
 from nomospace.calls.requests import CLIENT_PROGRAM, Launch, LawText, Move, Save, Unread
 from nomospace.host.calls import Bundle
 from nomospace.host.changes import Durable, ProgramKept, StateKept
@@ -36,6 +36,7 @@ from nomospace.host.effects import Came, Left, Mail
 from nomospace.host.part import HostPart
 from nomospace.host.residents import Resident
 from nomospace.host.shares import TooManyMoved
+from nomospace.host.writing import WRITTEN_ONCE
 from nomospace.law import load
 from nomospace.protocols.courier import Parcel
 from nomospace.protocols.routing.interface import UNSETTLED, Go
@@ -51,6 +52,8 @@ MOVING_MAX: Final = 10_000
 """How many agents of a host may be about to leave."""
 PARTS_EACH: Final = 10
 """A tuple of more parts counts as several when its agent moves."""
+KEYS_EACH: Final = 10
+"""So many keys of `out(…, once=key)` count as one tuple then: they are small."""
 MAIL_MAX: Final = 10_000
 """How many messages may wait for an agent that is about to leave; past it the newest are lost."""
 
@@ -181,6 +184,8 @@ class Moving(HostPart):
             return
         if suspended := host.suspending.stays(agent):
             raise suspended
+        if resident.ending:
+            raise HasEnded(agent=agent)
         if heavy := self._overweight(agent):
             raise heavy
         if why := host.deciding.stays(agent) or host.holding.stays(agent):
@@ -206,12 +211,15 @@ class Moving(HostPart):
     def _overweight(self, agent: str) -> TooManyMoved | None:
         """Whether an agent has more than one step can pack here, and another unpack there."""
         limit = self._step.shares.moved_tuples
-        left = limit - self._host.seeking.count(agent)
-        for interface in self._spaces.residents[agent].spaces.values():
+        left = KEYS_EACH * (limit - self._host.seeking.count(agent))
+        for name, interface in self._spaces.residents[agent].spaces.items():
             if left < 0:
                 break
-            for record in self._spaces.space_of(interface).held_by(agent, left + 1):
-                left -= 1 + count_parts(record.fields, PARTS_EACH * limit) // PARTS_EACH
+            keys = name.endswith(WRITTEN_ONCE)
+            most = 1 + (left if keys else left // KEYS_EACH)
+            for record in self._spaces.space_of(interface).held_by(agent, most):
+                parts = count_parts(record.fields, PARTS_EACH * limit) // PARTS_EACH
+                left -= 1 if keys and not parts else KEYS_EACH * (1 + parts)
                 if left < 0:
                     break
         if left >= 0:

@@ -44,7 +44,7 @@ class Interface:
 class Resident:
     """An agent of this host. `count` numbers the tuples it writes."""
 
-    __slots__ = ("away", "born", "count", "full", "id", "spaces")
+    __slots__ = ("away", "born", "count", "ending", "full", "id", "spaces")
 
     def __init__(self, id: str, count: int = 0) -> None:
         self.id = id
@@ -53,6 +53,8 @@ class Resident:
         """Whether no program speaks for it: it is not shown as connected then."""
         self.born = False
         """Whether it began here in this life of the host: all that it has it got here since."""
+        self.ending = False
+        """Whether it ends, which takes several steps where it has much."""
         self.full = False
         """Whether it had its share of tuples when they were counted last."""
         self.spaces: dict[str, Interface] = {}

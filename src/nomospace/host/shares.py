@@ -33,6 +33,8 @@ class Shares(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Tuples of one agent's writing that lie in its spaces here."""
     agent_bytes: int = 1 << 30
     """About how many bytes they may have."""
+    agent_spaces: int = 1_000
+    """Spaces that one agent has open, private and shared."""
     agent_waiting: int = 100_000
     """Operations of one agent that wait."""
     agent_reactions: int = 10_000
@@ -56,7 +58,8 @@ class Shares(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     batch_rows: int = 1_000
     """Tuples of one `out_many` into a governed space: each is ruled on."""
     moved_tuples: int = 2_000
-    """Tuples that one agent moves with: one step packs all of them, and one unpacks them."""
+    """Tuples that one agent moves with: one step packs all of them, and one unpacks them. Of keys
+    of `out(…, once=key)`, ten count as one."""
     receivers: int = 500
     """Receivers of one message."""
     message_bytes: int = 16_777_216
@@ -76,6 +79,12 @@ class TooManyTuples(LimitReached):
     """An agent has as many tuples, or as many bytes in them, in its spaces at a host as it may."""
 
     code = "limits.tuples"
+
+
+class TooManySpaces(LimitReached):
+    """An agent has as many spaces open at a host as it may."""
+
+    code = "limits.spaces"
 
 
 class TooManyWaiting(LimitReached):

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from nomospace.calls.problems import Cancelled, PrivateSpace
+from nomospace.calls.problems import Cancelled, HasEnded, MoveRefused, PrivateSpace
 from nomospace.calls.requests import (
     ONCE_PER_TUPLE,
     READ_ALL,
@@ -24,8 +24,9 @@ from nomospace.calls.requests import (
     Share,
 )
 from nomospace.host.calls import Abandoned, Arrive, Depart, Tick
-from nomospace.host.shares import Shares, TooManyMoved, TooManyRowsAtOnce
+from nomospace.host.shares import Shares, TooManyMoved, TooManyRowsAtOnce, TooManySpaces
 from nomospace.law import load
+from nomospace.space import Space
 from nomospace.terms import ANY
 from nomospace.terms.templates import Template
 from tests.paper.hosts import Hosts
@@ -215,3 +216,131 @@ def test_what_a_client_waited_for_is_called_off_step_by_step(
     for op in waits:
         with pytest.raises(Cancelled):
             net.value(op)
+
+
+def test_a_client_that_says_goodbye_twice_is_called_off_once(
+    net: Hosts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nomospace.host.core.ABANDONED_IN_STEP", 2)
+    waits = [net.call(BOB, Seek("jobs", TAKE, Template.of(("never", n)))) for n in range(7)]
+    told: list[int] = []
+    reaction = net.do(BOB, React("jobs", JOB, ONCE_PER_TUPLE))
+    gone = Abandoned(BOB, tuple(waits), (reaction,))
+    for _ in range(3):  # with some of them called off in between
+        net.tell("a", gone)
+        told.append(sum(op in net.answers for op in waits))
+    assert told == sorted(told)
+    assert told[-1] < len(waits)
+    answered = dict(net.answers)
+    net.run(1)
+    assert all(isinstance(net.answers[op].error, Cancelled) for op in waits)
+    assert all(net.answers[op] is answered[op] for op in waits if op in answered)
+    assert net.hosts["a"].next_deadline() != net.now
+    net.do(BOB, Out("jobs", ("never", 3)))
+    assert net.do(BOB, Seek("jobs", TAKE_NOWAIT, Template.of(("never", ANY)))) is not None
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_who_ends_while_its_tuples_follow_leaves_none(net: Hosts, shared: bool) -> None:
+    if not shared:
+        net.ask(ANN, Share(("jobs",)))
+    sharing = net.call(ANN, Share(("jobs",), shared=shared))
+    ending = net.call(ANN, End())
+    net.run(1)
+    assert net.value(ending) is None
+    assert sharing in net.answers
+    assert not net.hosts["a"].has(ANN)
+    assert shown(net) == []
+    assert net.disks["a"].tuples["jobs"] == {}
+
+
+@pytest.mark.parametrize("steps", range(4))
+def test_who_ends_while_it_moves_has_ended(steps: int) -> None:
+    """Its tuples leave in several steps, in which the host it would move to lets it come."""
+    net = Hosts("ab")
+    for agent in (ANN, BOB):
+        net.agent(agent, "jobs")
+    net.agent("cat@b", "jobs")
+    net.run(1)
+    net.do(ANN, OutMany("jobs", tuple([("job", number) for number in range(MANY)])))
+    moving = net.call(ANN, Move("b"))
+    for _ in range(steps):
+        net._step(net.now + 1_000_000)
+    ending = net.call(ANN, End())
+    assert ending not in net.answers
+    with pytest.raises(MoveRefused, match="has ended"):
+        net.value(moving)  # at once: it cannot leave between two steps
+    net.run(20)
+    assert net.value(ending) is None
+    assert not any(host.has(ANN) for host in net.hosts.values())
+    assert shown(net) == []
+    assert net.hosts["b"].spaces.levels["jobs"].space.held_by(ANN) == []
+
+
+def test_who_is_about_to_end_does_not_move() -> None:
+    net = Hosts("ab")
+    net.agent(ANN, "jobs")
+    net.run(1)
+    net.do(ANN, OutMany("jobs", tuple([("job", number) for number in range(MANY)])))
+    ending = net.call(ANN, End())
+    with pytest.raises(HasEnded):
+        net.do(ANN, Move("b"))
+    net.tell("a", Depart(ANN))
+    net.run(20)
+    assert net.value(ending) is None
+    assert ANN not in net.bundles
+    assert not any(host.has(ANN) for host in net.hosts.values())
+
+
+def test_an_agent_that_ends_looks_at_each_of_its_spaces_once(
+    net: Hosts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(50):
+        net.do(ANN, Open(f"empty-{number}"))
+    looks: list[str] = []
+    held_by = Space.held_by
+
+    def count(space: Space, *given: Any) -> Any:
+        looks.append(space.name)
+        return held_by(space, *given)
+
+    monkeypatch.setattr(Space, "held_by", count)
+    op = net.call(ANN, End())
+    while op not in net.answers:
+        looks.clear()
+        net.tell("a", Tick())
+    assert looks.count("empty-7") <= 3
+
+
+def test_an_agent_opens_so_many_spaces(net: Hosts) -> None:
+    net.hosts["a"].step.shares = Shares(agent_spaces=3)
+    for name in ("one", "two"):
+        net.do(ANN, Open(name))
+    with pytest.raises(TooManySpaces, match="limit of 3; tell apart by a field") as refused:
+        net.do(ANN, Open("three"))
+    assert refused.value.code == "limits.spaces"
+    net.do(ANN, Open("two"))  # which is open
+    net.do(BOB, Open("three"))
+
+
+def test_keys_of_once_hardly_count_when_an_agent_moves() -> None:
+    net = Hosts("ab")
+    net.agent(ANN, "jobs")
+    net.agent("bob@b", "jobs")
+    net.run(1)
+    net.hosts["a"].step.shares = Shares(moved_tuples=20)
+    for number in range(200):
+        net.do(ANN, Out("jobs", ("job", number), once=f"key-{number}"))
+        net.do(ANN, Seek("jobs", TAKE_NOWAIT, JOB))
+    net.do(ANN, Out("jobs", ("job", 200), once="key-200"))
+    with pytest.raises(TooManyMoved):
+        net.do(ANN, Move("b"))
+    net.do(ANN, Seek("jobs", TAKE_NOWAIT, JOB))
+    with pytest.raises(TooManyMoved):
+        net.do(ANN, Move("b"))
+    net.hosts["a"].step.shares = Shares(moved_tuples=21)
+    net.call(ANN, Move("b"))
+    net.run(1)
+    assert net.hosts["b"].has(ANN)
+    net.do(ANN, Out("jobs", ("job", 7), once="key-7"))
+    assert net.do(ANN, Seek("jobs", READ_ALL, JOB)) == ()
