@@ -23,7 +23,7 @@ PROGRAM = str(Path(__file__).resolve())
 HOSTS = ("north", "south", "west")
 NOMOSPACE = [sys.executable, "-m", "nomospace.cli"]
 AT_ONCE = 4  # jobs that a worker has in hand
-LEASE_S = 5.0
+LEASE_S = 3.0
 LIMIT_S = 600.0  # the story is told by then, or has failed
 PACE = ["--heartbeat-ms", "200", "--loss-ms", "1000"]  # how soon hosts miss each other
 SIGNALS = {"restarted": signal.SIGTERM, "killed": signal.SIGKILL}
@@ -84,10 +84,10 @@ class Host:
         self.name = name
         self.join = ["--join", join] if join else []
         self.address = self.http = "127.0.0.1:0"
-        self.start()
+        self.begin()
 
-    def start(self) -> None:
-        """Run it until it serves."""
+    def begin(self) -> None:
+        """Run it."""
         options = ["--listen", self.address, "--http", self.http, *self.join, *PACE, "--json"]
         with Path(f"{self.name}.log").open("ab") as log:
             self.process = subprocess.Popen(
@@ -95,6 +95,9 @@ class Host:
                 stdout=subprocess.PIPE,
                 stderr=log,
             )
+
+    def wait(self) -> None:
+        """Until it serves."""
         assert self.process.stdout is not None
         said = json.loads(self.process.stdout.readline())
         self.address, self.url = said["address"], said["url"]
@@ -104,6 +107,12 @@ class Host:
         """End it kindly, or by kill -9."""
         self.process.send_signal(how)
         self.process.communicate(timeout=60)
+
+    def restart(self, how: int) -> None:
+        """End it and run it again."""
+        self.end(how)
+        self.begin()
+        self.wait()
 
     def metrics(self) -> dict[str, float]:
         """What Prometheus reads of the space `jobs`."""
@@ -192,7 +201,10 @@ async def story(count: int) -> None:
     agents = [f"{role}@{name}" for name in HOSTS for role in ("producer", "worker")]
     token = nomospace("trust", "issue", "token", *agents).strip()
     north = Host(HOSTS[0])
+    north.wait()
     south, west = (Host(name, north.address) for name in HOSTS[1:])
+    south.wait()
+    west.wait()
     hosts = [north, south, west]
     workers = Workers()
     keeping = [asyncio.create_task(workers.keep(host, token)) for host in hosts]
@@ -205,14 +217,13 @@ async def story(count: int) -> None:
                 writing = [produce(one, token, share[n::3]) for n, one in enumerate(hosts)]
                 written = asyncio.gather(*writing)
                 await workers.wait_more()
-                await asyncio.to_thread(host.end, SIGNALS[how])
-                await asyncio.to_thread(host.start)
+                await asyncio.to_thread(host.restart, SIGNALS[how])
                 await written
                 waiting, lent, age_s = backlog(hosts)
                 print(f"{host.name} {how}: {waiting:.0f} wait, {lent:.0f} at work, {age_s:.1f} s")
             dead = await dead_letters(west, token, len(poison))
             while backlog(hosts)[:2] != (0, 0):
-                await asyncio.sleep(0.1)
+                await asyncio.sleep(0.05)
             wait = usual_wait(hosts)
     finally:
         for task in keeping:

@@ -9,6 +9,7 @@ from nomospace.client.agent import (
     SYSTEM as SYSTEM,
     Agent as Agent,
     BadName as BadName,
+    NotALaw as NotALaw,
     NotAProgram as NotAProgram,
     check_name as check_name,
 )

@@ -53,6 +53,20 @@ class NotAProgram(CallerError):
     to: str
 
 
+class NotALaw(CallerError):
+    """What an agent was to adopt, or a space to be under, is no law: a text, or a path."""
+
+    code = "client.not-a-law"
+    words = "{given} is no law; make one with nomospace.Law.load, of a path or a text"
+    given: str
+
+
+def check_law(law: CompiledLaw) -> None:
+    """Raise `NotALaw` for what is none."""
+    if not hasattr(law, "hash"):
+        raise NotALaw(given=repr(law)[:60])
+
+
 def check_name(what: str, value: object) -> str:
     """A name, checked.
 
@@ -144,6 +158,8 @@ class Agent:
         if name == SYSTEM:
             return self.system
         check_name("a space", name)
+        if law is not None:
+            check_law(law)
         await self._open(Open(name, law, durable, engine=engine), ontology)
         space = self._spaces.get(name)
         if space is None:
@@ -229,6 +245,7 @@ class Agent:
         ...     ward.law.name
         'mp'
         """
+        check_law(law)
         frozen = tuple(freeze(arg) for arg in args)
         number = another if type(another) is int else 1
         while True:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from nomospace.calls.problems import Busy
-from nomospace.client import BadName, Closed, Report
+from nomospace.client import BadName, Closed, NotALaw, Report
 from nomospace.host.changes import TupleGone, TuplePut
 from nomospace.node import (
     BadLink,
@@ -56,6 +56,19 @@ def test_a_host_has_a_life() -> None:
 def test_a_host_has_a_name_that_can_be(name: Any) -> None:
     with pytest.raises(BadName):
         Host(name)
+
+
+@pytest.mark.parametrize("law", ["law(open).", 7])
+def test_what_is_no_law_is_not_adopted(law: Any) -> None:
+    async def program() -> None:
+        async with Host("ward") as host:
+            nurse = await host.agent("nurse")
+            with pytest.raises(NotALaw, match=r"is no law; make one with nomospace\.Law\.load"):
+                await nurse.adopt(law)
+            with pytest.raises(NotALaw):
+                await nurse.space("jobs", law=law)
+
+    run(program())
 
 
 def test_a_host_that_starts_again_with_its_store_has_what_it_had() -> None:
