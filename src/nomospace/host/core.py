@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from nomospace.calls import requests
 from nomospace.calls.addresses import key_at
 from nomospace.calls.problems import Busy
-from nomospace.calls.requests import Adjust, Cancel
+from nomospace.calls.requests import Adjust, Cancel, Tell
 from nomospace.errors import NomospaceError
 from nomospace.host import calls as facts
 from nomospace.host.calls import Abandoned, Asked, Call, PutBack
@@ -415,8 +415,9 @@ class Host:
         """Take in as many facts as make one step, and say how many, and what must follow in order.
 
         These are the plain calls (`plain`) that the facts begin with: they concern nobody else, so
-        nobody is told, and no deadline but those of leases is another after them. Of all others the
-        first is a step.
+        nobody is told, and no deadline but those of leases is another after them. Or the messages
+        that they begin with, as long as ruling on them takes little. Of all others the first is a
+        step.
         """
         self.step.now = now
         first = events[0]
@@ -428,12 +429,14 @@ class Host:
                 return done, self.step.end()
         self.stirred = True
         self.deciding.left = self.deciding.step
-        kind = first.__class__
+        kind, done = first.__class__, 1
         if self.loading:
             self._load(first)
         elif kind in self._receivers:
             if not self.group.frozen:
                 self._receivers[kind](first)
+                if first.__class__ is facts.Call and first.request.__class__ is Tell:
+                    done = self._send_more(events)
             elif len(self._held) < HELD_MAX:
                 self._held.append(first)
             elif isinstance(first, facts.Call):
@@ -461,7 +464,19 @@ class Host:
                 self.mirroring.tell()
             if self.holding.unannounced:
                 self.group.announce()
-        return 1, self.step.end()
+        return done, self.step.end()
+
+    def _send_more(self, events: Sequence[facts.Event]) -> int:
+        """After the first of some facts, which sends a message, those that do so too; how many."""
+        done, enough = 1, self.deciding.step - SENT_UNITS
+        for event in events[1:]:
+            if event.__class__ is not facts.Call or event.request.__class__ is not Tell:
+                break
+            if self.deciding.left < enough:
+                break
+            self._receivers[facts.Call](event)
+            done += 1
+        return done
 
     def _group_act(self, event: facts.Engage | facts.Disengage | facts.Moved) -> None:
         if isinstance(event, facts.Engage):
@@ -526,6 +541,8 @@ def _no_roll(agent: str, law: str) -> tuple[Term, ...]:
 ALWAYS: Final = frozenset({PutBack, Cancel, Adjust})
 """What is done for suspended agents too: drivers ask it when a client is gone."""
 
+SENT_UNITS: Final = 1_000
+"""The units after which no further message is sent in a step: ten or so."""
 ABANDONED_IN_STEP: Final = 250
 """How many calls of a client that is gone are called off in one step."""
 

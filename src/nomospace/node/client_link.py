@@ -19,7 +19,7 @@ from collections.abc import Awaitable, Iterator
 from typing import Final, cast
 
 from nomospace.calls.problems import NotAnOperator, NotLetIn, TooManyClients
-from nomospace.calls.requests import LawText, OntologyText, Open, Request, Settle
+from nomospace.calls.requests import LawText, OntologyText, Open, Request
 from nomospace.errors import CallerError, LawError, NomospaceError, PeerError, Unavailable
 from nomospace.node.clients import Answers, Clients, micros
 from nomospace.node.entrance import Entrance, IncomingConnection
@@ -393,7 +393,7 @@ class ClientLink(asyncio.Protocol):
         except (CallerError, LawError) as error:
             self._sessions.refuse(session, frame[1], error)
             return 1
-        if kind == talk.ASK and call[2].__class__ is not Settle:
+        if kind == talk.ASK and not talk.goes_along(frame):
             self._ask(session, *call)
             return 1
         asked = [call]
@@ -408,13 +408,13 @@ class ClientLink(asyncio.Protocol):
     def _read_more(
         self, frames: list[bytes], at: int, asked: list[tuple[int, int, Request]]
     ) -> None:
-        """Read calls after a place that write, read, take or end leases, a few; others end it."""
+        """Read calls after a place that can be done together, a few; others end it."""
         for data in frames[at : at + SOME - 1]:
             if len(data) > DEEP_MAX:
                 return
             try:
                 frame = talk.unpack_frame(data)
-                if not talk.SEEK_PLAIN <= frame[0] <= talk.OUT and not talk.settles(frame):
+                if not talk.goes_along(frame):
                     return
                 asked.append(talk.read_call(frame, self._clients.laws))
             except NomospaceError:  # it is told when it is the first

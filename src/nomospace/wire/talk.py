@@ -341,12 +341,18 @@ def read_call(frame: Frame, laws: Laws) -> tuple[int, int, Request]:
         raise BadCall(what="something", why=str(error)) from None
 
 
-def settles(frame: Frame) -> bool:
-    """Whether a frame seems to say something about a lease."""
-    if frame[0] != ASK or len(frame) != _PARTS[ASK]:
-        return False
-    body = frame[3]
-    return body.__class__ is list and body[:1] == ["settle"]
+def goes_along(frame: Frame) -> bool:
+    """Whether a frame seems to be a call that hosts do together with those around it.
+
+    These read, take and write tuples, say something about a lease, or send a message.
+    """
+    if frame[0] != ASK:
+        return bool(SEEK_PLAIN <= frame[0] <= OUT)
+    body = frame[3] if len(frame) == _PARTS[ASK] else None
+    return body.__class__ is list and bool(body) and body[0] in _ALONG
+
+
+_ALONG: Final = ("settle", "tell")
 
 
 _PARTS: Final = {SEEK: 9, OUT: 7, ASK: 4}

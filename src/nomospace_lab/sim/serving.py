@@ -24,12 +24,11 @@ from nomospace.store.interface import KeptForClient, Step
 from nomospace.store.memory import MemoryStore
 from nomospace.wire.talk import (
     BYE,
-    OUT,
-    SEEK_PLAIN,
     SEEN,
     VERSION,
     WINDOW,
     HostWelcome,
+    goes_along,
     read_call,
     unpack_frame,
 )
@@ -269,7 +268,7 @@ class Server:
         while at < len(frames) and self.sessions is not None:
             asked = []
             for frame in [unpack_frame(data) for data in frames[at : at + SOME]]:
-                if not SEEK_PLAIN <= frame[0] <= OUT:
+                if not goes_along(frame):
                     break
                 asked.append(read_call(frame, _no_laws))
             if not asked:

@@ -2,17 +2,19 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from nomospace.calls.problems import LeaseLapsed, SpaceFull
-from nomospace.calls.requests import READ, TAKE, Adopt, Open, Out, Seek, Settle, Share
+from nomospace.calls.requests import READ, TAKE, Adopt, Open, Out, Seek, Settle, Share, Tell
 from nomospace.calls.ways import Way
 from nomospace.host.calls import Arrive, Call, Loaded, Tick
 from nomospace.host.changes import TupleGone, TuplePut
 from nomospace.host.core import Host
-from nomospace.host.effects import Answer, Persist
+from nomospace.host.effects import Answer, Persist, Ruled
 from nomospace.host.plain import PlainCalls
 from nomospace.law import load
+from nomospace.terms import term
 from nomospace.terms.templates import ANY, Template
 
 JOB = Template.of(("job", ANY))
@@ -176,3 +178,44 @@ def test_nothing_is_served_while_the_host_loads() -> None:
     assert made.handle_many([Call(1, "ann@a", Out("jobs", ("job", 1)))], now=0) == (1, [])
     made.handle(Loaded((), last=True), now=0)
     assert made.agents == ("ann@a",)
+
+
+COUNTED = load(
+    "law(counted). initialCS([told(0)]).\n"
+    "R1. sent(_, say(_), _) :- told(N)@CS, do(incr(told(N), 1)), do(forward).\n"
+    "R2. arrived(_, say(_), _) :- do(deliver).\n"
+    "R3. sent(_, long(N), _) :- down(N), do(forward). R4. arrived(_, long(_), _) :- do(deliver).\n"
+    "down(0). down(N) :- N > 0, K is N - 1, down(K)."
+)
+
+
+def members() -> Host:
+    made = Host("a", life=1, now=0, traces=True)
+    for agent in ("ann@a", "bob@a"):
+        made.handle(Arrive(agent), now=0)
+        told(made, Adopt(COUNTED), agent=agent)
+    return made
+
+
+def test_messages_that_come_together_are_sent_in_one_step() -> None:
+    """What is written down and what follows is as if each had a step of its own."""
+    calls = [
+        Call(n, "ann@a", Tell(COUNTED.hash, term(f"say({n})"), "bob@a" if n != 3 else "eve@a"))
+        for n in range(1, 7)
+    ]
+    calls.append(Call(7, "ann@a", Seek("jobs", READ, JOB)))
+    done, (persist, *together) = members().handle_many(calls, now=5)
+    assert done == 6
+    one_by_one = members()
+    steps = [one_by_one.handle(call, now=5) for call in calls[:6]]
+    assert [change for step in steps for change in step[0].changes] == list(persist.changes)
+    apart = [effect for step in steps for effect in step[1:]]
+    untimed = [[msgspec.structs.replace(one, took_ns=0) if isinstance(one, Ruled) else one
+                for one in effects] for effects in (apart, together)]  # fmt: skip
+    assert untimed[0] == untimed[1]
+
+
+def test_messages_that_take_long_have_steps_of_their_own() -> None:
+    made = members()
+    long = [Call(n, "ann@a", Tell(COUNTED.hash, term("long(600)"), "bob@a")) for n in range(1, 4)]
+    assert made.handle_many(long, now=5)[0] == 1
