@@ -13,6 +13,7 @@ from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 from typing import Final, NamedTuple
+from urllib.parse import quote
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
@@ -88,6 +89,13 @@ def _find(page: Page) -> None:
     page.wait_for_selector(".palette-list li")
 
 
+def _whole(page: Page) -> None:
+    page.locator(".ruling", has_text="desk").first.click()
+    page.locator("[data-whole]").click()
+    page.wait_for_selector(".story-step")
+    page.keyboard.press("Escape")
+
+
 SCREENS: Final[dict[str, Screen]] = {
     "login": Screen("/login", "#token"),
     "now": Screen("/now", ".ruling"),
@@ -100,6 +108,8 @@ SCREENS: Final[dict[str, Screen]] = {
     ),
     "communities": Screen("/communities", ".listing-row"),
     "law": Screen(f"/member?story=law/ward-1/{LAW.hash}", ".rule-line"),
+    "story": Screen("/now", ".ruling", _whole),
+    "tuple": Screen(f"/story?about={quote(LONG)}%40ward-1%2341", ".story-step"),
     "spaces": Screen("/spaces?space=jobs", ".spaces-table .listing-row"),
     "bench": Screen("/bench", ".bench-law .cm-content"),
     "trial": Screen("/bench", ".bench-law .cm-content", _run),

@@ -68,6 +68,32 @@ def test_messages_are_pulses_that_lead_to_their_story(page: Page) -> None:
     expect(page.locator(".story-body")).to_contain_text("arrived('ann@ward-2'")
 
 
+def test_a_whole_story_has_an_address_and_the_way_back_leads_to_the_one_before(page: Page) -> None:
+    pulse = page.locator(".map-pulse.forwarded[data-host=ward-2]").first
+    pulse.wait_for(state="attached")
+    record = pulse.get_attribute("data-id")
+    pulse.dispatch_event("click")
+    page.locator("[data-whole]").click()
+    expect(page).to_have_url(re.compile(rf"/story\?about=ward-2/{record}$"))
+    steps = page.locator(".story-step")
+    expect(steps.nth(1)).to_contain_text("desk@ward-1")
+    expect(steps.nth(1)).to_contain_text("from ann@ward-2, 1 hop: ward-2 → ward-1")
+    expect(page.locator(".story-step.chosen")).to_contain_text("ann@ward-2")
+    expect(page.locator(".story-said")).to_contain_text("on 2 hosts")
+    assert page.locator(".story-wide circle").count() >= 2
+    steps.nth(1).get_by_role("button", name="The story from here").click()
+    expect(page.locator(".story-step.chosen")).to_contain_text("desk@ward-1")
+    page.go_back()
+    expect(page.locator(".story-step.chosen")).to_contain_text("ann@ward-2")
+    page.go_back()
+    expect(page.locator(".map-title").first).to_be_visible()
+    base = page.url.partition("/now")[0]
+    page.goto(f"{base}/story?about=ward-2/{record}")
+    expect(page.locator(".story-step.chosen")).to_contain_text("ann@ward-2")
+    page.goto(f"{base}/story?about=nobody/7")
+    expect(page.get_by_role("alert")).to_contain_text("no journal of this group tells of")
+
+
 def test_the_map_is_walked_by_the_keyboard(page: Page) -> None:
     page.locator(".map-title").first.focus()
     page.keyboard.press("ArrowDown")

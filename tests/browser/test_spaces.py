@@ -107,9 +107,9 @@ def test_a_tuple_is_written_found_taken_and_has_a_story(ward: Site, open_page: O
     expect(page.locator(ROWS)).to_have_count(0)
     page.goto(f"{ward.url}/spaces?story=tuple/ward-1/eve%40ward-1%231")
     steps = page.locator(".story .step")
-    expect(steps.first).to_contain_text("written by")
+    expect(steps.first).to_contain_text("writes")
     expect(steps.first).to_contain_text("eve@ward-1")
-    expect(steps.last).to_contain_text("taken by")
+    expect(steps.last).to_contain_text("takes")
 
 
 def test_a_tuple_that_lies_there_says_where(ward: Site, open_page: Open) -> None:

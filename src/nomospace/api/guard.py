@@ -116,6 +116,7 @@ STATUS: Final[dict[str, int]] = {
     "law.refused": 403,
     "host.suspended": 403,
     "node.not-seen": 404,
+    "node.no-story": 404,
     "node.not-suspendable": 404,
     "node.not-running": 404,
     "node.runs-already": 409,

@@ -199,17 +199,19 @@ async def end_monitor(views: TheViews, space: SpacePath) -> Response:
     return Response(status_code=204)
 
 
-@router.get("/tuples/story")
-async def tuple_story(
-    views: TheViews, id: Annotated[str, Query(min_length=3, max_length=450)]
-) -> v.TupleStory:
-    """What became of a tuple at this host, by its id (`ann@ward#3`): written, moved, taken."""
-    found = await views.story(id)
+@router.get("/story")
+async def story(
+    views: TheViews, about: Annotated[str, Query(min_length=3, max_length=450)]
+) -> v.CausalStory:
+    """What led to a ruling (`ward/17`: host and record) or a tuple (`ann@ward#3`), and what came
+    of it, over all hosts of the group.
+    """
+    found = await views.story(about)
     lies = _in_json((found.lies,))[0] if found.lies is not None else None
-    return replace(found, steps=_in_json(found.steps), lies=lies)
+    return replace(found, lies=lies)
 
 
-F = TypeVar("F", v.TupleView, v.LeaseView, v.SetView, v.TupleStep)
+F = TypeVar("F", v.TupleView, v.LeaseView, v.SetView)
 
 
 def _in_json(several: tuple[F, ...]) -> tuple[F, ...]:

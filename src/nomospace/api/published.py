@@ -13,6 +13,7 @@ from nomospace.client.membership import (
 )
 from nomospace.node.principals import Principal as Principal
 from nomospace.node.viewed import (
+    CausalStory as CausalStory,
     CommunityView as CommunityView,
     GoalView as GoalView,
     HostView as HostView,
@@ -28,11 +29,11 @@ from nomospace.node.viewed import (
     SetView as SetView,
     SpaceInside as SpaceInside,
     SpaceView as SpaceView,
+    StoryLink as StoryLink,
+    StoryStep as StoryStep,
     TallyView as TallyView,
     TopologyView as TopologyView,
     TriedView as TriedView,
-    TupleStep as TupleStep,
-    TupleStory as TupleStory,
     TuplesView as TuplesView,
     TupleView as TupleView,
     WaiterView as WaiterView,

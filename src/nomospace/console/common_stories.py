@@ -6,7 +6,7 @@ stories of whoever takes part in it. Everything is read when the story is opened
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -33,9 +33,11 @@ from nomospace.console.look import (
 )
 from nomospace.console.programs import HostPrograms
 from nomospace.console.stories import story
+from nomospace.console.told import address as story_address, step_line, told
 from nomospace.errors import NomospaceError
 
 if TYPE_CHECKING:
+    from nomospace.api.published import CausalStory
     from nomospace.api.service import Service
     from nomospace.console.frame import Frame
 
@@ -90,9 +92,7 @@ def tell_ruling(frame: Frame, host: str, id: str) -> None:
     except NomospaceError as error:
         heading("Why")
         fault(error)
-    if ruling.kind == "arrived":
-        _came_from(frame, host, ruling)
-    _followed(frame, host, ruling)
+    _around(frame, f"{host}/{number}", ruling)
 
 
 def _under(frame: Frame, host: str, ruling: RulingView) -> None:
@@ -142,71 +142,40 @@ def _goal(word: str, look: str, goal: str, values: str) -> None:
                 mono(f"where {values}").classes("pre quiet")
 
 
-def _followed(frame: Frame, host: str, ruling: RulingView) -> None:
+def _around(frame: Frame, about: str, ruling: RulingView) -> None:
+    """What it ordered, what it came from and what came of it, at whichever host."""
     heading("What followed")
     if not ruling.operations:
         ui.label("Nothing: no operation was ordered.").classes("quiet")
-        return
     for operation in ruling.operations:
         mono(operation).classes("pre operation")
-    answers = list(_answers(frame, host, ruling))
-    if answers:
-        heading("Where it arrived")
-        for at, answer in answers:
-            line(frame, at, answer)
-            ui.label(f"on {at}, {_span(answer.at - ruling.at)} later").classes("quiet num")
+    body = ui.element("div").classes("story-around").props("data-around")
+
+    async def read() -> None:
+        try:
+            story = await told(frame, about)
+        except NomospaceError:
+            return  # the ruling itself says what is the matter
+        body.clear()
+        with body:
+            _next_to(frame, about, story)
+
+    ui.timer(0, read, once=True)
 
 
-def _came_from(frame: Frame, host: str, ruling: RulingView) -> None:
-    """The ruling that sent what has arrived, at whichever host, and how long that took."""
-    found: tuple[str, RulingView] | None = None
-    for name, service in frame.console.services.items():
-        views = service.views
-        last = ruling.record if name == host else views.last_record
-        for one in views.rulings(after=max(1, last - LOOKED_MAX), limit=LOOKED_MAX).rulings:
-            sent = one.home == ruling.sender and one.law == ruling.law and ruling.home in one.to
-            later = found is None or one.at > found[1].at
-            if sent and later and one.kind != "arrived" and one.at <= ruling.at:
-                found = name, one
-    if found is not None:
-        heading("Where it came from")
-        line(frame, *found)
-        took = _span(ruling.at - found[1].at)
-        ui.label(f"on {found[0]}, {took} earlier").classes("quiet num")
-
-
-def _span(us: int) -> str:
-    """How long something took.
-
-    >>> _span(1_500), _span(2_500_000), _span(90_000_000)
-    ('1.5 ms', '2.5 s', '1 min 30 s')
-    """
-    if us < 1_000_000:
-        return f"{us / 1_000:.1f} ms"
-    return (
-        f"{us / 1e6:.1f} s"
-        if us < 60_000_000
-        else f"{us // 60_000_000} min {us // 1_000_000 % 60} s"
-    )
-
-
-def _answers(frame: Frame, host: str, ruling: RulingView) -> Iterator[tuple[str, RulingView]]:
-    """Rulings of the receivers on what this one sent them, soon after it."""
-    wanted = dict.fromkeys(ruling.to)
-    if not wanted or ruling.kind == "arrived":
-        return
-    found = 0
-    for name, service in frame.console.services.items():
-        views = service.views
-        # In its own journal an answer stands behind it; elsewhere among the latest.
-        after = ruling.record if name == host else max(1, views.last_record - LOOKED_MAX)
-        for one in views.rulings(after=after, limit=LOOKED_MAX).rulings:
-            arrived = one.kind == "arrived" and one.home in wanted and one.sender == ruling.home
-            if arrived and 0 <= one.at - ruling.at < 5_000_000:
-                yield name, one
-                found += 1
-                if found >= RULINGS_MAX:
-                    return
+def _next_to(frame: Frame, about: str, story: CausalStory) -> None:
+    by_id = {step.id: step for step in story.steps}
+    mine = by_id[about]
+    before = [by_id[link.id] for link in mine.causes if link.id in by_id]
+    after = [step for step in story.steps if any(link.id == about for link in step.causes)]
+    for title, steps in (("Where it came from", before), ("What came of it", after)):
+        if steps:
+            heading(title)
+            for step in steps[:RULINGS_MAX]:
+                step_line(frame, step, step.at - mine.at)
+    if len(story.steps) > 1:
+        words = f"The whole story: {len(story.steps)} steps"
+        doorway(words, partial(frame.go, story_address(about))).props("data-whole")
 
 
 def _ruling(service: Service, number: int) -> RulingView | None:

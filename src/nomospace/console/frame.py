@@ -256,7 +256,7 @@ class Frame:
         parts = urlsplit(path)
         asked = parse_qs(parts.query[:ASKED_MAX], max_num_fields=20)
         self.asked = {name: values[0] for name, values in asked.items() if name != "story"}
-        shown = parts.path if parts.path in self._links else next(iter(self._links), "")
+        shown = next(iter(self._links), "") if parts.path in ("", "/") else parts.path
         for at, link in self._links.items():
             if at == shown:
                 link.props("aria-current=page")

@@ -158,6 +158,17 @@ def span(us: int) -> str:
     return f"{whole} s" if whole else f"{max(0, us) // 1000} ms"
 
 
+def stretch(us: int) -> str:
+    """How long something took, exactly enough for what takes little.
+
+    >>> stretch(1_500), stretch(2_500_000), stretch(90_000_000), stretch(7_300_000_000)
+    ('1.5 ms', '2.5 s', '1 min 30 s', '2 h 01 min')
+    """
+    if us < 1_000_000:
+        return f"{us / 1_000:.1f} ms"
+    return f"{us / 1e6:.1f} s" if us < 60_000_000 else span(us)
+
+
 def empty(what: str, how: str) -> None:
     """Say what would be here, and what brings it."""
     with ui.element("div").classes("empty"):

@@ -22,7 +22,16 @@ from nomospace.console.files import FilesAtHand, SiteFolder
 from nomospace.console.frame import Frame, RailEntry
 from nomospace.console.gate import PageHeaders
 from nomospace.console.look import attributes
-from nomospace.console.places import communities, law_bench, meaning, member, now, pipeline, spaces
+from nomospace.console.places import (
+    communities,
+    law_bench,
+    meaning,
+    member,
+    now,
+    pipeline,
+    spaces,
+    story as whole_story,
+)
 from nomospace.console.stage import ConsolePlace
 
 if TYPE_CHECKING:
@@ -84,6 +93,8 @@ def mount(app: FastAPI, console: Console) -> None:
         entries = {path: RailEntry(*place[:2], place.group) for path, place in seen.items()}
         frame.draw(entries, story)
         routes = {path: _showing(frame, place) for path, place in seen.items()}
+        if frame.viewer.operator:
+            routes["/story"] = _showing(frame, ConsolePlace("Story", "", whole_story.show))
         routes["/"] = _home(frame, next(iter(seen.values())))
         found = ui.sub_pages(routes, show_404=False)
         attributes(found.classes("place"), id="place", tabindex="-1")
@@ -139,9 +150,11 @@ def _lost(path: str) -> None:
 
 
 def _showing(frame: Frame, place: ConsolePlace) -> Callable[..., None]:
-    def show(template: str = "", space: str = "", make: str = "", ontology: str = "") -> None:
+    def show(
+        template: str = "", space: str = "", make: str = "", ontology: str = "", about: str = ""
+    ) -> None:
         # The frame has them; named here, a change of them shows the place anew.
-        del template, space, make, ontology
+        del template, space, make, ontology, about
         frame.leave()
         ui.page_title(f"{place.title} · {frame.console.name}")
         with attributes(ui.element("main").classes("place-body"), aria_label=place.title):

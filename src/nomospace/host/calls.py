@@ -16,6 +16,7 @@ import msgspec
 
 from nomospace.calls.requests import OntologyText, Out, React, Request, Seek
 from nomospace.errors import Unavailable
+from nomospace.protocols.questions import PeerTalk
 from nomospace.protocols.spaces import Row
 from nomospace.space.pages import RowsPage
 from nomospace.space.tables import RowsQuestion
@@ -147,6 +148,13 @@ class TablesAnswered(msgspec.Struct, frozen=True):
     page: RowsPage | Unavailable
 
 
+class TellPeer(msgspec.Struct, frozen=True):
+    """The driver has a question, or an answer, for that of an engaged host (`effects.PeerTold`)."""
+
+    peer: str
+    talk: PeerTalk
+
+
 class RevocationsLearnt(msgspec.Struct, frozen=True):
     """An authority has published a newer list of the certificates that it revoked."""
 
@@ -239,6 +247,7 @@ Event: TypeAlias = (
     | RevocationsLearnt
     | Loaded
     | TablesAnswered
+    | TellPeer
     | Absent
     | Present
     | Unattended

@@ -328,6 +328,7 @@ class Host:
             facts.Attended: self.holding.attend,
             facts.RevocationsLearnt: self.certifying.learn,
             facts.TablesAnswered: self.looking.answered,
+            facts.TellPeer: self.group.tell_driver,
             facts.Certified: self.telling.certify,
             facts.Uncertified: self.telling.certify,
             facts.Revoked: self.telling.certify,

@@ -15,6 +15,7 @@ from nomospace.calls.requests import Unread
 from nomospace.control import Ruling
 from nomospace.errors import NomospaceError
 from nomospace.host.calls import Bundle
+from nomospace.protocols.questions import PeerTalk
 from nomospace.space.tables import RowsQuestion
 from nomospace.terms import Term
 
@@ -173,6 +174,13 @@ class AskTables(msgspec.Struct, frozen=True, gc=False):
     question: RowsQuestion
 
 
+class PeerTold(msgspec.Struct, frozen=True, gc=False):
+    """The driver of an engaged host asks or answers that of this one (`calls.TellPeer`)."""
+
+    peer: str
+    talk: PeerTalk
+
+
 class Note(msgspec.Struct, frozen=True, gc=False):
     """Something happened that an operator may want to know: a word, and its facts."""
 
@@ -194,5 +202,6 @@ Effect: TypeAlias = (
     | LeaseTraced
     | Ruled
     | AskTables
+    | PeerTold
     | Note
 )

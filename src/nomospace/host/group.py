@@ -25,6 +25,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from nomospace.errors import NomospaceError
+from nomospace.host.calls import TellPeer
 from nomospace.host.changes import (
     Durable,
     FloorRaised,
@@ -33,7 +34,7 @@ from nomospace.host.changes import (
     TransferTaken,
 )
 from nomospace.host.directory import Directory
-from nomospace.host.effects import Transmit
+from nomospace.host.effects import PeerTold, Transmit
 from nomospace.host.part import GroupFollower, HostPart
 from nomospace.law import CompiledLaw
 from nomospace.protocols import events as links
@@ -43,6 +44,7 @@ from nomospace.protocols.engagement import Engagement
 from nomospace.protocols.messages import Adverts, Relay, View
 from nomospace.protocols.pace import Pace
 from nomospace.protocols.policy import Policy, is_position
+from nomospace.protocols.questions import PeerTalk
 from nomospace.protocols.spaces import (
     DirectoryChanged,
     DirectoryEntry,
@@ -129,7 +131,7 @@ class Group(HostPart):
             self._host.proven
             and isinstance(frame, Relay)
             and frame.dst == self._step.name
-            and isinstance(frame.body, Data | Ack | Parcel | Receipt)
+            and isinstance(frame.body, Data | Ack | Parcel | Receipt | PeerTalk)
             and not self._engagement.believes(neighbour, frame.src)
         ):
             self._step.note("not-its-own", peer=neighbour, source=frame.src)
@@ -232,6 +234,11 @@ class Group(HostPart):
         else:
             self._step.order(Transmit(site, frame))
 
+    def tell_driver(self, event: TellPeer) -> None:
+        """Bring the driver of an engaged host what that of this one has to say; or lose it."""
+        if event.peer in self.members:
+            self._carry(self._engagement.relay(event.peer, event.talk))
+
     def too_much(self, body: object) -> str:
         """Why the wires cannot take something that would be told; empty when they can."""
         return self._host.carries(Data((0, ""), 0, 0, body))
@@ -262,6 +269,8 @@ class Group(HostPart):
                 elif isinstance(effect.body, Parcel | Receipt):
                     straight = effect.src == self._via
                     self._host.post(effect.src, effect.body, straight=straight)
+                elif isinstance(effect.body, PeerTalk) and effect.src in self.members:
+                    self._step.order(PeerTold(effect.src, effect.body))
             elif isinstance(effect, links.Floor):
                 self._step.write_down(FloorRaised(effect.number))
             elif isinstance(effect, links.Freeze):

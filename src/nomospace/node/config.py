@@ -25,6 +25,7 @@ line. A file holds these tables, all of them optional:
     rows = 100000
     bytes = 67108864
     seconds = 60
+    peers = "outline"                    # what hosts of the group are told: all, nothing, or that
 
     [services]
     http = "127.0.0.1:7421"              # law server, controller service, metrics
@@ -78,7 +79,7 @@ import re
 import tomllib
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
@@ -126,6 +127,8 @@ class Journal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rows: int = 100_000
     bytes: int = 64 * 1024 * 1024
     seconds: float = 60.0
+    peers: Literal["all", "outline", "nothing"] = "outline"
+    """What hosts of the group are told of it for their operators' stories."""
 
 
 class ServiceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

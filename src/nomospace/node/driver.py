@@ -47,6 +47,7 @@ from nomospace.host.effects import (
     Halted,
     LeaseTraced,
     Left,
+    PeerTold,
     Persist,
     Ruled,
     Traced,
@@ -59,6 +60,7 @@ from nomospace.node.clock import ClockMark
 from nomospace.node.keeper import WAITING_MAX, Keeper
 from nomospace.node.links import HostLinks
 from nomospace.node.local_connection import LocalClients, LocalConnection
+from nomospace.node.peer_questions import PeerQuestions
 from nomospace.node.telemetry import Tracing
 from nomospace.node.turns import SHORT_S, Account, Turns
 from nomospace.node.working import TooManyJobs, Workers
@@ -149,6 +151,7 @@ class Driver(ABC):
         self._timer: asyncio.TimerHandle | None = None
         self._timer_due = 0
         self._asker: TableAsker | None = None
+        self.peer_questions = PeerQuestions(self._tell)
         self._view: View | None = None
         self.work: Workers | None = None
         """Who compiles the laws that agents from elsewhere bring, if not this loop."""
@@ -401,6 +404,8 @@ class Driver(ABC):
                 self._came(effect)
             elif isinstance(effect, AskTables):
                 self._ask_tables(effect)
+            elif isinstance(effect, PeerTold):
+                self.peer_questions.told(effect)
             elif isinstance(effect, Halted):
                 if self._sessions is not None:
                     self._sessions.halt(effect.agent, effect.error, ended=effect.ended)

@@ -41,6 +41,7 @@ from nomospace.node.logs import note_log
 from nomospace.node.metrics import Metrics
 from nomospace.node.operating import Operating
 from nomospace.node.principals import Door, OpenDoor, Standings
+from nomospace.node.stories.telling import Stories
 from nomospace.node.working import TooManyJobs, Workers
 from nomospace.protocols.policy import is_position
 from nomospace.store.journal import RulingCounts
@@ -141,6 +142,8 @@ class Server:
         self.links: Wires
         self.listener: Listener
         self.clients: Clients
+        self.stories: Stories
+        """Who tells what led to what, here and to the hosts of the group."""
         self.standings: Standings
         """Who was let in and is still there, whichever way it came (see `principals`)."""
         self.services: Any = None
@@ -210,6 +213,7 @@ class Server:
         self.standings = Standings(self._door(), self._now)
         parts.push_async_callback(self.work.close)
         operating = Operating(self)
+        self.stories = Stories(self)
         self.clients = Clients(
             self.host.served,
             host=settings.name,

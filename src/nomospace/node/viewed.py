@@ -213,34 +213,77 @@ class TuplesView:
 
 
 @dataclass(frozen=True, slots=True)
-class TupleStep:
-    """Something that became of a tuple: it was `written`, `taken`, `expired`, or `moved`.
+class StoryLink:
+    """What a step comes from: the `id` of that step, how, and whether that is certain.
 
-    Or of a lease on it: `lent`, `renewed`, `returned`, `acknowledged`, `lapsed`; then `until` is
-    when the lease was to end, or the tuple to be found again, and `fields` are not told.
-    """
-
-    record: int
-    at: int
-    op: str
-    space: str
-    agent: str
-    fields: tuple[object, ...]
-    until: int = 0
-    why: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class TupleStory:
-    """What became of a tuple at a host, the oldest first; `whole` unless records were too many.
-
-    If it lies at the host, `space` is where, and `lies` how.
+    `sent`: a message of its; `held`: it held back what goes on here; `due` and `met`: it imposed
+    the obligation that falls due, or is repealed; `written`: it let a tuple be written; `then`: it
+    is what became of the tuple before; `moved`: where the agent was before. `after` is a guess: the
+    agent's program had just heard it.
     """
 
     id: str
-    steps: tuple[TupleStep, ...]
-    whole: bool
+    how: str
+    sure: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StoryStep:
+    """One step of a story: a ruling, a move, or what became of a tuple.
+
+    `id` is `host/record`. `lane` is the agent, or the space, that it is of. `kind` is that of the
+    event, `moved` (then `path` is the host that it came from), or what became of a tuple: then
+    `community` is its space and `about` its id. `took` is how long after its cause it was, in
+    microseconds, where that is certain; `until` when what it held or imposed came to its end, or a
+    lease does. Of a step that is `hidden` its host does not tell the words.
+    """
+
+    id: str
+    host: str
+    record: int
+    lane: str
+    at: int
+    kind: str
+    verdict: str
+    rule: str
+    law: str
+    community: str
+    text: str
+    operations: tuple[str, ...]
+    refused: bool
+    held: bool
+    hops: int
+    path: tuple[str, ...]
+    took: int | None
+    until: int
+    causes: tuple[StoryLink, ...]
+    hidden: bool
+    about: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoryLane:
+    """An agent, or a space, of a story, and the hosts that it was at, in order."""
+
+    name: str
+    hosts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CausalStory:
+    """What led to an event and what came of it, over all hosts, the earliest first.
+
+    `left` says in words what is not told. Of a tuple that lies at a host that was asked, `space`
+    is where, `holder` at which host, and `lies` how.
+    """
+
+    about: str
+    steps: tuple[StoryStep, ...]
+    lanes: tuple[StoryLane, ...]
+    hosts: tuple[str, ...]
+    left: tuple[str, ...]
     space: str = ""
+    holder: str = ""
     lies: TupleView | None = None
 
 

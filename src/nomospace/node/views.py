@@ -18,6 +18,7 @@ So the state before any ruling that it still has is put together again, without 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace as dataclass_replace
 from inspect import isawaitable
 from itertools import islice
 from typing import TYPE_CHECKING, Final
@@ -30,6 +31,7 @@ from nomospace.control.reasons import verdict_on
 from nomospace.errors import CallerError
 from nomospace.node import viewed
 from nomospace.node.operating import Operating
+from nomospace.node.stories.telling import NoStory
 from nomospace.node.within import LINES_MAX, Within, shown, space_view
 from nomospace.store.journal import (
     CHECKPOINT_EVERY,
@@ -59,7 +61,7 @@ from nomospace.wire.admin import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from nomospace.control import Ruling
     from nomospace.host.core import Host as Core
@@ -305,9 +307,36 @@ class Views:
             found, template=template, together=together, limit=_limit(limit), after=after
         )
 
-    async def story(self, tuple_id: str) -> viewed.TupleStory:
-        """What became of a tuple here, by its id (`ann@ward#3`), as the journal has it."""
-        return await self._within.story(tuple_id)
+    async def story(
+        self, about: str, *, beside: Mapping[str, Views] | None = None
+    ) -> viewed.CausalStory:
+        """What led to a ruling (`host/record`) or a tuple (`ann@ward#3`), and what came of it.
+
+        All hosts of the group are asked; `beside` are views of those that the viewer may see as
+        well. Raises `NoStory`.
+        """
+        all = {self._server.config.host.name: self, **(beside or {})}
+        stories = {host: views._server.stories for host, views in all.items()}
+        lying = [(host, *views._within.lies(about)) for host, views in all.items()]
+        host, space, lies = next((one for one in lying if one[2] is not None), ("", "", None))
+        try:
+            told = await self._server.stories.tell(about, stories)
+        except NoStory:
+            if lies is None:
+                raise
+            told = viewed.CausalStory(about, (), (), (), ())  # its host keeps no journal
+        steps = [
+            all[one.host]._with_why(one) if one.refused and one.host in all else one
+            for one in told.steps
+        ]
+        return dataclass_replace(told, steps=tuple(steps), space=space, holder=host, lies=lies)
+
+    def _with_why(self, step: viewed.StoryStep) -> viewed.StoryStep:
+        """A step that was refused, with the sentence that says why, if that can still be told."""
+        try:
+            return dataclass_replace(step, verdict=self.why(step.record).verdict)
+        except (NotSeen, TooOld, TooMuchState):
+            return step
 
     def _space(self, space: str, agent: str) -> Kept:
         found = self._within.find(space, agent)

@@ -9,9 +9,6 @@ the oldest record that the store has has no age.
 
 from __future__ import annotations
 
-import asyncio
-import sys
-from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -22,15 +19,13 @@ from nomospace.node.viewed import (
     SetView,
     SpaceInside,
     SpaceView,
-    TupleStep,
-    TupleStory,
     TuplesView,
     TupleView,
     WaiterView,
 )
 from nomospace.space import Slice, Unfinished
 from nomospace.space.asking import SetQuestion
-from nomospace.store.journal import SPACE, LeaseRecord, TupleRecord, count_name, decode_record
+from nomospace.store.journal import SPACE, TupleRecord, count_name, decode_record
 from nomospace.terms import show
 from nomospace.terms.templates import Template
 from nomospace.terms.values import weight
@@ -65,15 +60,10 @@ BORN_MAX: Final = 100_000
 """Of how many tuples it is known when they were written: the youngest."""
 READ_MAX: Final = 4_000
 """How many records one question about ages reads."""
-STORY_RECORDS_MAX: Final = 50_000
-"""How many of the newest records the story of a tuple is looked for in."""
-SEALED_S: Final = 60.0
-"""How long segments may be searched for a tuple."""
 COUNT_DIGITS_MAX: Final = 18
 """The longest count of a tuple's id."""
 PAGED_MAX: Final = 1_000_000
 """How far into a space one can page."""
-_PAGE: Final = 1_000
 
 Kept = tuple["Space", str, bool, tuple[str, ...]]
 """A space, its law, whether it is shared, and the agents it is of."""
@@ -166,70 +156,12 @@ class Within:
         sets = _sets(space, asked, now) if asked is not None and together else ()
         return TuplesView(len(space), tuple(lines), whole, sets, skipped)
 
-    async def story(self, id: str) -> TupleStory:
-        """What became of a tuple, from the journal; other work goes on between its pages."""
-        keeper = self._server.host.keeper
-        writer, _, count = id.rpartition("#")
-        if not count.isdecimal() or len(count) > COUNT_DIGITS_MAX:
-            return TupleStory(id, (), True)
-        lies = self._lies(writer, int(count))
-        if keeper is None:
-            return TupleStory(id, (), True, *lies)
-        newest = keeper.store.last_record
-        begin = after = max(0, newest - STORY_RECORDS_MAX)
-        sealed = await self._sealed(id)
-        last = sealed[-1].record if sealed else 0
-        steps: list[TupleStep] = list(sealed[:LINES_MAX])
-        while after < newest and len(steps) < LINES_MAX:
-            page = keeper.store.journal(after, _PAGE)
-            if not page:
-                break
-            for entry in page:
-                record = decode_record(entry.record)
-                if (
-                    isinstance(record, TupleRecord | LeaseRecord)
-                    and record.writer == writer
-                    and record.count == int(count)
-                    and entry.seq > last  # a segment has those before, which the store may too
-                ):
-                    steps.append(_story_step(entry.seq, record))
-            after = page[-1].seq
-            await asyncio.sleep(0)
-        whole = begin == 0 or bool(steps and steps[0].op == "written")
-        return TupleStory(id, tuple(steps), whole, *lies)
-
-    async def _sealed(self, id: str) -> list[TupleStep]:
-        """What segments tell of a tuple; a process of its own reads them, for Arrow is large."""
-        folder = self._server.config.journal.folder
-        if not folder:
-            return []
-        child = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-P", "-m", "nomospace.store.segments"),
-            *("--into", folder, f"--tuple={id}"),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-        )
-        try:
-            async with asyncio.timeout(SEALED_S):
-                told, _ = await child.communicate()
-        except TimeoutError:
-            return []
-        finally:
-            if child.returncode is None:
-                with suppress(ProcessLookupError):
-                    child.kill()
-                await child.wait()
-        found: list[TupleStep] = []
-        for line in told.decode().splitlines():
-            seq, _, body = line.partition(" ")
-            record = decode_record(bytes.fromhex(body))
-            assert isinstance(record, TupleRecord | LeaseRecord), record
-            found.append(_story_step(int(seq), record))
-        return found
-
-    def _lies(self, writer: str, count: int) -> tuple[str, TupleView | None]:
+    def lies(self, id: str) -> tuple[str, TupleView | None]:
         """Where a tuple lies now, lent out or not, and how."""
+        writer, _, digits = id.rpartition("#")
+        if not digits.isdecimal() or len(digits) > COUNT_DIGITS_MAX:
+            return "", None
+        count = int(digits)
         self._read_on()
         for space, *_ in self.all():
             record = space.get((writer, count))
@@ -297,13 +229,6 @@ class Within:
             lent_until,
             why,
         )
-
-
-def _story_step(seq: int, record: TupleRecord | LeaseRecord) -> TupleStep:
-    who = (seq, record.at, record.op, record.space, record.agent)
-    if isinstance(record, LeaseRecord):
-        return TupleStep(*who, (), record.until, record.why)
-    return TupleStep(*who, bounded(record.fields))
 
 
 def _sets(space: Space, asked: Template, now: int) -> tuple[SetView, ...]:

@@ -36,6 +36,7 @@ from nomospace.errors import CallerError
 from nomospace.wire.segments import (
     AT_AGAIN,
     JOURNAL_VERSION,
+    LATER,
     MANIFEST,
     TABLES,
     BadManifest,
@@ -322,8 +323,8 @@ def _look(path: Path, table: str, segment: Segment, deep: bool) -> JournalFault 
                 return JournalFault(
                     "corrupt", where, f"it has {found}, and the manifest says {told}"
                 )
-            known = file.schema_arrow.names
-            lacking = [name for name in TABLES[table] if name not in known and name != AT_AGAIN]
+            known = set(file.schema_arrow.names)
+            lacking = [name for name in TABLES[table] if name not in known | LATER]
             if lacking:
                 return JournalFault("corrupt", where, f"it has no column {', '.join(lacking)}")
             if deep:
@@ -379,6 +380,13 @@ def ddl(columns: Mapping[str, str]) -> str:
     return ", ".join(f"`{name}` {_SPARK_TYPES[kind]}" for name, kind in columns.items())
 
 
+def _before(name: str, batch: pa.RecordBatch) -> Any:
+    """A column that segments of before have not: the moment under its only name, or nulls."""
+    if name == AT_AGAIN:
+        return batch.column("at")
+    return pa.nulls(batch.num_rows, pa.list_(pa.string()))
+
+
 def read_batches(
     listing: JournalFiles, table: str, columns: Sequence[str], *, rows: int = BATCH_ROWS
 ) -> Iterator[pa.RecordBatch]:
@@ -389,10 +397,12 @@ def read_batches(
     for path in listing.files.get(table, ()):
         try:
             with pq.ParquetFile(path, page_checksum_verification=True) as file:
-                again = AT_AGAIN in columns and AT_AGAIN not in file.schema_arrow.names
+                names = file.schema_arrow.names
+                lacks = [name for name in columns if name in LATER and name not in names]
                 for batch in file.iter_batches(rows, columns=list(columns)):
-                    # Segments of before have the moment under one name only.
-                    yield batch.append_column(AT_AGAIN, batch.column("at")) if again else batch
+                    for name in lacks:
+                        batch = batch.append_column(name, _before(name, batch))
+                    yield batch
         except (OSError, ValueError) as error:
             why = str(error).splitlines()[0]
             raise BadSegments(faults=(JournalFault("corrupt", path, why),)) from None

@@ -57,8 +57,7 @@ _LEASE: Final = "lease"
 class EventRecord(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="event"):
     """A ruling, as `wire.changes` writes it; `community` is the name of its law.
 
-    What it rules on came by way of the hosts in `path`, in `hops` network messages; sealed segments
-    have their number alone.
+    What it rules on came by way of the hosts in `path`, in `hops` network messages.
     """
 
     host: str

@@ -76,6 +76,7 @@ def event_row(ruling: Ruling, record: EventRecord) -> JournalRow:
         "hops": record.hops,
         "took_ns": record.took_ns,
         "body": record.body,
+        "path": list(record.path),
         AT_AGAIN: ruling.at,
     }
 
@@ -189,7 +190,8 @@ def record_of(table: str, row: JournalRow) -> Record:
     """The record that a row, with its times as numbers, was made of."""
     host = row["host"]
     if table == "events":
-        return EventRecord(host, row["community"], row["body"], row["hops"], row["took_ns"])
+        path = tuple(row.get("path") or ())
+        return EventRecord(host, row["community"], row["body"], row["hops"], row["took_ns"], path)
     at = row["at"]
     if table == "laws":
         return LawRecord(host, at, row["law"], row["community"], row["text"])

@@ -29,13 +29,15 @@ import fcntl
 import os
 import sys
 import time
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
 from hashlib import file_digest
-from operator import itemgetter
+from itertools import compress
+from operator import itemgetter, not_
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import msgspec
 import pyarrow as pa
@@ -198,9 +200,7 @@ def _waiting(store: Store, after: int, limits: SegmentLimits) -> list[JournalEnt
 def _is_due(entries: list[JournalEntry], limits: SegmentLimits, now: int) -> bool:
     if len(entries) >= limits.rows or sum(len(e.record) for e in entries) >= limits.bytes:
         return True
-    first = decode_record(entries[0].record)
-    at = first.ruling.at if isinstance(first, EventRecord) else first.at
-    return now - at >= limits.seconds * 1_000_000
+    return now - _at(decode_record(entries[0].record)) >= limits.seconds * 1_000_000
 
 
 def add_segment(folder: Path, manifest: Manifest, rows: Rows, first: int, last: int) -> Manifest:
@@ -254,6 +254,53 @@ def _records(table: str, made: pa.Table) -> list[tuple[int, Record]]:
         if name in ("at", "until"):
             made = made.set_column(place, name, made.column(name).cast(pa.int64()))
     return [(row["seq"], record_of(table, row)) for row in made.to_pylist()]
+
+
+def read_record(folder: Path, number: int) -> list[tuple[int, Record]]:
+    """A record of the segments of a folder, if it is there."""
+    for segment in read_manifest(folder).segments:
+        if segment.first <= number <= segment.last:
+            return [one for one in read_segment(folder, segment) if one[0] == number]
+    return []
+
+
+def read_around(folder: Path, at: int, upto: int, most: int) -> list[tuple[int, Record]]:
+    """Up to so many records before a moment and as many after it, up to a number, in order.
+
+    Numbers grow with time: it is the segment that the moment is in, and those beside it.
+    """
+    segments = [one for one in read_manifest(folder).segments if one.first <= upto]
+    middle = max(0, bisect_right(segments, at, key=partial(_begin_of, folder)) - 1)
+    before: list[tuple[int, Record]] = []
+    after: list[tuple[int, Record]] = []
+    for place in range(middle, -1, -1):
+        told = [one for one in read_segment(folder, segments[place]) if one[0] <= upto]
+        late = [_at(record) > at for _, record in told]
+        before = [*compress(told, map(not_, late)), *before]
+        after = [*compress(told, late), *after]
+        if len(before) >= most:
+            break
+    for segment in segments[middle + 1 :]:
+        if len(after) >= most:
+            break
+        after += [one for one in read_segment(folder, segment) if one[0] <= upto]
+    return [*before[-most:], *after[:most]]
+
+
+def _begin_of(folder: Path, segment: Segment) -> int:
+    """When the first record of a segment was."""
+    begins: list[Any] = []
+    for table in segment.rows:
+        outline = pq.read_metadata(_path(folder, table, segment.number))
+        place = SCHEMAS[table].get_field_index("at")
+        groups = [outline.row_group(number) for number in range(outline.num_row_groups)]
+        told = [group.column(place).statistics for group in groups]
+        begins += [one.min_raw for one in told if one is not None]
+    return min(begins, default=0)
+
+
+def _at(record: Record) -> int:
+    return record.ruling.at if isinstance(record, EventRecord) else record.at
 
 
 def read_tuple(folder: Path, id: str) -> list[tuple[int, Record]]:
@@ -321,13 +368,23 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=SECONDS)
     parser.add_argument("--keep", action="store_true", help="let the store forget nothing")
     parser.add_argument("--tuple", default="", help="seal nothing: tell of the tuple with this id")
+    parser.add_argument("--record", type=int, default=0, help="seal nothing: tell this record")
+    parser.add_argument("--around", type=int, default=0, help="seal nothing: tell what was then,")
+    parser.add_argument("--upto", type=int, default=0, help="up to this record,")
+    parser.add_argument("--most", type=int, default=_CHUNK, help="so much before and after")
     given = parser.parse_args(arguments)
-    if given.store is None and not given.tuple:
+    if given.store is None and not (given.tuple or given.record or given.around):
         parser.error("--store is needed")
     limits = SegmentLimits(max(1, given.rows), given.bytes, given.seconds)
     try:
-        if given.tuple:
-            for seq, record in read_tuple(given.into, given.tuple):
+        if given.tuple or given.record or given.around:
+            if given.tuple:
+                told = read_tuple(given.into, given.tuple)
+            elif given.record:
+                told = read_record(given.into, given.record)
+            else:
+                told = read_around(given.into, given.around, given.upto, given.most)
+            for seq, record in told:
                 print(seq, encode_record(record).hex())
             return 0
         with closing(open_store(given.store)) as store:

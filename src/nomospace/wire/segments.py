@@ -23,6 +23,8 @@ MANIFEST: Final = "manifest.json"
 AT_AGAIN: Final = "happened_at"
 """The column `at` under a second name: the first is a word of SQL's own in some engines. It is the
 last of each table, and segments of before have none."""
+LATER: Final = frozenset({AT_AGAIN, "path"})
+"""Columns that segments of before have not."""
 _COMMON: Final = {"version": "int16", "host": "string", "seq": "int64", "at": "time"}
 TABLES: Final[dict[str, dict[str, str]]] = {
     "events": {
@@ -47,6 +49,7 @@ TABLES: Final[dict[str, dict[str, str]]] = {
         "hops": "int32",
         "took_ns": "int64",
         "body": "binary",
+        "path": "strings",
         AT_AGAIN: "time",
     },
     "laws": {**_COMMON, "law": "string", "community": "string", "text": "string", AT_AGAIN: "time"},

@@ -15,6 +15,7 @@ from nomospace.host.operations import Carried
 from nomospace.host.posting import Letter, Rejected
 from nomospace.protocols import messages, spaces
 from nomospace.protocols.courier import Parcel, Receipt
+from nomospace.protocols.questions import PeerTalk
 from nomospace.protocols.routing import changes as routed, frames as posts
 from nomospace.protocols.streams import Ack, Data
 from nomospace.protocols.transfers import Taken, Transfer
@@ -58,7 +59,9 @@ CARRIED: Final = Tagged(
     "parcel", *get_args(posts.Frame), MayCome, Welcome, Unwelcome, Coming, There, Back
 )
 """What the courier brings."""
-RELAYED: Final = Tagged("body", *get_args(messages.EngagementBody), Data, Ack, Parcel, Receipt)
+RELAYED: Final = Tagged(
+    "body", *get_args(messages.EngagementBody), Data, Ack, Parcel, Receipt, *get_args(PeerTalk)
+)
 """What rides in a `Relay`."""
 FRAMES: Final = Tagged("frame", *get_args(messages.Frame), Parcel, Receipt)
 """What goes from host to host: all that `host.effects.Transmit` may hold."""

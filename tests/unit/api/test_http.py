@@ -437,12 +437,13 @@ def test_tuples_are_listed_by_a_typed_template_and_their_story_is_told() -> None
         slip = await web("GET", "/v1/spaces/jobs/tuples?template=job, _:itn", token="ops")
         assert slip.status_code == 422
         assert "did you mean int?" in slip.json()["detail"]
-        told = await web("GET", "/v1/tuples/story?id=ann@ward%232", token="ops")
-        assert [(one["op"], one["fields"]) for one in told.json()["steps"]] == [
-            ("written", ["job", 2])
+        told = await web("GET", "/v1/story?about=ann@ward%232", token="ops")
+        assert [(one["kind"], one["text"]) for one in told.json()["steps"]] == [
+            ("written", "[job,2]")
         ]
         assert told.json()["lies"]["fields"] == ["job", 2]
-        assert (await web("GET", "/v1/tuples/story?id=ann@ward%232")).status_code == 403
+        assert (await web("GET", "/v1/story?about=ann@ward%232")).status_code == 403
+        assert (await web("GET", "/v1/story?about=ward/999", token="ops")).status_code == 404
 
     on_the_web(work)
 

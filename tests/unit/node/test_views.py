@@ -14,6 +14,7 @@ from nomospace.law import load
 from nomospace.meaning import OntologyClass
 from nomospace.node.config import read_config
 from nomospace.node.serve import Server
+from nomospace.node.stories.telling import NoStory
 from nomospace.node.viewed import LawView
 from nomospace.node.views import NotSeen, Views
 from nomospace.store.opening import open_store
@@ -164,8 +165,8 @@ def test_a_tuple_has_its_story_though_its_records_were_sealed(tmp_path: Path) ->
         await space.take("job", int)
         await asyncio.sleep(0.1)
         told = await Views(server).story("ann@ward#1")
-        assert [step.op for step in told.steps] == ["written", "taken"]
-        assert told.whole
+        assert [step.kind for step in told.steps] == ["written", "taken"]
+        assert told.left == ()
 
     async def life(work: Callable[[Server], Awaitable[None]]) -> None:
         async with asyncio.timeout(120), Server(told) as server:
@@ -360,18 +361,20 @@ def test_a_tuple_has_a_story_from_writer_to_taker() -> None:
         await theirs.take("job", 1)
         await kept(views, 5)
         story = await views.story("ann@ward#1")
-        assert [(step.op, step.agent, step.fields) for step in story.steps] == [
-            ("written", "ann@ward", ("job", 1)),
-            ("lent", "bob@ward", ()),
-            ("returned", "bob@ward", ()),
-            ("taken", "bob@ward", ("job", 1)),
+        assert [(step.kind, step.lane, step.text) for step in story.steps] == [
+            ("written", "ann@ward", "[job,1]"),
+            ("lent", "bob@ward", ""),
+            ("returned", "bob@ward", ""),
+            ("taken", "bob@ward", "[job,1]"),
         ]
-        assert story.whole
-        assert [step.why for step in story.steps] == ["", "", "no paper", ""]
+        assert story.left == ()
+        assert [link.how for step in story.steps for link in step.causes] == ["then"] * 3
+        assert [step.operations for step in story.steps] == [(), (), ("no paper",), ()]
         assert (story.space, story.lies) == ("", None)
         second = await views.story("ann@ward#2")
         assert (second.space, second.lies) == ("jobs", views.tuples("jobs").tuples[0])
         for nonsense in ("nonsense", "ann@ward#", f"ann@ward#{'9' * 5_000}"):
-            assert (await views.story(nonsense)).steps == ()
+            with pytest.raises(NoStory):
+                await views.story(nonsense)
 
     on_a_host(work)

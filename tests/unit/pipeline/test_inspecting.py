@@ -21,7 +21,7 @@ from nomospace.pipeline.jobs.replay import Engine, run_replay
 from nomospace.pipeline.laws import OtherCommunity
 from nomospace.pipeline.report import render as render_replay
 from nomospace.pipeline.segments import BadSegments, list_journal, read_batches
-from nomospace.wire.segments import AT_AGAIN, TABLES
+from nomospace.wire.segments import AT_AGAIN, LATER, TABLES
 from nomospace_lab.cli.journal_writing import JournalWriter
 
 FIRST = load("law(post). R1. sent(X, M, Y) :- do(forward). R2. arrived(X, M, Y) :- do(deliver).")
@@ -63,7 +63,7 @@ def forge(folder: Path, *, rehash: bool | None, **cells: object) -> None:
     rows[0].update(cells)
     table = pa.Table.from_pylist(rows, schema=table.schema)
     if rehash is None:
-        table = table.select([name for name in table.column_names if name != AT_AGAIN])
+        table = table.select([name for name in table.column_names if name not in LATER])
     pq.write_table(table, path, compression="zstd", write_page_checksum=True)
     facts = json.loads((folder / "manifest.json").read_text())
     (segment,) = facts["segments"]
@@ -126,6 +126,7 @@ def test_segments_of_before_open_and_are_compared(
     listing = list_journal(folder).sound()
     (batch,) = read_batches(listing, "events", list(TABLES["events"]))
     assert batch.column(AT_AGAIN).to_pylist() == batch.column("at").to_pylist()
+    assert batch.column("path").to_pylist() == [None, None]
     forge(folder, rehash=None, peer="eve@inn")
     with pytest.raises(BadSegments, match="column peer of record 3 is not what its body says"):
         both(folder)

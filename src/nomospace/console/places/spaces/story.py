@@ -1,32 +1,21 @@
-"""The story of a tuple: from whoever wrote it to whoever took it, over all hosts of a console."""
+"""The story of a tuple: from whoever wrote it to whoever took it, over all hosts of the group."""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from nicegui import ui
 
 from nomospace.api.published import fields_text
 from nomospace.console import look
 from nomospace.console.stories import story
+from nomospace.console.told import TUPLE_WORDS, address, told
+from nomospace.errors import NomospaceError
 
 if TYPE_CHECKING:
-    from nomospace.api.published import TupleStep, TupleStory
+    from nomospace.api.published import CausalStory, StoryStep
     from nomospace.console.frame import Frame
-
-WORDS: Final = {
-    "written": "written by",
-    "taken": "taken by",
-    "moved": "moved, and held by",
-    "expired": "gone by itself, held by",
-    "lent": "lent to",
-    "renewed": "lease renewed by",
-    "returned": "given back by",
-    "acknowledged": "done with, said",
-    "lapsed": "lease ran out of",
-}
-"""What became of it, before the agent's name."""
 
 
 @story("tuple", "Tuple")
@@ -39,48 +28,47 @@ def tell_tuple(frame: Frame, host: str, id: str) -> None:
         ui.label("The journals are being read …").classes("quiet")
 
     async def read() -> None:
-        told = {
-            name: await service.views.story(id) for name, service in frame.console.services.items()
-        }
+        try:
+            found = await told(frame, id)
+        except NomospaceError as error:
+            body.clear()
+            with body:
+                look.fault(error)
+            return
         body.clear()
         with body:
-            _tell(frame, told)
+            _tell(frame, found)
 
     ui.timer(0, read, once=True)
 
 
-def _tell(frame: Frame, told: dict[str, TupleStory]) -> None:
-    steps = sorted(
-        [(step, host) for host, one in told.items() for step in one.steps],
-        key=lambda pair: pair[0].at,
-    )
-    lying = [(host, one) for host, one in told.items() if one.lies is not None]
-    if not steps and not lying:
-        look.empty(
-            "No journal here tells of this tuple.",
-            "It was written too long ago, or lies in a space that is not kept.",
-        )
-        return
-    known = [step.fields for step, _ in steps if step.fields]
+def _tell(frame: Frame, found: CausalStory) -> None:
+    steps = [step for step in found.steps if step.about == found.about]
+    known = [step.text for step in steps if step.text]
     if known:
-        look.mono(fields_text(known[0])).classes("pre")
-    for host, one in lying:
-        _lies(frame, host, one)
+        look.mono(known[0]).classes("pre")
+    elif found.lies is not None:
+        look.mono(fields_text(found.lies.fields)).classes("pre")
+    if found.lies is not None:
+        _lies(frame, found)
     look.heading("From writer to taker")
-    if not all(one.whole for one in told.values()):
-        ui.label("It begins before the records that were looked at.").classes("quiet")
+    for words in found.left:
+        ui.label(f"{words[:1].upper()}{words[1:]}.").classes("quiet")
     with ui.element("ol").classes("steps"):
-        for step, host in steps:
-            _step(frame, host, step)
+        for step in steps:
+            _step(frame, step)
+    look.doorway(
+        f"The whole story: {len(found.steps)} steps", partial(frame.go, address(found.about))
+    ).props("data-whole")
 
 
-def _lies(frame: Frame, host: str, one: TupleStory) -> None:
-    lies = one.lies
+def _lies(frame: Frame, found: CausalStory) -> None:
+    lies = found.lies
     assert lies is not None
     with look.fact("lies in"):
-        ui.label(f"{one.space} on {host}")
+        ui.label(f"{found.space} on {found.holder}")
     with look.fact("held by"):
-        look.doorway(lies.holder, partial(frame.open, "agent", host, lies.holder))
+        look.doorway(lies.holder, partial(frame.open, "agent", found.holder, lies.holder))
     if lies.dest != lies.holder:
         with look.fact("for"):
             look.mono(lies.dest)
@@ -95,16 +83,16 @@ def _lies(frame: Frame, host: str, one: TupleStory) -> None:
             look.when(lies.expires)
 
 
-def _step(frame: Frame, host: str, step: TupleStep) -> None:
+def _step(frame: Frame, step: StoryStep) -> None:
     with ui.element("li").classes("step"):
         with ui.element("div"):
-            ui.label(WORDS.get(step.op, step.op)).classes("step-op")
-            look.doorway(step.agent, partial(frame.open, "agent", host, step.agent))
+            look.doorway(step.lane, partial(frame.open, "agent", step.host, step.lane))
+            ui.label(TUPLE_WORDS.get(step.kind, step.kind)).classes("step-op")
         with ui.element("div").classes("quiet"):
-            ui.label(f"{step.space} on {host},")
+            ui.label(f"{step.community} on {step.host},")
             look.when(step.at)
             if step.until:
                 ui.label("until")
                 look.when(step.until)
-            if step.why:
-                ui.label(f": {step.why}")
+            if step.operations:
+                ui.label(f": {step.operations[0]}")

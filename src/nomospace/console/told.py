@@ -1,0 +1,145 @@
+"""Steps of a story in words: for the drawer, which shows those next to one, and for the page."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
+
+from nicegui import ui
+
+from nomospace.console.look import (
+    FORWARDED,
+    HELD,
+    OBLIGATION,
+    REFUSED,
+    SIGNS,
+    attributes,
+    gist,
+    mono,
+    stretch,
+    when,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from nomospace.api.published import CausalStory, StoryLink, StoryStep
+    from nomospace.console.frame import Frame
+
+LINE_MAX: Final = 200
+HEARD_MAX: Final = 60
+"""How much is said again of what an agent heard."""
+TUPLE_WORDS: Final = {
+    "written": "writes",
+    "taken": "takes",
+    "moved": "holds it from now on:",
+    "expired": "holds it as it goes by itself:",
+    "lent": "borrows",
+    "renewed": "renews its lease",
+    "returned": "gives it back",
+    "acknowledged": "is done with it",
+    "lapsed": "keeps it too long: its lease runs out",
+}
+"""What became of a tuple, behind the agent's name."""
+
+
+async def told(frame: Frame, about: str) -> CausalStory:
+    """A story, with all that who looks may see; raises `NoStory`."""
+    console = frame.console
+    beside = {name: service.operator(frame.viewer) for name, service in console.services.items()}
+    return await console.service.views.story(about, beside=beside)
+
+
+def address(about: str) -> str:
+    """Where a whole story is shown."""
+    return f"/story?about={quote(about, safe='@/')}"
+
+
+def open_step(frame: Frame, step: StoryStep) -> None:
+    """Tell of a step in the drawer; of one at a host elsewhere, its own story."""
+    if step.host not in frame.console.services:
+        frame.go(address(step.id))
+    elif step.about:
+        frame.open("tuple", step.host, step.about)
+    elif step.kind == "moved":
+        frame.open("agent", step.host, step.lane)
+    else:
+        frame.open("ruling", step.host, step.record)
+
+
+def look_of(step: StoryStep) -> str:
+    """The verdict that a step looks like."""
+    if step.refused:
+        return REFUSED
+    if step.held:
+        return HELD
+    return OBLIGATION if step.kind == "obligationDue" else FORWARDED
+
+
+def sign_of(step: StoryStep) -> str:
+    """Its sign: a verdict's, or that of a move, or of a tuple."""
+    if step.about:
+        return "▪"
+    return "⇢" if step.kind == "moved" else SIGNS[look_of(step)]
+
+
+def what(step: StoryStep) -> str:
+    """What happened, behind the agent's name."""
+    if step.about:
+        return f"{TUPLE_WORDS.get(step.kind, step.kind)} {step.text}".strip()
+    if step.kind == "moved":
+        return f"moves from {step.path[0]} to {step.host}"
+    said = "" if step.hidden else gist(step.kind, step.text)
+    return f"{step.kind} {said}".strip()
+
+
+def because(step: StoryStep, known: Mapping[str, StoryStep]) -> list[str]:
+    """How a step came about, and how long what it began lasted, in a few words each."""
+    lines = [_came(step, link, known[link.id]) for link in step.causes if link.id in known]
+    if step.held:
+        lines.append(
+            f"held for {stretch(step.until - step.at)}" if step.until else "held, and never let go"
+        )
+    elif step.until > step.at and not step.about:
+        lines.append(f"its duty lasts {stretch(step.until - step.at)}")
+    if step.about and step.community:
+        lines.append(f"in {step.community}")
+    if step.refused and step.verdict:
+        lines.append(step.verdict)
+    if step.hidden:
+        lines.append(f"{step.host} does not tell other hosts the words")
+    return [line for line in lines if line]
+
+
+def _came(step: StoryStep, link: StoryLink, cause: StoryStep) -> str:
+    ago = stretch(max(0, step.at - cause.at))
+    one = "" if link.sure else ", it seems"
+    if link.how == "sent":
+        hops = f", {step.hops} hop{'s' * (step.hops != 1)}" if step.hops else ""
+        way = f": {' → '.join([*step.path, step.host])}" if step.hops and step.path else ""
+        return f"{ago} from {cause.lane}{hops}{way}{one}"
+    if link.how == "held":
+        return f"let go after {ago}"
+    if link.how == "due":
+        return f"due {ago} after it was imposed"
+    if link.how == "met":
+        return f"ends the duty of {ago} before"
+    if link.how == "moved":
+        return f"{ago} after its last step there"
+    if link.how == "after":
+        heard = what(cause).removeprefix(f"{cause.kind} ")
+        return f"{ago} after it heard {heard[:HEARD_MAX]}{'…' * (len(heard) > HEARD_MAX)}{one}"
+    return f"{ago} later{one}"
+
+
+def step_line(frame: Frame, step: StoryStep, later: int) -> None:
+    """One step in a list of the drawer, and how long before or after another it was."""
+    button = attributes(ui.element("button"), type="button", title=step.text or what(step))
+    with button.classes("line").on("click", partial(open_step, frame, step)):
+        when(step.at, clock=True).classes("quiet")
+        ui.label(sign_of(step)).classes(look_of(step)).props("aria-hidden=true")
+        mono(f"{step.lane}  {what(step)}"[:LINE_MAX]).classes("line-event")
+        ui.label(step.rule or "–").classes("quiet")
+    word = "later" if later >= 0 else "earlier"
+    ui.label(f"on {step.host}, {stretch(abs(later))} {word}").classes("quiet num")

@@ -1,0 +1,164 @@
+"""Windows on the journal of one host: of what its store has, and of what segments have.
+
+The host does not stand still meanwhile: records are read a page at a time. Segments are read by a
+process of its own, for Arrow is large, and only where the store begins too late.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+from nomospace.node.stories.window import Window
+from nomospace.store.journal import EventRecord, Record, decode_record
+
+if TYPE_CHECKING:
+    from nomospace.node.serve import Server
+    from nomospace.store.interface import Store
+
+RECORDS_MAX: Final = 10_000
+"""How many records before a moment, and after it, a window has."""
+TUPLE_RECORDS_MAX: Final = 50_000
+"""How many of the newest records a tuple is looked for in."""
+SEALED_S: Final = 60.0
+"""How long segments may be searched."""
+KEPT_S: Final = 20.0
+"""How long a window is kept for the next question about the same moment."""
+WINDOWS_MAX: Final = 2
+_PAGE: Final = 100
+
+
+class JournalReader:
+    """Reads windows of one host's journal."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._kept: dict[int, tuple[float, Window]] = {}
+        self._lock = asyncio.Lock()
+
+    @property
+    def _store(self) -> Store | None:
+        keeper = self._server.host.keeper
+        return None if keeper is None else keeper.store
+
+    async def record(self, number: int) -> Record | None:
+        """A record by its number, from the store or a segment."""
+        store = self._store
+        found = [] if store is None or number < 1 else store.journal(number - 1, 1)
+        if found and found[0].seq == number:
+            return decode_record(found[0].record)
+        if store is None or number > store.last_record:
+            return None
+        async for seq, record in self._sealed(f"--record={number}"):
+            if seq == number:
+                return record
+        return None
+
+    async def window(self, around: int) -> Window:
+        """The records around a moment."""
+        async with self._lock:
+            now = asyncio.get_running_loop().time()
+            self._kept = {at: one for at, one in self._kept.items() if one[0] > now}
+            if around in self._kept:
+                return self._kept[around][1]
+            window = await self._read(around)
+            while len(self._kept) >= WINDOWS_MAX:
+                del self._kept[next(iter(self._kept))]
+            self._kept[around] = (asyncio.get_running_loop().time() + KEPT_S, window)
+            return window
+
+    async def _read(self, around: int) -> Window:
+        window, store = Window(), self._store
+        if store is None:
+            return window
+        middle = _place(store, around)
+        begin, end = max(0, middle - RECORDS_MAX), middle + RECORDS_MAX
+        first = 0
+        after = begin
+        while after < end:
+            page = store.journal(after, min(_PAGE, end - after))
+            if not page:
+                break
+            first = first or page[0].seq
+            for entry in page:
+                window.add(entry.seq, decode_record(entry.record))
+            after = page[-1].seq
+            await asyncio.sleep(0)
+        if first != begin + 1 and store.last_record:  # the rest, if anybody has it, was sealed
+            upto = first - 1 if first else store.last_record
+            asked = (f"--around={around}", f"--upto={upto}", f"--most={RECORDS_MAX}")
+            async for seq, record in self._sealed(*asked):
+                window.add(seq, record)
+        return window
+
+    async def of_tuple(self, id: str) -> list[tuple[int, Record]]:
+        """What became of a tuple, the oldest first."""
+        found = {seq: record async for seq, record in self._sealed(f"--tuple={id}")}
+        store = self._store
+        newest = 0 if store is None else store.last_record
+        after = max(0, newest - TUPLE_RECORDS_MAX)
+        writer, _, count = id.rpartition("#")
+        while store is not None and after < newest:
+            page = store.journal(after, 10 * _PAGE)
+            if not page:
+                break
+            for entry in page:
+                record = decode_record(entry.record)
+                if (
+                    getattr(record, "writer", None) == writer
+                    and str(getattr(record, "count", "")) == count
+                ):
+                    found[entry.seq] = record
+            after = page[-1].seq
+            await asyncio.sleep(0)
+        return sorted(found.items())
+
+    async def _sealed(self, *asked: str) -> AsyncIterator[tuple[int, Record]]:
+        """What segments have of what is asked for."""
+        folder = self._server.config.journal.folder
+        if not folder:
+            return
+        child = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-P", "-m", "nomospace.store.segments", "--into", folder, *asked),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+        told = b""
+        try:
+            async with asyncio.timeout(SEALED_S):
+                told, _ = await child.communicate()
+        except TimeoutError:
+            pass
+        finally:
+            if child.returncode is None:
+                with suppress(ProcessLookupError):
+                    child.kill()
+                await child.wait()
+        for number, line in enumerate(told.decode().splitlines()):
+            seq, _, body = line.partition(" ")
+            yield int(seq), decode_record(bytes.fromhex(body))
+            if number % _PAGE == 0:
+                await asyncio.sleep(0)
+
+
+def _place(store: Store, at: int) -> int:
+    """The last record of a store that is not later than a moment, or near it."""
+    low, high = 0, store.last_record
+    while low < high:
+        middle = (low + high + 1) // 2
+        entries = store.journal(middle - 1, 1)
+        if not entries:
+            high = middle - 1
+        elif _at(decode_record(entries[0].record)) <= at:
+            low = max(middle, entries[0].seq)
+        else:
+            high = middle - 1
+    return low
+
+
+def _at(record: Record) -> int:
+    return record.ruling.at if isinstance(record, EventRecord) else record.at
