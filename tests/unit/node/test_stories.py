@@ -14,7 +14,7 @@ from nomospace.host.effects import PeerTold
 from nomospace.law import load
 from nomospace.node.peer_questions import PeerQuestions, PeerSilent
 from nomospace.node.stories import telling
-from nomospace.node.stories.facts import Fact, fact_of, outline, tie
+from nomospace.node.stories.facts import StoryFact, fact_of, outline, tie
 from nomospace.node.stories.telling import NoStory, StoryAnswer, StoryQuestion
 from nomospace.node.stories.window import AT_ONCE_US, Want, Window
 from nomospace.node.viewed import CausalStory
@@ -43,7 +43,7 @@ class Journal:
     def __init__(self, host: str = "ward") -> None:
         self.host = host
         self.window = Window()
-        self.facts: list[Fact] = []
+        self.facts: list[StoryFact] = []
         self.members: dict[str, Membership] = {}
 
     def member(self, home: str) -> Membership:
@@ -51,7 +51,7 @@ class Journal:
             self.members[home] = adopt(LAW, home, now=0)[0]
         return self.members[home]
 
-    def keep(self, effects: list[object]) -> Fact:
+    def keep(self, effects: list[object]) -> StoryFact:
         for effect in effects:
             if isinstance(effect, RecordRuling):
                 record = EventRecord(self.host, "told", encode_ruling(effect.ruling))
@@ -62,10 +62,10 @@ class Journal:
                 self.facts.append(fact)
         return self.facts[-1]
 
-    def sends(self, home: str, message: str, to: str, at: int) -> Fact:
+    def sends(self, home: str, message: str, to: str, at: int) -> StoryFact:
         return self.keep([*self.member(home).handle(sent(home, term(message), to), now=at)])
 
-    def hears(self, home: str, message: str, sender: str, at: int) -> Fact:
+    def hears(self, home: str, message: str, sender: str, at: int) -> StoryFact:
         said: Term = term(message)
         return self.keep([*self.member(home).handle(arrived(sender, said, home), now=at)])
 

@@ -46,7 +46,7 @@ CAME: Final = "came"
 """The kind of a fact that tells of a membership where its agent came, or was."""
 
 
-class Fact(msgspec.Struct, frozen=True, array_like=True):
+class StoryFact(msgspec.Struct, frozen=True, array_like=True):
     """Something that a journal tells; `lane` is the agent, or the space, that it is of.
 
     `parts` are digests of what the message consists of, `heard` says whether the agent's program
@@ -83,7 +83,7 @@ class Fact(msgspec.Struct, frozen=True, array_like=True):
         return f"{self.host}/{self.record}"
 
 
-def outline(fact: Fact) -> Fact:
+def outline(fact: StoryFact) -> StoryFact:
     """A fact without its words: who, when, which rule, and what it is tied to."""
     return msgspec.structs.replace(fact, text="", operations=(), verdict="", about="", hidden=True)
 
@@ -97,7 +97,7 @@ def digest(term: Term) -> str:
     return blake2b(encode(term), digest_size=2).hexdigest()
 
 
-def fact_of(number: int, record: Record) -> Fact | None:
+def fact_of(number: int, record: Record) -> StoryFact | None:
     """What a record tells; `None` for what is no part of any story."""
     if isinstance(record, EventRecord):
         return _ruled(number, record)
@@ -105,13 +105,15 @@ def fact_of(number: int, record: Record) -> Fact | None:
         found = record.snapshot
         if not found.seq:
             return None
-        return Fact(record.host, number, record.at, found.home, CAME, law=found.law, seq=found.seq)
+        return StoryFact(
+            record.host, number, record.at, found.home, CAME, law=found.law, seq=found.seq
+        )
     if isinstance(record, LawRecord):
         return None
     return _traced(number, record)
 
 
-def _traced(number: int, record: TupleRecord | LeaseRecord) -> Fact:
+def _traced(number: int, record: TupleRecord | LeaseRecord) -> StoryFact:
     """What became of a tuple, or of a lease on it."""
     id = f"{record.writer}#{record.count}"
     until, text, uses, why = 0, "", [tie("u", id)], ""
@@ -123,7 +125,7 @@ def _traced(number: int, record: TupleRecord | LeaseRecord) -> Fact:
         if record.op == "written":
             uses = [tie("w", record.agent, digest(record.fields)), tie("p", record.agent)]
     heard = record.op in ("taken", "lent")
-    return Fact(
+    return StoryFact(
         record.host,
         number,
         record.at,
@@ -141,7 +143,7 @@ def _traced(number: int, record: TupleRecord | LeaseRecord) -> Fact:
     )
 
 
-def _ruled(number: int, record: EventRecord) -> Fact | None:
+def _ruled(number: int, record: EventRecord) -> StoryFact | None:
     ruling = record.ruling
     if not record.community:
         return None  # the host's own notes
@@ -158,7 +160,7 @@ def _ruled(number: int, record: EventRecord) -> Fact | None:
             makes.append(tie("o" if how == "due" else "t", home, ruling.law, place))
         elif how == "-" or how == "undue":
             uses.append(tie("o" if how == "undue" else "t", home, ruling.law, place))
-    return Fact(
+    return StoryFact(
         record.host,
         number,
         ruling.at,

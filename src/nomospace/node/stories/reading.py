@@ -31,7 +31,7 @@ WINDOWS_MAX: Final = 2
 _PAGE: Final = 100
 
 
-class JournalReader:
+class WindowReader:
     """Reads windows of one host's journal."""
 
     def __init__(self, server: Server) -> None:

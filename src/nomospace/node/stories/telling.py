@@ -19,8 +19,8 @@ import msgspec
 
 from nomospace.errors import CallerError, NomospaceError
 from nomospace.node.peer_questions import ANSWER_BYTES_MAX
-from nomospace.node.stories.facts import CAME, Fact, fact_of, outline, tie
-from nomospace.node.stories.reading import JournalReader
+from nomospace.node.stories.facts import CAME, StoryFact, fact_of, outline, tie
+from nomospace.node.stories.reading import WindowReader
 from nomospace.node.stories.window import FOUND_MAX, Want
 from nomospace.node.viewed import CausalStory, StoryLane, StoryLink, StoryStep
 
@@ -65,7 +65,7 @@ class StoryQuestion(msgspec.Struct, frozen=True, array_like=True):
 class StoryAnswer(msgspec.Struct, frozen=True, array_like=True):
     """Facts, each with the number of the want that it answers; `cut` if there were more."""
 
-    found: tuple[tuple[int, Fact], ...]
+    found: tuple[tuple[int, StoryFact], ...]
     cut: bool = False
 
 
@@ -80,7 +80,7 @@ class Stories:
 
     def __init__(self, server: Server) -> None:
         self._server = server
-        self._reader = JournalReader(server)
+        self._reader = WindowReader(server)
         server.host.peer_questions.answer = self._answer_peer
 
     # -- answering -----------------------------------------------------------------------------
@@ -97,7 +97,7 @@ class Stories:
             cut = len(records) > STEPS_MAX
             return StoryAnswer(tuple([(0, fact) for fact in facts if fact is not None]), cut)
         window = await self._reader.window(asked.around)
-        found: list[tuple[int, Fact]] = []
+        found: list[tuple[int, StoryFact]] = []
         for number, want in enumerate(asked.wants[:WANTS_MAX]):
             found += [(number, fact) for fact in window.find(want)]
             if len(found) > STEPS_MAX * 2:
@@ -156,7 +156,7 @@ class _Telling:
         self._about = about
         self._here = here
         self._sources = sources
-        self._facts: dict[str, Fact] = {}
+        self._facts: dict[str, StoryFact] = {}
         self._links: dict[tuple[str, str], StoryLink] = {}
         """From effect and cause."""
         self._left: dict[str, None] = {}
@@ -177,11 +177,11 @@ class _Telling:
             raise NoStory(about=self._about[:200])
         return self._told(moves)
 
-    async def _roots(self) -> list[Fact]:
+    async def _roots(self) -> list[StoryFact]:
         """What the story is about: a ruling, or all that became of a tuple."""
         host, slash, number = self._about.rpartition("/")
         writer, sharp, count = self._about.rpartition("#")
-        roots: list[Fact] = []
+        roots: list[StoryFact] = []
         if slash and number.isdecimal() and len(number) <= ID_DIGITS_MAX and host in self._sources:
             asked = StoryQuestion(0, record=int(number))
             roots = [fact for _, fact in (await self._ask(host, asked)).found if fact.host == host]
@@ -199,10 +199,10 @@ class _Telling:
 
     # -- along the ties ----------------------------------------------------------------------
 
-    async def _expand(self, facts: list[Fact], *, back: bool) -> None:
+    async def _expand(self, facts: list[StoryFact], *, back: bool) -> None:
         for _ in range(FAR_MAX):
             wants: list[Want] = []
-            asking: list[Fact] = []
+            asking: list[StoryFact] = []
             for fact in facts:
                 for want in _wants(fact, back=back):
                     wants.append(want)
@@ -212,10 +212,10 @@ class _Telling:
             if len(wants) > WANTS_MAX:
                 self._leave(f"{len(wants) - WANTS_MAX} of the ways on were not followed")
             found = await self._ask_all(StoryQuestion(self._around, tuple(wants[:WANTS_MAX])))
-            answers: dict[int, list[Fact]] = {}
+            answers: dict[int, list[StoryFact]] = {}
             for number, fact in found:
                 answers.setdefault(number, []).append(fact)
-            fresh: dict[str, Fact] = {}
+            fresh: dict[str, StoryFact] = {}
             for number, candidates in answers.items():
                 if number < len(asking):
                     for one in self._chosen(asking[number], wants[number], candidates):
@@ -233,7 +233,7 @@ class _Telling:
             far = "causes" if back else "consequences"
             self._leave(f"there are further {far}; it goes {FAR_MAX} steps far")
 
-    def _chosen(self, fact: Fact, want: Want, candidates: list[Fact]) -> list[Fact]:
+    def _chosen(self, fact: StoryFact, want: Want, candidates: list[StoryFact]) -> list[StoryFact]:
         """Which of the facts that answer a want are tied to a fact; the ties are noted."""
         kind = want.key[0]
         others = [one for one in {one.id: one for one in candidates}.values() if one.id != fact.id]
@@ -257,7 +257,7 @@ class _Telling:
             self._link(cause, effect, kind, sure=sure)
         return nearest
 
-    def _link(self, cause: Fact, effect: Fact, kind: str, *, sure: bool) -> None:
+    def _link(self, cause: StoryFact, effect: StoryFact, kind: str, *, sure: bool) -> None:
         how = _HOW[kind]
         if kind == "o" and effect.kind != "obligationDue":
             how = "met"
@@ -267,22 +267,22 @@ class _Telling:
         if known is None or (sure and not known.sure):
             self._links[effect.id, cause.id] = StoryLink(cause.id, how, sure)
 
-    async def _moves(self) -> dict[str, Fact]:
+    async def _moves(self) -> dict[str, StoryFact]:
         """Where the agents of the story came to other hosts, between its first step and its last.
 
         A membership is told whole where its agent comes; of an agent that stays, now and then.
         """
-        lanes: dict[str, list[Fact]] = {}
+        lanes: dict[str, list[StoryFact]] = {}
         for fact in self._facts.values():
             lanes.setdefault(fact.lane, []).append(fact)
         names = list(lanes)[:WANTS_MAX]
         wants = tuple([Want(lane, CAME, self._around, True) for lane in names])
         found = await self._ask_all(StoryQuestion(self._around, wants))
-        came: dict[str, dict[str, Fact]] = {}
+        came: dict[str, dict[str, StoryFact]] = {}
         for _, fact in found:
             if fact.kind == CAME:
                 came.setdefault(fact.lane, {})[fact.id] = fact
-        moves: dict[str, Fact] = {}
+        moves: dict[str, StoryFact] = {}
         for lane, told in came.items():
             steps = sorted((*lanes.get(lane, ()), *told.values()), key=_order)
             own = {fact.id for fact in lanes.get(lane, ())}
@@ -311,7 +311,7 @@ class _Telling:
         own = [(number, fact) for number, fact in answer.found if fact.host == host]
         return StoryAnswer(tuple(own[: FOUND_MAX * WANTS_MAX]))
 
-    async def _ask_all(self, question: StoryQuestion) -> list[tuple[int, Fact]]:
+    async def _ask_all(self, question: StoryQuestion) -> list[tuple[int, StoryFact]]:
         answers = await asyncio.gather(*[self._ask(host, question) for host in self._sources])
         return [one for answer in answers for one in answer.found]
 
@@ -320,7 +320,7 @@ class _Telling:
 
     # -- what is told ----------------------------------------------------------------------------
 
-    def _told(self, moves: Mapping[str, Fact]) -> CausalStory:
+    def _told(self, moves: Mapping[str, StoryFact]) -> CausalStory:
         facts = sorted((*self._facts.values(), *moves.values()), key=_order)
         known = {fact.id: fact for fact in facts}
         causes: dict[str, list[StoryLink]] = {}
@@ -354,7 +354,7 @@ _HOW: Final = {
 }
 
 
-def _wants(fact: Fact, *, back: bool) -> list[Want]:
+def _wants(fact: StoryFact, *, back: bool) -> list[Want]:
     """What a fact has to be tied to others by: whom to ask for each of its keys."""
     wants: list[Want] = []
     for key in fact.uses if back else fact.makes:
@@ -372,12 +372,15 @@ def _wants(fact: Fact, *, back: bool) -> list[Want]:
     return wants
 
 
-def _order(fact: Fact) -> tuple[int, str, int]:
+def _order(fact: StoryFact) -> tuple[int, str, int]:
     return fact.at, fact.host, fact.record
 
 
 def _step(
-    fact: Fact, causes: list[StoryLink], known: Mapping[str, Fact], until: Mapping[str, int]
+    fact: StoryFact,
+    causes: list[StoryLink],
+    known: Mapping[str, StoryFact],
+    until: Mapping[str, int],
 ) -> StoryStep:
     sure = [known[link.id].at for link in causes if link.sure and link.how != "met"]
     return StoryStep(

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from nomospace.node.stories.facts import CAME, Fact, fact_of
+from nomospace.node.stories.facts import CAME, StoryFact, fact_of
 from nomospace.store.journal import CheckpointRecord, EventRecord, LawRecord, Record
 
 SKEW_US: Final = 500_000
@@ -44,7 +44,7 @@ class Window:
         self._lanes: dict[str, list[tuple[int, int]]] = {}
         """Of each lane when its records were, and their numbers, in order."""
         self._records: dict[int, Record] = {}
-        self._facts: dict[int, Fact | None] = {}
+        self._facts: dict[int, StoryFact | None] = {}
         self.sorted = True
 
     def __len__(self) -> int:
@@ -73,7 +73,7 @@ class Window:
                 self._lanes.setdefault(lane, []).append((at, number))
             self.sorted = False
 
-    def find(self, want: Want) -> list[Fact]:
+    def find(self, want: Want) -> list[StoryFact]:
         """What answers a want, the nearest first."""
         if want.record:
             fact = self._fact(want.record)
@@ -93,7 +93,7 @@ class Window:
         else:
             begin = bisect_left(entries, (want.at - SKEW_US, 0))
             near = iter(entries[begin : begin + TRIED_MAX])
-        found: list[Fact] = []
+        found: list[StoryFact] = []
         for _, number in near:
             fact = self._fact(number)
             if fact is not None and want.key in (fact.makes if want.back else fact.uses):
@@ -102,7 +102,7 @@ class Window:
                     break
         return found
 
-    def _came(self, entries: list[tuple[int, int]], at: int) -> list[Fact]:
+    def _came(self, entries: list[tuple[int, int]], at: int) -> list[StoryFact]:
         """Where a lane's memberships were told whole, the nearest to a moment first."""
         found = [
             fact
@@ -112,14 +112,14 @@ class Window:
         ]
         return sorted(found, key=lambda fact: abs(fact.at - at))[:FOUND_MAX]
 
-    def _programs(self, entries: list[tuple[int, int]], want: Want) -> list[Fact]:
+    def _programs(self, entries: list[tuple[int, int]], want: Want) -> list[StoryFact]:
         """What a program heard before it acted; or what it did after it heard something."""
         if want.back:
             end = bisect_right(entries, (want.at, 2**62))
             cause = self._heard_before(entries, end, want)
             return [] if cause is None else [cause]
         begin = bisect_right(entries, (want.at, 2**62))
-        found: list[Fact] = []
+        found: list[StoryFact] = []
         for place in range(begin, min(len(entries), begin + TRIED_MAX)):
             at, number = entries[place]
             if at > want.at + SOON_US or len(found) >= FOUND_MAX:
@@ -134,9 +134,11 @@ class Window:
         # What says a part of what was heard tells more than what was merely done at once.
         return [one for one in found if not set(want.parts).isdisjoint(one.parts)] or found
 
-    def _heard_before(self, entries: list[tuple[int, int]], end: int, want: Want) -> Fact | None:
+    def _heard_before(
+        self, entries: list[tuple[int, int]], end: int, want: Want
+    ) -> StoryFact | None:
         """The last thing that a program heard that its act has a part of, or heard just now."""
-        last: Fact | None = None
+        last: StoryFact | None = None
         for at, number in reversed(entries[max(0, end - TRIED_MAX) : end]):
             if at < want.at - SOON_US:
                 break
@@ -149,7 +151,7 @@ class Window:
                 last = last or fact
         return last
 
-    def _fact(self, number: int) -> Fact | None:
+    def _fact(self, number: int) -> StoryFact | None:
         if number not in self._facts:
             record = self._records.get(number)
             self._facts[number] = None if record is None else fact_of(number, record)
