@@ -371,7 +371,6 @@ class Host(Grouped):
             self._timer = None
         if self._network is not None:
             self._network.leave(self.name)
-        self.peer_questions.stop()
         if self._asker is not None:
             self._asker.stop()
             self._asker = None

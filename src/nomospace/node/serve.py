@@ -214,6 +214,7 @@ class Server:
         parts.push_async_callback(self.work.close)
         operating = Operating(self)
         self.stories = Stories(self)
+        parts.callback(self.host.peer_questions.stop)
         self.clients = Clients(
             self.host.served,
             host=settings.name,
