@@ -22,9 +22,8 @@ from nomospace.host.effects import TAKEN, WRITTEN, Answer, Traced
 from nomospace.host.operations import found_of
 from nomospace.host.part import HostPart
 from nomospace.host.residents import Interface, Resident, row_of
-from nomospace.host.shares import CHECK_EVERY, LARGE
+from nomospace.host.shares import CHECK_EVERY, is_large
 from nomospace.space import Record, Space, Unfinished
-from nomospace.terms.values import weight
 
 PLAIN: Final = (Seek, Out, Settle)
 """What a plain call asks for."""
@@ -153,7 +152,7 @@ def _write(space: Space, resident: Resident, out: Out, now: int) -> Record | Non
     if out.to or out.ttl_us or out.once or resident.full or not space.quiet:
         return None
     agent, count, fields = resident.id, resident.count + 1, out.fields
-    if not count % CHECK_EVERY or weight(fields) > LARGE:  # its tuples are to be counted
+    if not count % CHECK_EVERY or is_large(fields):  # its tuples are to be counted
         return None
     record = Record(fields, agent, count, agent, agent)
     record.priority = out.priority

@@ -13,13 +13,36 @@ import msgspec
 
 from nomospace.errors import LimitReached
 from nomospace.law import CompiledLaw
+from nomospace.terms.features import Fields
+from nomospace.terms.tuples import SHORT
+from nomospace.terms.values import weight
 
 CHECK_EVERY: Final = 256
 """An agent's tuples are counted each time that it has written so many more, and at large ones."""
 LARGE: Final = 4_096
 """So many bytes are a large tuple."""
+FEW_FIELDS: Final = 4
+"""Of so many fields, when they are numbers and short texts, none is looked at twice."""
 SAMPLED: Final = 64
 """Of so many tuples the bytes are added up, to tell how many all have."""
+
+
+def is_large(fields: Fields) -> bool:
+    """Whether a tuple is a large one.
+
+    >>> is_large(("job", 17)), is_large(("job", "x" * 5_000))
+    (False, True)
+    """
+    if len(fields) <= FEW_FIELDS:
+        for field in fields:
+            if type(field) is str:
+                if len(field) > SHORT:
+                    break
+            elif type(field) is not int:
+                break
+        else:
+            return False
+    return weight(fields) > LARGE
 
 
 class Shares(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

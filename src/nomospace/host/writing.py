@@ -15,7 +15,7 @@ from nomospace.host.changes import AgentCame
 from nomospace.host.effects import WRITTEN
 from nomospace.host.part import HostPart
 from nomospace.host.residents import SYSTEM, Interface, Resident
-from nomospace.host.shares import CHECK_EVERY, LARGE, SAMPLED, TooManyRowsAtOnce, TooManyTuples
+from nomospace.host.shares import CHECK_EVERY, SAMPLED, TooManyRowsAtOnce, TooManyTuples, is_large
 from nomospace.space import Record
 from nomospace.terms import Compound
 from nomospace.terms.templates import Template
@@ -113,7 +113,7 @@ class TupleWriting(HostPart):
     def write(self, resident: Resident, interface: Interface, out: Out) -> None:
         """Put a new tuple into an interface space, or send it on to the agent it is for."""
         agent, fields = resident.id, out.fields
-        if resident.full or not (resident.count + 1) % CHECK_EVERY or weight(fields) > LARGE:
+        if resident.full or not (resident.count + 1) % CHECK_EVERY or is_large(fields):
             self._check_share(resident, 1)
         resident.count += 1
         record = Record(

@@ -414,7 +414,7 @@ class ClientLink(asyncio.Protocol):
                 return
             try:
                 frame = talk.unpack_frame(data)
-                if not talk.goes_along(frame):
+                if frame[0] > talk.OUT and not talk.goes_along(frame):
                     return
                 asked.append(talk.read_call(frame, self._clients.laws))
             except NomospaceError:  # it is told when it is the first

@@ -285,8 +285,8 @@ class Scribe:
         """What the journal says of a step; nothing, mostly."""
         told: list[bytes] = []
         ruled: list[int] = []
-        touched, self._untold = self._untold, {}
-        host, tally = self.host, self.tally
+        counts: dict[str, int] = {}
+        host = self.host
         for effect in effects:
             kind = effect.__class__
             if kind is Traced:
@@ -300,22 +300,18 @@ class Scribe:
                 record = (_TUPLE, host, now, space, writer, count, op, effect.agent, body)
                 told.append(_VERSION + _encode(record))
                 name = f"{_COUNT}{SPACE}\x1f{space}\x1f{op}"
-                number = tally.kept.get(name)
-                if number is None or tally.second != now // 1_000_000:
-                    tally.count(name, now, touched)
-                else:  # the same, without a call: this is done for every tuple
-                    tally.kept[name] = touched[name] = number + 1
-                    tally.lately[name] = tally.lately.get(name, 0) + 1
+                counts[name] = counts.get(name, 0) + 1
             elif kind is Ruled:
                 assert isinstance(effect, Ruled)
-                ruled.append(self._ruled(effect, told, touched, now))
+                ruled.append(self._ruled(effect, told, counts, now))
             elif kind is LeaseTraced:
                 assert isinstance(effect, LeaseTraced)
                 # A `LeaseRecord`, likewise.
                 id = (effect.space, effect.writer, effect.count)
                 rest = (effect.op, effect.agent, effect.lease, effect.until, effect.why)
                 told.append(_VERSION + _encode((_LEASE, host, now, *id, *rest)))
-                tally.count(f"{_COUNT}{SPACE}\x1f{effect.space}\x1f{effect.op}", now, touched)
+                name = f"{_COUNT}{SPACE}\x1f{effect.space}\x1f{effect.op}"
+                counts[name] = counts.get(name, 0) + 1
             elif kind is Persist:
                 assert isinstance(effect, Persist)
                 for change in effect.changes:
@@ -324,8 +320,10 @@ class Scribe:
                     elif change.__class__ is LawLearnt:
                         self._learnt(self._law(change.text.hash) or change.text, told, now)
         if not told:
-            self._untold = touched
             return _NOTHING
+        touched, self._untold = self._untold, {}
+        for name, more in counts.items():
+            self.tally.count(name, now, touched, more)
         return StepRecords(tuple(told), tuple(ruled), touched)
 
     def restore(self, small: dict[str, bytes], last: int) -> None:
@@ -334,14 +332,14 @@ class Scribe:
         if EARLIER in self.tally.kept:
             self._untold[EARLIER] = self.tally.kept[EARLIER]
 
-    def _ruled(self, effect: Ruled, told: list[bytes], touched: dict[str, int], now: int) -> int:
-        """Tell of a ruling; gives the place of its record."""
+    def _ruled(self, effect: Ruled, told: list[bytes], counts: dict[str, int], now: int) -> int:
+        """Tell of a ruling, and count it; gives the place of its record."""
         ruling, tally = effect.ruling, self.tally
         home, law = ruling.home, ruling.law
         tally.rulings += 1
         if effect.hops:
             tally.hops += effect.hops
-            tally.count(HOPS, now, touched, effect.hops)
+            counts[HOPS] = counts.get(HOPS, 0) + effect.hops
         verdict = RULED  # as `verdict_counted` says
         if ruling.event.kind == "sent":
             tally.sent += 1
@@ -354,12 +352,7 @@ class Scribe:
                     verdict = REFUSED
                     tally.refused += 1
         counted = f"{_COUNT}{law}\x1f{ruling.rule or ''}\x1f{verdict}"
-        number = tally.kept.get(counted)
-        if number is None or tally.second != now // 1_000_000:
-            tally.count(counted, now, touched)
-        else:
-            tally.kept[counted] = touched[counted] = number + 1
-            tally.lately[counted] = tally.lately.get(counted, 0) + 1
+        counts[counted] = counts.get(counted, 0) + 1
         name = self._names.get(law)
         if name is None:
             name = self._name(law, told, now)
