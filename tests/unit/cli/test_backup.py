@@ -128,7 +128,7 @@ def test_damage_is_named_and_told_to_programs(folder: Path, capsys: Say) -> None
     assert report["ok"] is False
     (found,) = report["findings"]
     assert found["state"] == "damaged"
-    assert "2 of cli@ward in jobs" in found["what"]
+    assert "cli@ward#2 in jobs" in found["what"]
     assert "nomospace restore" in found["mend"]
     store.write_bytes(b"not a database at all" * 100)
     assert main(["doctor", "--store", str(store)]) == 1
