@@ -79,6 +79,11 @@ class PlainTables:
         order = self._orders.get(space, {}).get(id)
         return None if order is None else _record(self.tuples[space][order], order)
 
+    def at(self, space: str, order: int) -> Record | None:
+        """The tuple of an order."""
+        row = self.tuples.get(space, {}).get(order)
+        return None if row is None else _record(row, order)
+
     def soonest(self, space: str, after: int) -> int | None:
         """When the next tuple expires, later than a moment."""
         rows = self.tuples.get(space, {}).values()

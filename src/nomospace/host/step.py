@@ -79,7 +79,11 @@ class HostStep:
                 id = (row.writer, row.count)
                 order = 0
                 if row.lent is None:
+                    if (before := engine.left_behind(change.space, id)) != 0:
+                        told.append(TupleGone(change.space, id, before))
                     order = engine.put(change.space, id)
+                    if order and row.deliveries:  # it was kept as a loan
+                        told.append(TupleGone(change.space, id))
                 elif (lies := engine.gone(change.space, id)) != 0:
                     # What is lent is not looked for: it is kept as tuples in memory are.
                     told.append(TupleGone(change.space, id, lies))

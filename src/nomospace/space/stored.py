@@ -112,6 +112,10 @@ class StoreEngine:
         """It is written down that a tuple is gone: its order, or 0 for one that was not there."""
         return self.spaces[space].gone(id)
 
+    def left_behind(self, space: str, id: TupleId) -> int:
+        """The order of a row of a tuple that has come again with another order; or 0."""
+        return self.spaces[space].left_behind(id)
+
     def end_step(self) -> None:
         """All that this step changed was written down."""
         applied = self.tables.applied
@@ -142,6 +146,10 @@ class StoredRecords:
         """What may leave memory, the oldest first; some of it may be gone."""
         self._seen: dict[TupleId, Record] = {}
         """What was read from the tables in this step, and in those of searches under way."""
+        self._behind: dict[TupleId, int] = {}
+        """The orders of rows whose tuples have come again, with other orders, in this step."""
+        self._lately: dict[TupleId, int] = {}
+        """The orders of tuples that were read, whatever has become of them."""
         self._far_last = max(engine.next_order - 1, self._tables.top(name))
         """What is in the tables alone has no higher order."""
         self._skips: dict[Wanted, int] = {}
@@ -192,23 +200,37 @@ class StoredRecords:
             return found
         if id[1] > self._writers.get(id[0], (0, 0))[1]:
             return None
-        found = self._seen.get(id) or self._tables.get(self.name, id)
-        if found is not None:
-            self._see(found)
-        return found
+        found = self._seen.get(id)
+        if found is None:
+            found = self._row(id)
+        return None if found is None else self._see(found)
+
+    def _row(self, id: TupleId) -> Record | None:
+        """The tuple of an id from the tables, where it was seen if it was lately."""
+        order = self._lately.get(id, 0)
+        found = self._tables.at(self.name, order) if order else None
+        if found is not None and found.id == id:
+            return found
+        return self._tables.get(self.name, id)
 
     def _see(self, record: Record) -> Record:
         """The object that stands for a row in this step."""
+        id = record.id
+        if len(self._lately) >= SEEN_MAX:
+            self._lately.clear()
+        self._lately[id] = record.order
         if len(self._seen) >= SEEN_MAX:
             return record
-        return self._seen.setdefault(record.id, record)
+        return self._seen.setdefault(id, record)
 
     def lies(self, record: Record) -> bool:
         """Whether this very tuple lies here, be it another object by now."""
-        if record.order <= 0:
+        id, order = record.id, record.order
+        if order <= 0:
             return False
-        found = self.get(record.id)
-        return found is not None and found.order == record.order
+        self._lately[id] = order
+        found = self.get(id)
+        return found is not None and found.order == order
 
     def add(self, record: Record) -> None:
         """Take in a record whose order is set, unless its id is here."""
@@ -217,7 +239,9 @@ class StoredRecords:
         if count <= highest and self.get(id) is not None:
             raise TupleTwice(writer=writer, count=count, space=self.name)
         self.near.add(record)
-        self._hidden.pop(id, None)
+        hidden = self._hidden.pop(id, None)
+        if hidden is not None and not hidden.change and hidden.order != record.order:
+            self._behind[id] = hidden.order
         self._writers[writer] = (number + 1, max(count, highest))
         self.size += 1
 
@@ -266,8 +290,17 @@ class StoredRecords:
         self._unsettled[id] = self._note(id)
         return order
 
+    def left_behind(self, id: TupleId) -> int:
+        """The order that a tuple had when it was last written down, if it has another now; or 0."""
+        order = self._behind.pop(id, 0)
+        if order:
+            self._note(id)
+        return order
+
     def gone(self, id: TupleId) -> int:
         """It is written down that a tuple is gone: its order, or 0 for one that was not here."""
+        if (order := self.left_behind(id)) != 0:
+            return order  # it came again in this step
         hidden = self._hidden.get(id)
         if hidden is not None and not hidden.change:
             hidden.change = self._note(id)
@@ -275,7 +308,7 @@ class StoredRecords:
         record = self.near.get(id)
         if record is None:
             return 0
-        self._note(id)  # it came again in this step
+        self._note(id)
         return record.order
 
     def _note(self, id: TupleId) -> int:
@@ -287,6 +320,7 @@ class StoredRecords:
         """The tables have so many changes; a step is over."""
         if len(self._seen) >= SEEN_MAX or not self._is_busy():
             self._seen.clear()
+        self._behind.clear()
         changes = self._changes
         while changes and changes[0][0] <= applied:
             change, id = changes.popleft()

@@ -89,7 +89,10 @@ class TupleTables(Protocol):
         """Tuples behind an order and up to another, of the first so many that may be wanted."""
 
     def get(self, space: str, id: TupleId) -> Record | None:
-        """The tuple of an id."""
+        """The tuple of an id; a search of its own, where its order is not known."""
+
+    def at(self, space: str, order: int) -> Record | None:
+        """The tuple of an order."""
 
     def soonest(self, space: str, after: int) -> int | None:
         """When the next tuple expires, later than a moment."""

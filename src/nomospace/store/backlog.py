@@ -1,15 +1,15 @@
 """Tuples and pushes that are on disk in the backlog, and not in their tables yet.
 
-A tuple that is taken lies in three trees of a database, far from the next one: to write each at
-once costs three pages of the disk a tuple. So a commit writes what it brings for the tables
+A tuple that is taken lies in several trees of a database, far from the next one: to write each at
+once costs as many pages of the disk a tuple. So a commit writes what it brings for the tables
 `tuples` and `outbox` as one row of `backlog`, and the tables catch up in one go once there is
 enough to write (`ROWS_MAX`, `BYTES_MAX`): then tuples share pages, and those that came and went
 meanwhile are never written at all.
 
 What a host has kept is its tables with the backlog laid over them. A store that begins catches up
 first, so that all else may look at tables only; `dump`, which looks on while a host works, lays the
-backlog over what it reads. To catch up twice with the same rows is harmless: tuples and pushes are
-put and deleted by their keys.
+backlog over what it reads. The transaction in which the tables catch up also empties the backlog,
+so nothing is put twice.
 """
 
 from __future__ import annotations
@@ -21,11 +21,9 @@ import msgspec
 
 from nomospace.host.changes import TuplePut
 from nomospace.protocols.spaces import Row
-from nomospace.space.records import LEAST_ORDER
-from nomospace.space.tables import marks_of
 from nomospace.store.guarded import guard
 from nomospace.store.interface import KeptForClient
-from nomospace.store.schema import Params, TupleKey
+from nomospace.store.schema import Params, StoredKey, TupleKey
 from nomospace.wire.changes import BadRecord, decode_row
 
 ROWS_MAX: Final = 2_000
@@ -36,13 +34,15 @@ BYTES_MAX: Final = 4 << 20
 Put: TypeAlias = tuple[int, Row, bytes]
 """A tuple to put: its place in the order of writing, the tuple, and its bytes."""
 
-_VERSION: Final = b"\x01"
+StoredPut: TypeAlias = tuple[Row, bytes]
+"""A tuple of the store engine, and its bytes."""
+
+_VERSION: Final = b"\x02"
 _Trims: TypeAlias = list[tuple[str, int]]
-_Stored: TypeAlias = tuple[
-    _Trims, list[KeptForClient], list[TupleKey], list[tuple[int, str, bytes]]
-]
+_Puts: TypeAlias = list[tuple[int, str, bytes]]
+_Part: TypeAlias = tuple[_Trims, list[KeptForClient], list[TupleKey], _Puts, list[StoredKey], _Puts]
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(_Stored).decode
+_decode = msgspec.msgpack.Decoder(_Part).decode
 
 
 class CommitPart(msgspec.Struct, eq=False):
@@ -55,6 +55,10 @@ class CommitPart(msgspec.Struct, eq=False):
     kept: list[KeptForClient] = []
     gone: dict[TupleKey, None] = {}
     puts: dict[TupleKey, Put] = {}
+    left: dict[StoredKey, None] = {}
+    """Tuples of the store engine that go; one that is replaced is also among them."""
+    lying: dict[StoredKey, StoredPut] = {}
+    """Such tuples that are put."""
     weight: int = 0
     """The bytes that were put in; those of tuples that have gone again count too."""
     stored: int = 0
@@ -63,15 +67,21 @@ class CommitPart(msgspec.Struct, eq=False):
     @property
     def rows(self) -> int:
         """How many rows it is."""
-        return len(self.trims) + len(self.kept) + len(self.gone) + len(self.puts)
+        tuples = len(self.gone) + len(self.puts) + len(self.left) + len(self.lying)
+        return len(self.trims) + len(self.kept) + tuples
+
+    def take(self, key: StoredKey) -> None:
+        """A tuple of the store engine goes; one that no table has is merely dropped."""
+        if self.lying.pop(key, None) is None or key in self.left:
+            self.left[key] = None
 
 
 def encode_part(part: CommitPart) -> bytes:
     """The body of a row of the backlog."""
-    puts: list[tuple[int, str, bytes]] = []
-    for key, (place, _, body) in part.puts.items():
-        puts.append((place, key[0], body))
-    return _VERSION + _encode((part.trims, part.kept, list(part.gone), puts))
+    puts = [(place, key[0], body) for key, (place, _, body) in part.puts.items()]
+    lying = [(n, space, body) for (space, n), (_, body) in part.lying.items()]
+    tuples = (list(part.gone), puts, list(part.left), lying)
+    return _VERSION + _encode((part.trims, part.kept, *tuples))
 
 
 def decode_part(data: bytes) -> CommitPart:
@@ -80,14 +90,16 @@ def decode_part(data: bytes) -> CommitPart:
     try:
         if data[:1] != _VERSION:
             raise ValueError("it has another version")
-        part.trims, part.kept, gone, puts = _decode(data[1:])
+        part.trims, part.kept, gone, puts, left, lying = _decode(data[1:])
     except ValueError as error:  # what native code raises is one too
         raise BadRecord(what="part of the backlog", why=str(error)) from None
-    part.gone = dict.fromkeys(gone)
+    part.gone, part.left = dict.fromkeys(gone), dict.fromkeys(left)
     part.weight = len(data)
     for place, space, body in puts:
         row = decode_row(body)
         part.puts[space, row.writer, row.count] = (place, row, body)
+    for place, space, body in lying:
+        part.lying[space, place] = (decode_row(body), body)
     return part
 
 
@@ -117,12 +129,17 @@ class Backlog:
         self._kept: dict[str, dict[int, KeptForClient]] = {}
         self._gone: dict[TupleKey, None] = {}
         self._puts: dict[TupleKey, Put] = {}
+        self.left: dict[StoredKey, None] = {}
+        """Tuples of the store engine that go."""
+        self.lying: dict[StoredKey, StoredPut] = {}
+        """Such tuples that are put, after these have gone."""
 
     @property
     def rows(self) -> int:
         """How many rows there are to write."""
         pushes = sum(map(len, self._kept.values()))
-        return len(self._trims) + pushes + len(self._gone) + len(self._puts)
+        tuples = len(self._gone) + len(self._puts) + len(self.left) + len(self.lying)
+        return len(self._trims) + pushes + tuples
 
     def add(self, part: CommitPart) -> None:
         """What one more commit brings, after the others."""
@@ -148,10 +165,12 @@ class Backlog:
             self._gone[key] = None
         for key, put in part.puts.items():
             old = puts.get(key)
-            if old is None or put[0] >= LEAST_ORDER:  # these say themselves which place they have
-                puts[key] = put
-            else:
-                puts[key] = (old[0], *put[1:])
+            puts[key] = put if old is None else (old[0], *put[1:])
+        lying = self.lying
+        for spot in part.left:
+            if lying.pop(spot, None) is None or spot in self.left:
+                self.left[spot] = None
+        lying.update(part.lying)
 
     def joined(self, part: CommitPart) -> Backlog:
         """This backlog and one more commit; it stays as it is itself."""
@@ -161,11 +180,15 @@ class Backlog:
         made._kept = {agent: dict(held) for agent, held in self._kept.items()}
         made._gone = dict(self._gone)
         made._puts = dict(self._puts)
+        made.left, made.lying = dict(self.left), dict(self.lying)
         made.add(part)
         return made
 
     def runs(self) -> list[tuple[str, list[Params]]]:
-        """Statements by name with their rows, in the order in which they are carried out."""
+        """Statements by name with their rows, in the order in which they are carried out.
+
+        Tuples of the store engine are not among them (`store.blocks`).
+        """
         made: list[tuple[str, list[Params]]] = [
             ("trimmed", list(self._trims.items())),
             (
@@ -179,36 +202,34 @@ class Backlog:
             ("tuple gone", list(self._gone)),
             (
                 "tuple put",
-                [
-                    (place, *key, guard(body))
-                    for key, (place, _, body) in self._puts.items()
-                    if place < LEAST_ORDER
-                ],
-            ),
-            (
-                "tuple stored",
-                [
-                    stored_params(key, *put)
-                    for key, put in self._puts.items()
-                    if put[0] >= LEAST_ORDER
-                ],
+                [(place, *key, guard(body)) for key, (place, _, body) in self._puts.items()],
             ),
         ]
         return [run for run in made if run[1]]
 
     def of_space(self, space: str) -> tuple[list[TupleKey], dict[TupleKey, Put]]:
-        """What there is of a space: the tuples that go, then those that are put."""
+        """What there is of a space in memory: the tuples that go, then those that are put."""
         gone = [key for key in self._gone if key[0] == space]
         return gone, {key: put for key, put in self._puts.items() if key[0] == space}
 
+    def puts_in(self, space: str) -> bool:
+        """Whether there is a tuple to put in a space."""
+        return any(key[0] == space for keys in (self._puts, self.lying) for key in keys)
+
     def over(self, stored: Iterable[TuplePut]) -> Iterator[TuplePut]:
-        """The tuples of the table, in their order, as they are with this backlog over them."""
+        """The tuples of the tables, in their order, as they are with this backlog over them.
+
+        Those of the store engine are the last.
+        """
         later = dict(self._puts)
         for put in self.still(stored):
-            later.pop((put.space, put.row.writer, put.row.count), None)
+            if not put.order:
+                later.pop((put.space, put.row.writer, put.row.count), None)
             yield put
-        for key, (place, row, _) in sorted(later.items(), key=lambda item: item[1][0]):
-            yield TuplePut(key[0], row, order_at(place))
+        for key, (_, row, _) in sorted(later.items(), key=lambda item: item[1][0]):
+            yield TuplePut(key[0], row)
+        for (space, order), (row, _) in self.lying.items():
+            yield TuplePut(space, row, order)
 
     def still(self, stored: Iterable[TuplePut]) -> Iterator[TuplePut]:
         """Those tuples of the table that are still there, as they are now.
@@ -217,9 +238,12 @@ class Backlog:
         """
         for put in stored:
             key = (put.space, put.row.writer, put.row.count)
-            if key not in self._gone:
+            if put.order:
+                if (put.space, put.order) not in self.left:
+                    yield put
+            elif key not in self._gone:
                 newer = self._puts.get(key)
-                yield put if newer is None else TuplePut(put.space, newer[1], put.order)
+                yield put if newer is None else TuplePut(put.space, newer[1])
 
     def over_outbox(self, stored: Iterable[KeptForClient]) -> Iterator[KeptForClient]:
         """The pushes of the table, in their order, as they are with this backlog over them."""
@@ -229,15 +253,3 @@ class Backlog:
                 yield kept
         for held in self._kept.values():
             yield from held.values()
-
-
-def order_at(place: int) -> int:
-    """The order of a tuple of the store engine at a place; 0 for others."""
-    return place if place >= LEAST_ORDER else 0
-
-
-def stored_params(key: TupleKey, place: int, row: Row, body: bytes) -> Params:
-    """What `tuple stored` takes for a tuple of the store engine."""
-    marks, deep = marks_of(row.fields)
-    columns = (len(row.fields), *marks, 1 if deep else None, row.cur, row.dest, row.expires)
-    return (place, *key, guard(body), *columns)

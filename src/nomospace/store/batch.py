@@ -18,6 +18,7 @@ from typing import Final
 import msgspec
 
 from nomospace.host import changes
+from nomospace.space.records import arrival
 from nomospace.store.backlog import CommitPart
 from nomospace.store.bundles import BUNDLE_MAX, bundle
 from nomospace.store.guarded import guard
@@ -39,6 +40,8 @@ class Counters(msgspec.Struct):
     routing_n: int = 0
     journal: int = 0
     floor: int = 0
+    stored: int = 0
+    """The last arrival of a tuple of the store engine."""
 
 
 class MemberLog(msgspec.Struct, eq=False):
@@ -151,30 +154,36 @@ class Batch(msgspec.Struct, eq=False):
     # -- tuples ------------------------------------------------------------------------------
 
     def _tuple_put(self, change: changes.TuplePut) -> None:
-        row, part, puts = change.row, self.part, self.part.puts
+        row, part = change.row, self.part
         writer, count = row.writer, row.count
-        key = (change.space, writer, count)
-        old = puts.get(key)
-        if change.order:
-            place = change.order
-            part.stored += 1
-        elif old is None:
-            self.counters.tuple_n += 1
-            place = self.counters.tuple_n
-        else:
-            place = old[0]
         body = encode_row(row)
-        puts[key] = (place, row, body)
         part.weight += len(body)
+        if change.order:
+            spot, place = (change.space, change.order), arrival(change.order)
+            part.stored += 1
+            if place > self.counters.stored:
+                self.counters.stored = place
+            else:  # it may have been there before
+                part.left[spot] = None
+            part.lying[spot] = (row, body)
+        else:
+            key = (change.space, writer, count)
+            old = part.puts.get(key)
+            if old is None:
+                self.counters.tuple_n += 1
+            part.puts[key] = (self.counters.tuple_n if old is None else old[0], row, body)
         if self._counts.get(writer, -1) < count:
             self._counts[writer] = count
 
     def _tuple_gone(self, change: changes.TupleGone) -> None:
-        key = (change.space, *change.id)
-        self.part.puts.pop(key, None)
-        self.part.gone[key] = None
+        part = self.part
         if change.order:
-            self.part.stored += 1
+            part.take((change.space, change.order))
+            part.stored += 1
+        else:
+            key = (change.space, *change.id)
+            part.puts.pop(key, None)
+            part.gone[key] = None
 
     # -- agents ------------------------------------------------------------------------------
 

@@ -1,10 +1,10 @@
 """What a store has other than a set of kept tables, found without reading what is the same.
 
 The set remembers of each tuple its `n` in the store and the checksum of its body (`kept_origin`).
-The database compares both with the store's `tuples`. Either alone would not do: `n` may be used
-again after a restart, and another store may have taken the place of the one that was read. What the
-store has put off (`store.backlog`) is laid over its tables in Python: those rows are hidden, and
-what takes their place comes later.
+The database compares both with the store's `tuples` and `stored`. Either alone would not do: `n`
+may be used again after a restart, and another store may have taken the place of the one that was
+read. What the store has put off (`store.backlog`) is laid over its tables in Python: those rows are
+hidden, and what takes their place comes later.
 
 Mostly there is a shorter way. The backlog is emptied whenever the tables catch up, and not
 otherwise. So while its oldest row is still the one that was there when the set was last brought up
@@ -14,7 +14,7 @@ came after: nothing else is compared.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final, TypeAlias
 from zlib import crc32
@@ -27,7 +27,7 @@ from nomospace.store.backlog import Backlog, CommitPart, decode_part
 from nomospace.store.guarded import Altered, guarded_row
 from nomospace.store.keeping import KeptDamaged, KeptDatabase
 from nomospace.store.loading import StoreReader
-from nomospace.store.schema import TupleKey
+from nomospace.store.schema import StoredKey, TupleKey
 from nomospace.wire.changes import BadRecord
 from nomospace.wire.packing import Unfit
 from nomospace.wire.values import unpack_fields
@@ -99,12 +99,16 @@ class Changes:
             backlog.add(part)
         gone, puts = backlog.of_space(self._space)
         found = self._places(dict.fromkeys([*gone, *puts]))
-        self._database.do_many("INSERT INTO kept_hidden VALUES (?)", [(n,) for n in found.values()])
+        hidden = [*found.values(), *self._orders(backlog.left)]
+        self._database.do_many("INSERT INTO kept_hidden VALUES (?)", [(n,) for n in hidden])
         left = dict(found)
         for key in gone:
             left.pop(key, None)
         for key, (place, row, body) in puts.items():  # one that is replaced keeps its place
             self._later[left.get(key, place)] = crc32(body).to_bytes(4, "little"), row
+        for n in self._orders(backlog.lying):
+            row, body = backlog.lying[self._space, n]
+            self._later[n] = crc32(body).to_bytes(4, "little"), row
         self._database.do_many(
             "INSERT INTO kept_later VALUES (?, ?)",
             [(n, total) for n, (total, _) in self._later.items()],
@@ -115,7 +119,14 @@ class Changes:
         near = [n for key, n in found.items() if key in touched]
         for _, part in parts:
             near += [place for key, (place, _, _) in part.puts.items() if key in touched]
+        for n, part in parts:
+            if n > since:
+                near += self._orders((*part.left, *part.lying))
         return near
+
+    def _orders(self, keys: Iterable[StoredKey]) -> list[int]:
+        """The orders of those that are in this space."""
+        return [n for space, n in keys if space == self._space]
 
     def _parts(self) -> list[tuple[int, CommitPart]]:
         parts: list[tuple[int, CommitPart]] = []
@@ -153,25 +164,32 @@ class Changes:
         database, host, params = self._database, self._database.host, (self._space,)
         low, high = (self._number(f"SELECT {end}(n) FROM {host}tuples") for end in ("min", "max"))
         scan = database.whole_scan if there * 4 > high - low else ""
-        database.do(
-            f"INSERT INTO kept_fresh SELECT t.n FROM {host}tuples t {scan}"
-            f" LEFT JOIN kept_origin o ON o.n = t.n AND o.sum = {_SUM}"
-            " WHERE t.space = ? AND o.n IS NULL AND t.n NOT IN (SELECT n FROM kept_hidden)",
-            params,
-        )
+        for table in (f"tuples t {scan}", "stored t"):
+            database.do(
+                f"INSERT INTO kept_fresh SELECT t.n FROM {host}{table}"
+                f" LEFT JOIN kept_origin o ON o.n = t.n AND o.sum = {_SUM}"
+                " WHERE t.space = ? AND o.n IS NULL AND t.n NOT IN (SELECT n FROM kept_hidden)",
+                params,
+            )
         fresh = self._number("SELECT count(*) FROM kept_fresh")
         self.came += fresh
         # What is not new is in the set. If that is all that the set has, nothing is gone.
-        held = self._number(f"SELECT count(*) FROM {host}tuples t WHERE t.space = ?", params)
+        held = sum(
+            self._number(f"SELECT count(*) FROM {host}{table} t WHERE t.space = ?", params)
+            for table in ("tuples", "stored")
+        )
         hidden = self._number("SELECT count(*) FROM kept_hidden")
         if held - hidden - fresh + len(self._later) - len(self._late) == there:
             return
         database.do(
-            "INSERT INTO kept_stale SELECT o.n FROM kept_origin o WHERE NOT EXISTS"
-            f" (SELECT 1 FROM {host}tuples t WHERE t.n = o.n AND t.space = ? AND {_SUM} = o.sum"
-            " AND t.n NOT IN (SELECT n FROM kept_hidden))"
-            " AND NOT EXISTS (SELECT 1 FROM kept_later l WHERE l.n = o.n AND l.sum = o.sum)",
-            params,
+            "INSERT INTO kept_stale SELECT o.n FROM kept_origin o WHERE "
+            + " AND ".join(
+                f"NOT EXISTS (SELECT 1 FROM {host}{table} t WHERE t.n = o.n AND t.space = ?"
+                f" AND {_SUM} = o.sum AND t.n NOT IN (SELECT n FROM kept_hidden))"
+                for table in ("tuples", "stored")
+            )
+            + " AND NOT EXISTS (SELECT 1 FROM kept_later l WHERE l.n = o.n AND l.sum = o.sum)",
+            (*params, *params),
         )
 
     def _number(self, sql: str, params: tuple[str, ...] = ()) -> int:
@@ -202,10 +220,13 @@ class Changes:
     def new(self) -> Iterator[list[Origin]]:
         """The tuples that are to be put in, as the store has them, chunk by chunk."""
         after = -1
+        host = self._database.host
         while rows := self._database.rows(
-            f"SELECT f.n, t.body FROM kept_fresh f JOIN {self._database.host}tuples t ON t.n = f.n"
+            f"SELECT f.n, coalesce(t.body, s.body) FROM kept_fresh f"
+            f" LEFT JOIN {host}tuples t ON t.n = f.n"
+            f" LEFT JOIN {host}stored s ON s.space = ? AND s.n = f.n"
             " WHERE f.n > ? ORDER BY f.n LIMIT ?",
-            (after, CHUNK),
+            (self._space, after, CHUNK),
         ):
             after = rows[-1][0]
             chunk: list[Origin] = []

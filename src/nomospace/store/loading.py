@@ -14,7 +14,7 @@ import msgspec
 
 from nomospace.control import Ruling, Snapshot
 from nomospace.host.changes import Book, Durable, StoredMember
-from nomospace.space.records import LEAST_ORDER
+from nomospace.space.records import BAND, FIRST_ORDER, LEAST_ORDER, arrival
 from nomospace.store.backlog import Backlog, decode_part
 from nomospace.store.batch import Counters, MemberLog
 from nomospace.store.bundles import unbundle
@@ -111,10 +111,11 @@ class StoreReader:
             )
         )
         counters = Counters(
-            self.number(f"SELECT max(n) FROM tuples WHERE n < {LEAST_ORDER}") or 0,
+            self.number("SELECT max(n) FROM tuples") or 0,
             self.number("SELECT max(n) FROM routing") or 0,
             journal,
             durable.floor,
+            self.last_stored(),
         )
         read = tuple([int(part) for part in clock.split(",")]) if clock else ()
         rows = list(self.ask("SELECT seq, body FROM journal ORDER BY seq LIMIT 1"))
@@ -128,6 +129,22 @@ class StoreReader:
         for n, blob in self.ask("SELECT n, body FROM backlog ORDER BY n"):
             backlog.add(self.read("backlog", str(n), decode_part, blob))
         return backlog
+
+    def last_stored(self) -> int:
+        """The last arrival of a tuple of the store engine; `FIRST_ORDER` when there is none.
+
+        The first row of each band of priority says it, from the top down.
+        """
+        last, space = FIRST_ORDER, ""
+        while next_space := self._one("SELECT min(space) FROM stored WHERE space > ?", (space,)):
+            space, below = next_space, 2 * FIRST_ORDER
+            sql = "SELECT max(n) FROM stored WHERE space = ? AND n < ?"
+            while (top := self._one(sql, (space, below)) or 0) > LEAST_ORDER:
+                last, below = max(last, arrival(top)), top // BAND * BAND
+        return last
+
+    def _one(self, sql: str, params: Params) -> Any:
+        return next(iter(self.ask(sql, params)))[0]
 
     def number(self, sql: str) -> int | None:
         """The one number that a query gives, if it does."""

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Final, TypeAlias
 
 from nomospace.store.backlog import decode_part
+from nomospace.store.blocks import COUNT_ALL
 from nomospace.store.interface import StoreDamaged, StoreFinding
 from nomospace.store.loading import StoreReader
 from nomospace.wire.changes import decode_change, decode_row, decode_ruling, decode_snapshot
@@ -19,6 +20,7 @@ def looks(reader: StoreReader) -> Iterator[tuple[str, Faults]]:
     for table, sql, decode in _BODIES:
         yield table, partial(_faults, reader, table, sql, decode)
     yield "tuples", partial(_tuple_faults, reader)
+    yield "blocks", partial(_block_faults, reader)
     yield "rulings", partial(_lone_rulings, reader)
     yield "journal", partial(_lost_rulings, reader)
 
@@ -52,17 +54,29 @@ def _faults(
 
 
 def _tuple_faults(reader: StoreReader) -> Iterator[StoreFinding]:
-    for n, space, writer, count, blob in reader.ask(
-        "SELECT n, space, writer, count, body FROM tuples ORDER BY n"
+    for table in ("tuples", "stored"):
+        for n, space, writer, count, blob in reader.ask(
+            f"SELECT n, space, writer, count, body FROM {table} ORDER BY space, n"
+        ):
+            words = f"{n} ({writer}#{count} in {space})"
+            try:
+                row = reader.read(table, words, decode_row, blob)
+            except StoreDamaged as error:
+                yield StoreFinding(table, words, error.why)
+                continue
+            if (row.writer, row.count) != (writer, count):
+                yield StoreFinding(table, words, "its columns do not fit its body")
+
+
+def _block_faults(reader: StoreReader) -> Iterator[StoreFinding]:
+    for space, agent, block in reader.ask(
+        "SELECT space, agent, block FROM (SELECT space, agent, block, written, held FROM blocks"
+        " UNION ALL SELECT space, agent, block, -written, -held FROM"
+        f" ({COUNT_ALL}) counted) both_ways"
+        " GROUP BY space, agent, block HAVING sum(written) <> 0 OR sum(held) <> 0"
     ):
-        words = f"{n} ({writer}#{count} in {space})"
-        try:
-            row = reader.read("tuples", words, decode_row, blob)
-        except StoreDamaged as error:
-            yield StoreFinding("tuples", words, error.why)
-            continue
-        if (row.writer, row.count) != (writer, count):
-            yield StoreFinding("tuples", words, "its columns do not fit its body")
+        words = f"{block} of {agent} in {space}"
+        yield StoreFinding("blocks", words, "it does not count the tuples that there are")
 
 
 _BODIES: Final[tuple[tuple[str, str, Callable[[bytes], object]], ...]] = (

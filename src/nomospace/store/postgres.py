@@ -17,7 +17,7 @@ import os
 import re
 import socket
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import count
@@ -31,6 +31,7 @@ from psycopg import errors, pq, sql
 
 from nomospace.errors import NomospaceError
 from nomospace.store import schema
+from nomospace.store.converting import convert
 from nomospace.store.interface import (
     BadStoreUrl,
     Step,
@@ -146,7 +147,8 @@ class PostgresStore(SqlStore):
         """Version 1, the first one here, had no backlog, and an index on the fields of tuples.
 
         Version 2 knew nothing of births, version 3 of suspensions. Version 4 had columns to find
-        tuples by, version 5 none. Version 6 wrote every ruling twice.
+        tuples by, version 5 none. Version 6 wrote every ruling twice. Version 7 had the tuples of
+        the store engine among all others.
         """
         writer = self._write_with()
         with writer.transaction():
@@ -159,9 +161,20 @@ class PostgresStore(SqlStore):
             if version < 5:
                 drops = ", ".join([f"DROP COLUMN IF EXISTS {name}" for name in _COLUMNS_4])
                 writer.execute(f"ALTER TABLE tuples {drops}".encode())
-            for statement in f"{schema.COLUMNS};{schema.LOGS}".format(**_WORDS).split(";"):
-                writer.execute(statement.encode())
+            if version < 7:
+                self._script(schema.LOGS)
+            columns = self._ask_inside(
+                "SELECT 1 FROM information_schema.columns WHERE table_schema = ?"
+                " AND table_name = 'tuples' AND column_name = 'width'",
+                (self.schema,),
+            )
+            convert(self, found=bool(list(columns)))
             writer.execute(f"UPDATE state SET version = {VERSION} WHERE one = 1".encode())
+
+    def _script(self, text: str) -> None:
+        """Statements in the running transaction."""
+        for statement in text.format(**_WORDS).split(";"):
+            self._write_with().execute(statement.encode())
 
     @property
     def _schema(self) -> sql.Identifier:
@@ -333,7 +346,7 @@ class PostgresStore(SqlStore):
             cursor.execute(_marked(sql), params, binary=True)
             yield from cursor
 
-    def _ask_beside(self, sql: str, params: Params = (), *, long: bool = False) -> list[SqlRow]:
+    def _ask_beside(self, sql: str, params: Params = ()) -> list[SqlRow]:
         thread = get_ident()
         asker = self._askers.get(thread)
         if asker is None or asker.closed:
@@ -343,9 +356,7 @@ class PostgresStore(SqlStore):
             with self._told():
                 self._askers[thread] = asker = self._connected()
                 asker.execute(f"SET statement_timeout = {ASKED_MS}".encode())
-        with self._told(), asker.transaction() if long else nullcontext():
-            if long:
-                asker.execute(f"SET LOCAL statement_timeout = {STATEMENT_MS}".encode())
+        with self._told():
             return asker.execute(_marked(sql), params, binary=True).fetchall()
 
     @contextmanager
@@ -381,7 +392,7 @@ class PostgresStore(SqlStore):
                     "SELECT tablename FROM pg_tables WHERE schemaname = ?", (self.schema,)
                 )
             }
-        wanted = re.findall(r"CREATE TABLE (\w+)", schema.OTHERS + schema.TUPLES)
+        wanted = re.findall(r"CREATE TABLE (\w+)", schema.ALL.replace("IF NOT EXISTS ", ""))
         return iter(
             [StoreFinding(name, "", "it is missing") for name in wanted if name not in names]
         )

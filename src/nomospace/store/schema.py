@@ -10,7 +10,11 @@ the engine's own placeholder. A body is a record of `wire.changes` with a checks
 | `state` | the host: birth, life, number and time of its last commit, the floor of views; in |
 | | `needed` the first record of the journal that a membership may rest on |
 | `agents`, `programs`, `spaces` | an agent, what it runs, an interface space of it |
-| `tuples` | a tuple; `n` is the order of writing |
+| `tuples` | a tuple of a space in memory; `n` is the order of writing |
+| `stored` | a tuple of the store engine, by its order; a column says nothing that goes without |
+| | saying: `cur` is the writer, `dest` is `cur`, it expires never |
+| `blocks` | an agent in a block of orders of `stored`: how many of its tuples were written by it, |
+| | from which number to which, and how many it holds |
 | `members` | a membership as it was at the record `since` of the journal, which has its rulings |
 | `rulings` | a ruling since, where the host keeps no journal |
 | `given`, `peers` | something under way to a peer; the last numbers given to it and got from it |
@@ -33,8 +37,10 @@ SqlRow: TypeAlias = tuple[Any, ...]
 """A row of a query: what stands in it is known to who has written the query."""
 TupleKey: TypeAlias = tuple[str, str, int]
 """What a tuple is known by: its space, its writer, and its number there."""
+StoredKey: TypeAlias = tuple[str, int]
+"""What a tuple of the store engine is known by: its space, and its order there."""
 
-VERSION: Final = 7
+VERSION: Final = 8
 """The version of the tables that this nomospace writes, and of what they hold."""
 
 TUPLES: Final = """
@@ -45,26 +51,33 @@ CREATE TABLE tuples (
 CREATE UNIQUE INDEX tuples_id ON tuples (space, writer, count)
 """
 
-_COLUMNS: Final = ("width {int}", "f0 {int}", "f1 {int}", "f2 {int}", "deep {int}", "cur TEXT")
-COLUMNS: Final = ";".join(
+STORED: Final = """
+CREATE TABLE IF NOT EXISTS stored (
+    space TEXT NOT NULL, n {int} NOT NULL, writer TEXT NOT NULL, count {int} NOT NULL,
+    width {int} NOT NULL, f0 {int}, f1 {int}, f2 {int}, deep {int}, cur TEXT, dest TEXT,
+    expires {int}, body {blob} NOT NULL, PRIMARY KEY (space, n)
+) {lean};
+CREATE TABLE IF NOT EXISTS blocks (
+    space TEXT NOT NULL, agent TEXT NOT NULL, block {int} NOT NULL, written {int} NOT NULL,
+    held {int} NOT NULL, low {int}, high {int}, PRIMARY KEY (space, agent, block)
+) {lean};
+CREATE INDEX IF NOT EXISTS blocks_over ON blocks (block) WHERE written = 0 AND held = 0;
+"""
+INDEXES: Final = ";".join(
     [
-        *[
-            f"ALTER TABLE tuples ADD COLUMN {{maybe}} {column}"
-            for column in (*_COLUMNS, "dest TEXT", "expires {int}")
-        ],
-        *[
-            f"CREATE INDEX IF NOT EXISTS tuples_{name} ON tuples (space, {name}, n)"
-            f" WHERE {name} IS NOT NULL"
-            for name in ("f0", "f1", "f2", "cur")
-        ],
-        "CREATE INDEX IF NOT EXISTS tuples_space ON tuples (space, n) WHERE width IS NOT NULL",
-        "CREATE INDEX IF NOT EXISTS tuples_deep ON tuples (space, n) WHERE deep = 1",
-        "CREATE INDEX IF NOT EXISTS tuples_astray ON tuples (space, dest, n) WHERE cur <> dest",
-        "CREATE INDEX IF NOT EXISTS tuples_due ON tuples (space, expires) WHERE expires > 0",
+        f"CREATE INDEX IF NOT EXISTS stored_{name} ON stored ({columns}) WHERE {name} IS NOT NULL"
+        for name, columns in (
+            *[(f"f{place}", f"space, f{place}, n") for place in range(3)],
+            ("deep", "space, n"),
+            ("dest", "space, dest, n"),
+            ("expires", "space, expires"),
+        )
     ]
 )
-"""What tuples of the store engine are found by; other rows have nothing there, and are in none of
-the indexes."""
+"""What tuples of the store engine are found by. A tuple is in few of them, as each is one more
+place on the disk to change when it is taken."""
+BLOCK: Final = 1_024
+"""So many orders of a space are a block."""
 
 BIRTHS: Final = """
 CREATE TABLE births (
@@ -126,7 +139,7 @@ UPDATE state SET needed = journal + 1
 """
 """Before version 7 `rulings` had all rulings; what it has still counts."""
 
-ALL: Final = f"{OTHERS};{TUPLES};{COLUMNS}"
+ALL: Final = f"{OTHERS};{TUPLES};{STORED}{INDEXES}"
 """The tables that a new store begins with."""
 
 FIRST_STATE: Final = (
@@ -168,12 +181,25 @@ _BY_TABLE: Final[dict[str, dict[str, str]]] = {
         "tuple put": _put("tuples", "n space writer count body", "space writer count").replace(
             "n = excluded.n, ", "", 1
         ),
-        "tuple stored": _put(
-            "tuples",
-            "n space writer count body width f0 f1 f2 deep cur dest expires",
-            "space writer count",
-        ),
         "tuple gone": "DELETE FROM tuples WHERE space = ? AND writer = ? AND count = ?",
+    },
+    "stored": {
+        "tuple stored": (
+            "INSERT INTO stored (space, n, writer, count, width, f0, f1, f2, deep, cur, dest,"
+            f" expires, body) VALUES ({', '.join('?' * 13)})"
+        ),
+    },
+    "blocks": {
+        "block counted": (
+            "INSERT INTO blocks (space, agent, block, written, held, low, high)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (space, agent, block) DO UPDATE SET"
+            " written = blocks.written + excluded.written, held = blocks.held + excluded.held,"
+            " low = CASE WHEN blocks.low IS NULL OR excluded.low < blocks.low THEN excluded.low"
+            " ELSE blocks.low END,"
+            " high = CASE WHEN blocks.high IS NULL OR excluded.high > blocks.high"
+            " THEN excluded.high ELSE blocks.high END"
+        ),
+        "blocks over": "DELETE FROM blocks WHERE written = 0 AND held = 0",
     },
     "members": {
         "member joined": _put("members", "home law body since", "home law"),

@@ -17,7 +17,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from functools import cached_property, partial
+from functools import cached_property
 from heapq import heappop, heappush, heapreplace
 from itertools import islice
 from typing import Final, NamedTuple, TypeVar
@@ -33,9 +33,9 @@ from nomospace.store.backlog import (
     Backlog,
     CommitPart,
     encode_part,
-    order_at,
 )
 from nomospace.store.batch import Batch, Counters, MemberLog
+from nomospace.store.blocks import catch_up
 from nomospace.store.copying import changes_of, numbers_of
 from nomospace.store.guarded import Altered, guard, guarded_row
 from nomospace.store.interface import (
@@ -122,6 +122,10 @@ class SqlStore(ABC):
         """Connect, and bring an older store up to date; `alone`, nobody else may begin."""
 
     @abstractmethod
+    def _script(self, text: str) -> None:
+        """Statements inside a transaction, with the words of the engine put in."""
+
+    @abstractmethod
     def _transaction(self) -> AbstractContextManager[None]:
         """All of what is inside, or nothing; on disk at the end. Errors are ours."""
 
@@ -149,11 +153,8 @@ class SqlStore(ABC):
         """The runs of a batch."""
 
     @abstractmethod
-    def _ask_beside(self, sql: str, params: Params = (), *, long: bool = False) -> list[SqlRow]:
-        """The rows of a query by a third connection, for spaces of the store engine.
-
-        No index leads to what a `long` one asks for; it is asked when a space is first opened.
-        """
+    def _ask_beside(self, sql: str, params: Params = ()) -> list[SqlRow]:
+        """The rows of a short query about spaces of the store engine, whatever is staged."""
 
     def _carry_out_many(self, runs: list[tuple[str, list[Params]]]) -> None:
         """The runs of a backlog, which are long; in `flush`, which nobody's event loop does."""
@@ -176,8 +177,7 @@ class SqlStore(ABC):
     def tables(self) -> SqlTables:
         """The tuples of the store engine, as its spaces ask for them."""
         reader = StoreReader(self.where, self._ask_beside)
-        count = partial(self._ask_beside, long=True)
-        return SqlTables(reader, count, hints=self.hints, at_hand=self.at_hand)
+        return SqlTables(reader, hints=self.hints, at_hand=self.at_hand)
 
     # -- a life --------------------------------------------------------------------------------
 
@@ -352,6 +352,8 @@ class SqlStore(ABC):
     def _catch_up(self, late: Backlog) -> None:
         """Write into the tables all that was put off, and perhaps more."""
         self._carry_out_many(late.runs())
+        if late.left or late.lying:
+            catch_up(late, self._ask_inside, self._carry_out_many)
         self._do("DELETE FROM backlog")
 
     def _catch_up_inside(self) -> None:
@@ -445,9 +447,10 @@ class SqlStore(ABC):
     def holds(self, space: str) -> bool:
         """Whether there is a tuple in a space; one that was just taken may count."""
         with self._reading():
-            for _ in self._ask("SELECT 1 FROM tuples WHERE space = ? LIMIT 1", (space,)):
-                return True
-            return bool(self._tables.backlog().of_space(space)[1])
+            for table in ("tuples", "stored"):
+                for _ in self._ask(f"SELECT 1 FROM {table} WHERE space = ? LIMIT 1", (space,)):
+                    return True
+            return self._tables.backlog().puts_in(space)
 
     def journal(self, after: int, limit: int) -> list[JournalEntry]:
         """Records that no segment has yet."""
@@ -490,8 +493,11 @@ class SqlStore(ABC):
             yield Header(life, last_at, clock, forgotten, numbers, birth)
             yield Step(tuple(changes_of(beginning.durable)), beginning.outbox)
             stored = (
-                TuplePut(space, read("tuples", str(n), decode_row, blob), order_at(n))
-                for space, blob, n in self._ask("SELECT space, body, n FROM tuples ORDER BY n")
+                TuplePut(space, read(table, str(n), decode_row, blob), n if by else 0)
+                for table, by in (("tuples", ""), ("stored", "space, "))
+                for space, blob, n in self._ask(
+                    f"SELECT space, body, n FROM {table} ORDER BY {by}n"
+                )
             )
             for chunk in _chunks(loaded.backlog.over(stored)):
                 yield Step(tuple(chunk))

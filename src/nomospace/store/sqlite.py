@@ -23,6 +23,8 @@ from typing import Final
 
 from nomospace.errors import NomospaceError
 from nomospace.store import schema
+from nomospace.store.blocks import SIZES
+from nomospace.store.converting import convert
 from nomospace.store.interface import (
     Step,
     StoreDamaged,
@@ -40,11 +42,9 @@ BUSY_S: Final = 5.0
 CACHE_KB: Final = 8_192
 """The most memory for pages of the writer, and of questions about spaces of the store engine."""
 STORED_CACHE_KB: Final = 65_536
-"""The writer's, once it has written tuples of such spaces. To catch up with them it changes some
+"""The writer's, once it was asked about such spaces. To catch up with them it changes some
 ten thousand pages, which would be written out and read again where they do not fit."""
 _WORDS: Final = {"int": "INTEGER", "blob": "BLOB", "lean": "WITHOUT ROWID", "maybe": ""}
-_SIZES: Final = (512, 64, 8, 1)
-"""So many rows one statement has when the tables catch up; the largest that fits is next."""
 
 
 class SqliteStore(SqlStore):
@@ -74,6 +74,8 @@ class SqliteStore(SqlStore):
         self._reader: sqlite3.Connection | None = None
         self._asker: sqlite3.Connection | None = None
         self._lock: int | None = None
+        self._stores = False
+        """Whether a space of the store engine was asked for something."""
 
     @property
     def where(self) -> str:
@@ -267,8 +269,6 @@ class SqliteStore(SqlStore):
     def _carry_out_many(self, runs: list[tuple[str, list[Params]]]) -> None:
         write = self._write_with
         for name, rows in runs:
-            if name == "tuple stored":
-                write.execute(f"PRAGMA cache_size = -{STORED_CACHE_KB}")
             widened = _WIDE.get(name)
             if widened is None:
                 write.executemany(schema.STATEMENTS[name], rows)
@@ -298,9 +298,19 @@ class SqliteStore(SqlStore):
         assert self._reader is not None
         return self._reader.execute(sql, params)
 
-    def _ask_beside(self, sql: str, params: Params = (), *, long: bool = False) -> list[SqlRow]:
+    def _ask_beside(self, sql: str, params: Params = ()) -> list[SqlRow]:
         if self._writer is None:
             raise self._unavailable("it is closed")
+        if self._staged is None:  # it has no transaction, and the pages that it wrote at hand
+            try:
+                if not self._stores:
+                    self._stores = True
+                    self._writer.execute(f"PRAGMA cache_size = -{STORED_CACHE_KB}")
+                return self._writer.execute(sql, params).fetchall()
+            except sqlite3.Error as error:
+                with suppress(sqlite3.Error):  # it forgets pages, which may be wrong
+                    self._writer.execute("PRAGMA shrink_memory")
+                raise self._translated(error) from error
         asker = self._asker
         try:
             if asker is None:
@@ -360,7 +370,7 @@ def _wide(name: str) -> dict[int, str]:
     """A statement that puts a row, for many rows, by how many."""
     head, _, rest = schema.STATEMENTS[name].partition(" VALUES (")
     row, _, tail = rest.partition(")")
-    return {size: f"{head} VALUES {', '.join([f'({row})'] * size)}{tail}" for size in _SIZES}
+    return {size: f"{head} VALUES {', '.join([f'({row})'] * size)}{tail}" for size in SIZES}
 
 
 _GONE: Final = (
@@ -370,7 +380,7 @@ _GONE: Final = (
 """A comparison with a list of rows would not use the index."""
 _WIDE: Final = {
     "kept": _wide("kept"),
-    "tuple gone": {size: _GONE.format(", ".join(["(?, ?, ?)"] * size)) for size in _SIZES},
+    "tuple gone": {size: _GONE.format(", ".join(["(?, ?, ?)"] * size)) for size in SIZES},
     "tuple put": _wide("tuple put"),
     "tuple stored": _wide("tuple stored"),
 }
@@ -411,12 +421,17 @@ def _from_4(store: SqliteStore) -> None:
 
 def _from_5(store: SqliteStore) -> None:
     """Version 5 had all tuples in memory."""
-    store._script(schema.COLUMNS)
 
 
 def _from_6(store: SqliteStore) -> None:
     """Version 6 wrote every ruling twice."""
     store._script(schema.LOGS)
+
+
+def _from_7(store: SqliteStore) -> None:
+    """Version 7 had the tuples of the store engine among all others."""
+    names = [name for (_, name, *_) in store._ask_inside("PRAGMA table_info(tuples)")]
+    convert(store, found="width" in names)
 
 
 _MIGRATIONS: Final[dict[int, Callable[[SqliteStore], None]]] = {
@@ -427,5 +442,6 @@ _MIGRATIONS: Final[dict[int, Callable[[SqliteStore], None]]] = {
     4: _from_4,
     5: _from_5,
     6: _from_6,
+    7: _from_7,
 }
 """What brings a store from each older version to the next, inside one transaction."""

@@ -12,10 +12,10 @@ from typing import Final, TypeAlias
 
 from nomospace.host.residents import record_of
 from nomospace.space import Record, TupleId
-from nomospace.space.records import BAND, FIRST_ORDER, LEAST_ORDER, arrival
 from nomospace.space.tables import RowsFound, Wanted
 from nomospace.store.guarded import Altered, guarded_row
-from nomospace.store.loading import QueryRows, StoreReader
+from nomospace.store.loading import StoreReader
+from nomospace.store.schema import BLOCK
 from nomospace.wire.changes import BadRecord
 
 _Terms: TypeAlias = dict[str, str | int | None]
@@ -30,55 +30,52 @@ WIDE_MAX: Final = 10_000
 class SqlTables:
     """Asks through a reader, which has a connection of its own."""
 
-    def __init__(
-        self, reader: StoreReader, count: QueryRows, *, hints: bool, at_hand: bool
-    ) -> None:
+    def __init__(self, reader: StoreReader, *, hints: bool, at_hand: bool) -> None:
         self.applied = 0
         self.at_hand = at_hand
         self._reader = reader
         self._ask = reader.ask
-        self._count = count
         self._hints = hints
         """Whether the database must be told which index to use."""
         self._wide: dict[tuple[str, int, int], None] = {}
 
     def last(self) -> int:
-        """The last arrival: the first row of each band of priority says it, from the top down."""
-        last, below = FIRST_ORDER, 2 * FIRST_ORDER
-        while (top := self._reader.number(f"SELECT max(n) FROM tuples WHERE n < {below}") or 0) > (
-            LEAST_ORDER
-        ):
-            last, below = max(last, arrival(top)), top // BAND * BAND
-        return last
+        """The last arrival."""
+        return self._reader.last_stored()
 
     def top(self, space: str) -> int:
         """The highest order of a space."""
-        sql = "SELECT max(n) FROM tuples WHERE space = ? AND width IS NOT NULL"  # by tuples_space
-        rows = self._ask(sql, (space,))
+        rows = self._ask("SELECT max(n) FROM stored WHERE space = ?", (space,))
         return max([n or 0 for (n,) in rows], default=0)
 
     def writers(self, space: str) -> dict[str, tuple[int, int]]:
         """How many tuples each agent has written, and the highest of their numbers."""
-        rows = self._count(
-            "SELECT writer, count(*), max(count) FROM tuples WHERE space = ? AND n > ?"
-            " GROUP BY writer",
-            (space, LEAST_ORDER),
+        rows = self._ask(
+            "SELECT agent, sum(written), max(high) FROM blocks WHERE space = ? AND written > 0"
+            " GROUP BY agent",
+            (space,),
         )
-        return {writer: (number, highest) for writer, number, highest in rows}
+        return {agent: (int(number), highest) for agent, number, highest in rows}
 
     def rows(self, space: str, wanted: Wanted, after: int, upto: int, limit: int) -> RowsFound:
         """Tuples behind an order and up to another, of the first so many that may be wanted.
 
         One index leads to these; what else is wanted is looked for among them.
         """
-        index, along, rest = self._way(space, wanted)
-        hint = f" INDEXED BY {index}" if self._hints else ""
+        index, along, rest = self._way(space, wanted, after)
+        table, order = "stored s", "s.n"
+        if index == "blocks":
+            table, order = "blocks b CROSS JOIN stored s", "b.block, s.n"
+        elif index and self._hints:
+            table += f" INDEXED BY {index}"
+        if wanted.due:
+            order = "expires, n"
         body = "body"
         if rest:
             body = f"CASE WHEN {' AND '.join(rest)} THEN body END"
         sql = (
-            f"SELECT n, {body} FROM tuples{hint} WHERE {' AND '.join(along)}"
-            f" AND n > ? AND n <= ? ORDER BY {'expires, n' if wanted.due else 'n'} LIMIT ?"
+            f"SELECT n, {body} FROM {table} WHERE {' AND '.join(along)}"
+            f" AND s.n > ? AND s.n <= ? ORDER BY {order} LIMIT ?"
         )
         params = (*rest.values(), *along.values(), after, upto, limit)
         found = list(self._ask(sql, tuple([one for one in params if one is not None])))
@@ -86,37 +83,39 @@ class SqlTables:
         self._note_wide(space, wanted, index, len(records), len(found))
         return RowsFound(records, found[-1][0] if len(found) == limit else upto, len(found))
 
-    def _way(self, space: str, wanted: Wanted) -> tuple[str, _Terms, _Terms]:
-        """An index, what is compared along it, and what is compared besides, with the values."""
+    def _way(self, space: str, wanted: Wanted, after: int) -> tuple[str, _Terms, _Terms]:
+        """An index, what is compared along it, and what is compared besides, with the values.
+
+        Without an index the tuples of a space are walked along, which stand in their order.
+        """
+        index = ""
         rest: _Terms = {}
         if wanted.width and not wanted.marks:  # marks are of a width, too
             rest["width = ?"] = wanted.width
         if wanted.at is not None:
-            rest["cur = ?"] = wanted.at
-        if wanted.dest is not None:
-            rest["dest = ?"] = wanted.dest
-        along: _Terms = {"space = ?": space}
+            rest["coalesce(cur, writer) = ?"] = wanted.at
+        along: _Terms = {"s.space = ?": space}
+        if wanted.astray:
+            index = "stored_dest"
+            along["dest = ?"] = wanted.dest
+        elif wanted.dest is not None:
+            rest["coalesce(dest, cur, writer) = ?"] = wanted.dest
         if wanted.marks:
             column = self._narrowest(space, wanted.marks)
-            index = f"tuples_f{column}"
+            index = f"stored_f{column}"
             for other, mark in wanted.marks:
                 (along if other == column else rest)[f"f{other} = ?"] = mark
-        elif wanted.astray:
-            index = "tuples_astray"
-            along["cur <> dest"] = None
-            along["dest = ?"] = rest.pop("dest = ?")
         elif wanted.due:
-            index = "tuples_due"
-            along["expires > 0 AND expires <= ?"] = wanted.due
+            index = "stored_expires"
+            along["expires <= ?"] = wanted.due
         elif wanted.deep:
-            index = "tuples_deep"
-            along["deep = 1"] = None
-        elif wanted.at is not None:
-            index = "tuples_cur"
-            along["cur = ?"] = rest.pop("cur = ?")
-        else:
-            index = "tuples_space"
-            along["width IS NOT NULL"] = None
+            index = "stored_deep"
+            along["deep IS NOT NULL"] = None
+        elif wanted.at is not None and not wanted.astray:
+            index = "blocks"
+            along |= {"b.space = ?": space, "b.agent = ?": wanted.at, "b.held > 0": None}
+            along["b.block >= ?"] = after // BLOCK
+            along[f"s.n >= b.block * {BLOCK} AND s.n < (b.block + 1) * {BLOCK}"] = None
         return index, along, rest
 
     def _narrowest(self, space: str, marks: tuple[tuple[int, int], ...]) -> int:
@@ -135,31 +134,41 @@ class SqlTables:
             self._wide[space, column, dict(wanted.marks)[column]] = None
 
     def get(self, space: str, id: TupleId) -> Record | None:
-        """The tuple of an id."""
+        """The tuple of an id: it is in one of few blocks."""
+        writer, count = id
         for n, blob in self._ask(
-            "SELECT n, body FROM tuples WHERE space = ? AND writer = ? AND count = ?"
-            " AND width IS NOT NULL",
-            (space, *id),
+            "SELECT s.n, s.body FROM blocks b CROSS JOIN stored s WHERE b.space = ?"
+            " AND b.agent = ? AND b.low <= ? AND b.high >= ? AND s.space = b.space"
+            f" AND s.n >= b.block * {BLOCK} AND s.n < (b.block + 1) * {BLOCK}"
+            " AND s.writer = b.agent AND s.count = ?",
+            (space, writer, count, count, count),
         ):
             return self._record(n, blob)
         return None
 
+    def at(self, space: str, order: int) -> Record | None:
+        """The tuple of an order."""
+        sql = "SELECT body FROM stored WHERE space = ? AND n = ?"
+        for (blob,) in self._ask(sql, (space, order)):
+            return self._record(order, blob)
+        return None
+
     def soonest(self, space: str, after: int) -> int | None:
         """When the next tuple expires, later than a moment."""
-        sql = "SELECT min(expires) FROM tuples WHERE space = ? AND expires > 0 AND expires > ?"
+        sql = "SELECT min(expires) FROM stored WHERE space = ? AND expires > ?"
         for (soonest,) in self._ask(sql, (space, after)):
             return None if soonest is None else int(soonest)
         return None
 
     def misplaced(self, space: str) -> list[str]:
         """Whom tuples are for that others hold."""
-        sql = "SELECT DISTINCT dest FROM tuples WHERE space = ? AND cur <> dest ORDER BY dest"
+        sql = "SELECT DISTINCT dest FROM stored WHERE space = ? AND dest IS NOT NULL ORDER BY dest"
         return [str(dest) for (dest,) in self._ask(sql, (space,))]
 
     def _record(self, n: int, blob: bytes) -> Record:
         try:
             record = record_of(guarded_row(blob))
         except (Altered, BadRecord) as error:
-            raise self._reader.damaged("tuples", str(n), error) from None
+            raise self._reader.damaged("stored", str(n), error) from None
         record.order, record.kept = n, True
         return record

@@ -24,7 +24,7 @@ def test_both_write_and_take_the_same_in_one_file(tmp_path: Path) -> None:
     base = sqlite3.connect(file)
     left = [key_of(n) for n in range(MANY + GROUP) if n % 2 or n >= 2 * GROUP]
     assert [key for (key,) in base.execute("SELECT key FROM jobs ORDER BY id")] == left
-    found = [body for (body,) in base.execute("SELECT body FROM tuples ORDER BY n")]
+    found = [body for (body,) in base.execute("SELECT body FROM stored ORDER BY n")]
     assert len(found) == len(left)
     assert all(key.encode() in body for key, body in zip(left, found, strict=True))
     base.close()

@@ -107,10 +107,6 @@ def test_a_store_with_columns_for_fields_gives_them_up(kind: str, engines: MakeE
     store.close()
     extra = ("doc",) if kind == "postgres" else ()
     with raw(engine) as run:
-        for name in ("f0", "f1", "f2", "cur", "space", "deep", "astray", "due"):
-            run(f"DROP INDEX tuples_{name}")
-        for name in ("width", "f0", "f1", "f2", "deep", "cur", "dest", "expires"):
-            run(f"ALTER TABLE tuples DROP COLUMN {name}")
         for name in ("arity", "f0", "f1", "f2", "f3", *extra):
             run(f"ALTER TABLE tuples ADD COLUMN {name} TEXT")
         run("CREATE INDEX tuples_fields ON tuples (space, arity, f0, f1)")
@@ -130,7 +126,7 @@ def test_a_store_with_columns_for_fields_gives_them_up(kind: str, engines: MakeE
     with raw(engine) as run:
         (found,) = run("SELECT * FROM tuples ORDER BY n LIMIT 1").fetchall()
     assert found[:4] == (2, "jobs", "ann@x", 2)
-    assert found[5:] == (None,) * 8, "columns of the store engine, which others do not use"
+    assert len(found) == 5
 
 
 def cut_short(engine: Engine, version: int = 2) -> None:

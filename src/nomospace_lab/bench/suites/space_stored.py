@@ -73,9 +73,9 @@ def fill(file: Path, many: int) -> None:
     from nomospace.host.residents import STORE
     from nomospace.protocols.spaces import Row
     from nomospace.space.records import FIRST_ORDER
-    from nomospace.store.backlog import stored_params
+    from nomospace.store.blocks import COUNT_ALL, stored_params
     from nomospace.store.interface import Step
-    from nomospace.store.schema import COLUMNS, STATEMENTS
+    from nomospace.store.schema import INDEXES, STATEMENTS
     from nomospace.store.sqlite import SqliteStore
     from nomospace.wire.changes import encode_row
 
@@ -86,7 +86,7 @@ def fill(file: Path, many: int) -> None:
     store.close()
     base = sqlite3.connect(file, isolation_level=None)
     base.execute("PRAGMA synchronous = OFF")
-    indexes = [words for words in COLUMNS.split(";") if "INDEX" in words]
+    indexes = INDEXES.split(";")
     for words in indexes:
         base.execute(f"DROP INDEX {words.split()[5]}")
     base.execute("CREATE TABLE jobs (id INTEGER PRIMARY KEY, kind TEXT, key TEXT, place INTEGER)")
@@ -95,21 +95,20 @@ def fill(file: Path, many: int) -> None:
         for number in range(start, min(many, start + FILL_ROWS)):
             fields = ("job", key_of(number), number % 997)
             row = Row(fields, AGENT, number + 1, AGENT, AGENT)
-            yield stored_params(
-                (SPACE, AGENT, number + 1), FIRST_ORDER + 1 + number, row, encode_row(row)
-            )
+            yield stored_params((SPACE, FIRST_ORDER + 1 + number), row, encode_row(row))
 
     for start in range(0, many, FILL_ROWS):
         base.execute("BEGIN")
         base.executemany(STATEMENTS["tuple stored"], rows(start))
         base.execute(
             "INSERT INTO jobs SELECT n, 'job', 'k' || printf('%x', count - 1), (count - 1) % 997"
-            " FROM tuples WHERE n > ?",
-            (FIRST_ORDER + start,),
+            " FROM stored WHERE space = ? AND n > ?",
+            (SPACE, FIRST_ORDER + start),
         )
         base.execute("COMMIT")
     for words in (*indexes, "CREATE INDEX jobs_key ON jobs (key)"):
         base.execute(words)
+    base.execute(f"INSERT INTO blocks (space, agent, block, written, held, low, high) {COUNT_ALL}")
     base.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     base.close()
 

@@ -1,0 +1,91 @@
+"""Stores of version 7 and before: the tuples of the store engine get a table of their own.
+
+They lay in `tuples`, with columns and indexes of their own there. Its backlog named them by who had
+written them, which only that table can find; so it is settled here, and ends with the conversion.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import msgspec
+
+from nomospace.space.records import LEAST_ORDER
+from nomospace.store.backlog import Backlog, CommitPart, Put
+from nomospace.store.blocks import COUNT_ALL
+from nomospace.store.interface import KeptForClient
+from nomospace.store.loading import StoreReader
+from nomospace.store.schema import INDEXES, STORED, TupleKey
+from nomospace.wire.changes import BadRecord, decode_row
+
+if TYPE_CHECKING:
+    from nomospace.store.sql import SqlStore
+
+_OldPart: TypeAlias = tuple[
+    list[tuple[str, int]], list[KeptForClient], list[TupleKey], list[tuple[int, str, bytes]]
+]
+_decode = msgspec.msgpack.Decoder(_OldPart).decode
+
+_INDEXES: Final = ("f0", "f1", "f2", "cur", "space", "deep", "astray", "due")
+_COLUMNS: Final = ("width", "f0", "f1", "f2", "deep", "cur", "dest", "expires")
+_MOVE: Final = """
+INSERT INTO stored (space, n, writer, count, width, f0, f1, f2, deep, cur, dest, expires, body)
+SELECT space, n, writer, count, width, f0, f1, f2, deep, CASE WHEN cur <> writer THEN cur END,
+    CASE WHEN dest <> cur THEN dest END, CASE WHEN expires > 0 THEN expires END, body
+FROM tuples WHERE width IS NOT NULL ORDER BY space, n
+"""
+
+
+def convert(store: SqlStore, *, found: bool) -> None:
+    """Bring the tables to version 8, inside a transaction; `found`: they have those columns."""
+    late, replaced = _old_backlog(store)
+    for key in replaced:
+        store._do("DELETE FROM tuples WHERE space = ? AND writer = ? AND count = ?", key)
+    store._script(STORED.strip().rstrip(";"))
+    if found:
+        store._do(_MOVE)
+        store._do("DELETE FROM tuples WHERE width IS NOT NULL")
+        for name in _INDEXES:
+            store._do(f"DROP INDEX IF EXISTS tuples_{name}")
+        for name in _COLUMNS:
+            store._do(f"ALTER TABLE tuples DROP COLUMN {name}")
+        store._do(f"INSERT INTO blocks (space, agent, block, written, held, low, high) {COUNT_ALL}")
+    store._script(INDEXES)
+    store._catch_up(late)
+
+
+def _old_backlog(store: SqlStore) -> tuple[Backlog, list[TupleKey]]:
+    """What was put off, and the tuples that the tables may have and must not have any more."""
+    reader, late = StoreReader(store.where, store._ask_inside), Backlog()
+    gone: dict[TupleKey, None] = {}
+    lying: dict[TupleKey, Put] = {}
+    for n, blob in list(reader.ask("SELECT n, body FROM backlog ORDER BY n")):
+        trims, kept, left, puts = reader.read("backlog", str(n), _decode_old, blob)
+        part = CommitPart(trims, kept, dict.fromkeys(left))
+        for place, space, body in puts:
+            row = decode_row(body)
+            key = (space, row.writer, row.count)
+            if place < LEAST_ORDER:
+                part.puts[key] = (place, row, body)
+            else:
+                part.gone[key] = None
+        for key in (*part.gone, *part.puts):
+            lying.pop(key, None)
+        for place, space, body in puts:
+            if place >= LEAST_ORDER:
+                row = decode_row(body)
+                lying[space, row.writer, row.count] = (place, row, body)
+        gone.update(part.gone)
+        late.add(part)
+    late.lying.update({(key[0], n): (row, body) for key, (n, row, body) in lying.items()})
+    return late, list(gone)
+
+
+def _decode_old(data: bytes) -> _OldPart:
+    try:
+        if data[:1] != b"\x01":
+            raise ValueError("it has another version")
+        part: _OldPart = _decode(data[1:])
+    except ValueError as error:
+        raise BadRecord(what="part of the backlog", why=str(error)) from None
+    return part
