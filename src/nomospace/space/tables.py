@@ -10,6 +10,7 @@ others. What a query finds is put to the template as everything else is.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final, NamedTuple, Protocol
 from zlib import crc32
 
@@ -20,6 +21,8 @@ from nomospace.terms.templates import Template
 
 COLUMNS: Final = 3
 """So many leading fields have a column with an index."""
+TEXT_KNOWN_MAX: Final = 64
+"""The mark of a text that is no longer is remembered."""
 
 Marks = tuple[tuple[int, int], ...]
 """Columns, and the marks that they must have."""
@@ -110,8 +113,9 @@ def marks_of(fields: tuple[Term, ...]) -> tuple[list[int | None], bool]:
     width = len(fields)
     found: list[int | None] = [None] * COLUMNS
     for path, key in features_of(fields[:COLUMNS]):
-        at = _column(path)
-        if at >= 0:
+        if len(path) == 1:
+            found[path[0]] = mark(width, key)
+        elif (at := _column(path)) >= 0:
             found[at] = _mark_at(width, path, key)
     return found, any(type(field) is Compound or type(field) is tuple for field in fields)
 
@@ -119,16 +123,23 @@ def marks_of(fields: tuple[Term, ...]) -> tuple[list[int | None], bool]:
 def wanted_for(template: Template, at: str | None, dest: str | None) -> Wanted:
     """The rows among which all are that match a template."""
     width = template.arity
-    marks = [
-        (column, _mark_at(width, path, key))
-        for path, key in template.features
-        if (column := _column(path)) >= 0
-    ]
-    return Wanted(width, tuple(dict(marks).items()), at, dest)
+    marks: dict[int, int] = {}
+    for path, key in template.features:
+        column = path[0] if len(path) == 1 else _column(path)
+        if 0 <= column < COLUMNS:
+            marks[column] = _mark_at(width, path, key)
+    return Wanted(width, tuple(marks.items()), at, dest)
+
+
+@lru_cache(maxsize=4_096)
+def _text_mark(width: int, key: str) -> int:
+    return crc32(repr((width, key)).encode(errors="surrogatepass"))
 
 
 def mark(width: int, key: Key) -> int:
     """What a column holds for the key of a field, in tuples of a width."""
+    if key.__class__ is str and len(key) <= TEXT_KNOWN_MAX:
+        return _text_mark(width, key)
     if type(key) is tuple and key[0] is float:
         key = (float, key[1] + 0.0)  # -0.0 is 0.0
     return crc32(repr((width, key)).encode(errors="surrogatepass"))

@@ -135,20 +135,16 @@ class StoreReader:
 
         The first row of each band of priority says it, from the top down.
         """
-        last, space = FIRST_ORDER, ""
-        while next_space := self._one("SELECT min(space) FROM stored WHERE space > ?", (space,)):
-            space, below = next_space, 2 * FIRST_ORDER
-            sql = "SELECT max(n) FROM stored WHERE space = ? AND n < ?"
-            while (top := self._one(sql, (space, below)) or 0) > LEAST_ORDER:
+        last = FIRST_ORDER
+        for (space,) in list(self.ask("SELECT DISTINCT space FROM blocks")):
+            below, sql = 2 * FIRST_ORDER, "SELECT max(n) FROM stored WHERE space = ? AND n < ?"
+            while (top := self.number(sql, (space, below)) or 0) > LEAST_ORDER:
                 last, below = max(last, arrival(top)), top // BAND * BAND
         return last
 
-    def _one(self, sql: str, params: Params) -> Any:
-        return next(iter(self.ask(sql, params)))[0]
-
-    def number(self, sql: str) -> int | None:
+    def number(self, sql: str, params: Params = ()) -> int | None:
         """The one number that a query gives, if it does."""
-        for (number,) in self.ask(sql):
+        for (number,) in self.ask(sql, params):
             assert number is None or isinstance(number, int)
             return number
         return None

@@ -76,6 +76,9 @@ class SqliteStore(SqlStore):
         self._lock: int | None = None
         self._stores = False
         """Whether a space of the store engine was asked for something."""
+        self._asks = False
+        """Whether the writer has a transaction in which it is asked, until it writes: to end one
+        after each question would take longer than to answer it."""
 
     @property
     def where(self) -> str:
@@ -189,6 +192,7 @@ class SqliteStore(SqlStore):
             with suppress(NomospaceError, sqlite3.Error), self._transaction():
                 self._catch_up_inside()
         connections = (self._writer, self._reader, self._asker)
+        self._stores = self._asks = False
         self._writer = self._reader = self._asker = None
         for connection in connections:
             if connection is not None:
@@ -205,6 +209,7 @@ class SqliteStore(SqlStore):
         try:
             if self._writer is None:
                 raise self._unavailable("it is closed")
+            self._asked()
             self._writer.execute("BEGIN IMMEDIATE")
             self._write(staged)
         except sqlite3.Error as error:
@@ -232,15 +237,25 @@ class SqliteStore(SqlStore):
         self._kept(staged)
 
     def _roll_back(self) -> None:
+        self._forget_pages()
         self._dropped()
-        if self._writer is not None and self._writer.in_transaction:  # some errors end it
+
+    def _forget_pages(self) -> None:
+        """End the writer's transaction after an error; pages that it has read may be wrong."""
+        self._asks = False
+        if self._writer is None:
+            return
+        if self._writer.in_transaction:  # some errors end it
             with suppress(sqlite3.Error):
                 self._writer.execute("ROLLBACK")
+        with suppress(sqlite3.Error):
+            self._writer.execute("PRAGMA shrink_memory")
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         assert self._staged is None, "what is staged has the transaction"
         with self._told():
+            self._asked()
             self._write_with.execute("BEGIN IMMEDIATE")
             try:
                 yield
@@ -248,6 +263,13 @@ class SqliteStore(SqlStore):
             except BaseException:
                 self._roll_back()
                 raise
+
+    def _asked(self) -> None:
+        """The writer is asked nothing more for now."""
+        if self._asks:
+            self._asks = False
+            if self._write_with.in_transaction:
+                self._write_with.execute("COMMIT")
 
     @property
     def _write_with(self) -> sqlite3.Connection:
@@ -306,10 +328,12 @@ class SqliteStore(SqlStore):
                 if not self._stores:
                     self._stores = True
                     self._writer.execute(f"PRAGMA cache_size = -{STORED_CACHE_KB}")
+                if not self._asks:
+                    self._asks = True
+                    self._writer.execute("BEGIN")
                 return self._writer.execute(sql, params).fetchall()
             except sqlite3.Error as error:
-                with suppress(sqlite3.Error):  # it forgets pages, which may be wrong
-                    self._writer.execute("PRAGMA shrink_memory")
+                self._forget_pages()
                 raise self._translated(error) from error
         asker = self._asker
         try:

@@ -8,6 +8,7 @@ in vain is remembered, and not walked along where there is another.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 from nomospace.host.residents import record_of
@@ -15,12 +16,13 @@ from nomospace.space import Record, TupleId
 from nomospace.space.tables import RowsFound, Wanted
 from nomospace.store.guarded import Altered, guarded_row
 from nomospace.store.loading import StoreReader
-from nomospace.store.schema import BLOCK
+from nomospace.store.schema import BLOCK, Params
 from nomospace.wire.changes import BadRecord
 
 _Terms: TypeAlias = dict[str, str | int | None]
 """Comparisons, and the value of each; `None` for those that have none."""
 
+HOLDER, ADDRESSEE = "coalesce(cur, writer) = ?", "coalesce(dest, cur, writer) = ?"
 WIDE_FROM: Final = 32
 """After so many rows in vain another mark is walked along, where there is one."""
 WIDE_MAX: Final = 10_000
@@ -62,6 +64,8 @@ class SqlTables:
 
         One index leads to these; what else is wanted is looked for among them.
         """
+        if wanted.marks:
+            return self._along_marks(space, wanted, (after, upto, limit))
         index, along, rest = self._way(space, wanted, after)
         table, order = "stored s", "s.n"
         if index == "blocks":
@@ -70,42 +74,61 @@ class SqlTables:
             table += f" INDEXED BY {index}"
         if wanted.due:
             order = "expires, n"
-        body = "body"
-        if rest:
-            body = f"CASE WHEN {' AND '.join(rest)} THEN body END"
-        sql = (
-            f"SELECT n, {body} FROM {table} WHERE {' AND '.join(along)}"
-            f" AND s.n > ? AND s.n <= ? ORDER BY {order} LIMIT ?"
-        )
+        sql = _query(table, tuple(along), tuple(rest), order)
         params = (*rest.values(), *along.values(), after, upto, limit)
-        found = list(self._ask(sql, tuple([one for one in params if one is not None])))
-        records = [self._record(n, blob) for n, blob in found if blob is not None]
-        self._note_wide(space, wanted, index, len(records), len(found))
-        return RowsFound(records, found[-1][0] if len(found) == limit else upto, len(found))
+        return self._found(sql, tuple([one for one in params if one is not None]), upto, limit)
+
+    def _along_marks(self, space: str, wanted: Wanted, page: tuple[int, int, int]) -> RowsFound:
+        """The same where a value of a field leads to them."""
+        _, marks, at, dest, *_ = wanted
+        column = self._narrowest(space, marks)
+        others, values = [], []
+        mark = 0
+        for other, value in marks:
+            if other == column:
+                mark = value
+            else:
+                others.append(f"f{other} = ?")
+                values.append(value)
+        params: list[str | int] = [*values]
+        for words, agent in ((HOLDER, at), (ADDRESSEE, dest)):
+            if agent is not None:
+                others.append(words)
+                params.append(agent)
+        hint = f" INDEXED BY stored_f{column}" if self._hints else ""
+        sql = _query(f"stored s{hint}", ("s.space = ?", f"f{column} = ?"), tuple(others), "s.n")
+        _, upto, limit = page
+        found = self._found(sql, (*params, space, mark, *page), upto, limit)
+        if found.looked >= WIDE_FROM > 8 * len(found.records) and len(marks) > 1:
+            if len(self._wide) >= WIDE_MAX:
+                self._wide.clear()
+            self._wide[space, column, mark] = None  # there is little along it that is wanted
+        return found
+
+    def _found(self, sql: str, params: Params, upto: int, limit: int) -> RowsFound:
+        rows = list(self._ask(sql, params))
+        records = [self._record(n, blob) for n, blob in rows if blob is not None]
+        return RowsFound(records, rows[-1][0] if len(rows) == limit else upto, len(rows))
 
     def _way(self, space: str, wanted: Wanted, after: int) -> tuple[str, _Terms, _Terms]:
         """An index, what is compared along it, and what is compared besides, with the values.
 
-        Without an index the tuples of a space are walked along, which stand in their order.
+        Where a value of a field is wanted there is another way. Without an index the tuples of a
+        space are walked along, which stand in their order.
         """
         index = ""
         rest: _Terms = {}
-        if wanted.width and not wanted.marks:  # marks are of a width, too
+        if wanted.width:
             rest["width = ?"] = wanted.width
         if wanted.at is not None:
-            rest["coalesce(cur, writer) = ?"] = wanted.at
+            rest[HOLDER] = wanted.at
         along: _Terms = {"s.space = ?": space}
         if wanted.astray:
             index = "stored_dest"
             along["dest = ?"] = wanted.dest
         elif wanted.dest is not None:
-            rest["coalesce(dest, cur, writer) = ?"] = wanted.dest
-        if wanted.marks:
-            column = self._narrowest(space, wanted.marks)
-            index = f"stored_f{column}"
-            for other, mark in wanted.marks:
-                (along if other == column else rest)[f"f{other} = ?"] = mark
-        elif wanted.due:
+            rest[ADDRESSEE] = wanted.dest
+        if wanted.due:
             index = "stored_expires"
             along["expires <= ?"] = wanted.due
         elif wanted.deep:
@@ -124,14 +147,6 @@ class SqlTables:
             if (space, column, mark) not in self._wide:
                 return column
         return marks[0][0]
-
-    def _note_wide(self, space: str, wanted: Wanted, index: str, found: int, looked: int) -> None:
-        """Remember a mark along which there is little that is wanted, if there are others."""
-        if len(wanted.marks) > 1 and looked >= WIDE_FROM > 8 * found:
-            if len(self._wide) >= WIDE_MAX:
-                self._wide.clear()
-            column = int(index[-1])
-            self._wide[space, column, dict(wanted.marks)[column]] = None
 
     def get(self, space: str, id: TupleId) -> Record | None:
         """The tuple of an id: it is in one of few blocks."""
@@ -172,3 +187,13 @@ class SqlTables:
             raise self._reader.damaged("stored", str(n), error) from None
         record.order, record.kept = n, True
         return record
+
+
+@lru_cache(maxsize=256)
+def _query(table: str, along: tuple[str, ...], rest: tuple[str, ...], order: str) -> str:
+    """Rows along an index; those that are not wanted have no body."""
+    body = f"CASE WHEN {' AND '.join(rest)} THEN body END" if rest else "body"
+    return (
+        f"SELECT n, {body} FROM {table} WHERE {' AND '.join(along)} AND s.n > ? AND s.n <= ?"
+        f" ORDER BY {order} LIMIT ?"
+    )
