@@ -296,6 +296,15 @@ class Shelf:
                     return None
         return record
 
+    def lacks(self, equal: Sequence[tuple[int, Term]]) -> bool:
+        """Whether no record shows one of these values, a number or a text, at its place."""
+        for place, key in equal:
+            if type(key) is str or type(key) is int:
+                slots = self.columns[place]
+                if slots.shards[hash(key) % slots.width].get(key) is None:
+                    return True
+        return False
+
     def everything(self, after: int = 0) -> Iterator[Record]:
         """All records, oldest first; with `after`, from the segment of that order on."""
         if self.ragged:

@@ -28,7 +28,7 @@ from contextlib import contextmanager
 from heapq import merge
 from itertools import islice
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
 
@@ -39,7 +39,7 @@ from nomospace.space.meant import Meant, Speech
 from nomospace.space.pages import Pages
 from nomospace.space.records import Record, TupleId
 from nomospace.space.store import Looker, NotInSpace, SpaceRecords, TupleTwice
-from nomospace.space.tables import TupleTables, Wanted, wanted_for
+from nomospace.space.tables import RowsFound, TupleTables, Wanted, wanted_for, wanted_of
 from nomospace.terms import Term
 from nomospace.terms.templates import Template
 
@@ -56,6 +56,8 @@ DUE_PAGE: Final = 256
 """Rows that are asked for where expired tuples are looked for."""
 SKIPS_MAX: Final = 1_024
 """Questions for which it is known how many rows at the front are hidden."""
+NONE_MAX: Final = 20_000
+"""Values of which it is known that none of the tuples in the tables alone has them."""
 SEEN_MAX: Final = 10_000
 """Rows that were read and are remembered, in a step and while searches are under way: to take one
 of them needs no second look."""
@@ -63,6 +65,9 @@ LOOK_UNITS: Final = 16
 """What it costs to look at a row, above what a tuple in memory costs."""
 RETRY_US: Final = 1_000_000
 """When expired tuples are looked for again where the tables could not be asked."""
+
+Equal: TypeAlias = tuple[tuple[int, Term], ...]
+"""Places, and the values that fields must have there."""
 
 _order = attrgetter("order")
 _deadline = attrgetter("expires", "order")
@@ -155,6 +160,8 @@ class StoredRecords:
         self._skips: dict[Wanted, int] = {}
         """Questions, and the order up to which all their rows are hidden."""
         self._skipped = 0
+        self._none_far: dict[tuple[int, Equal], int] = {}
+        """Widths and values, and the order up to which no tuple in the tables alone has them."""
         self._writers = self._tables.writers(name)
         self.size = sum([count for count, _ in self._writers.values()])
         self._soonest = self._tables.soonest(name, 0) if self.size else None
@@ -348,6 +355,7 @@ class StoredRecords:
             self._soonest = record.expires
         if order <= self._far_last:  # it was lent, or moved
             self._engine.pages.forget(self.name)
+            self._none_far.clear()
         self._far_last = max(self._far_last, order)
         if order <= self._skipped:
             self._skips.clear()
@@ -384,6 +392,56 @@ class StoredRecords:
             after, limit = page.upto, min(4 * limit, PAGE_MAX)
         if leads:
             self._skip(wanted, front)
+
+    def none_far(self, width: int, equal: Equal) -> bool:
+        """Whether no tuple in the tables alone has these values.
+
+        To say so of values that were asked for lately takes no look at the tables.
+        """
+        key, last = (width, equal), self._far_last
+        known = self._none_far.get(key, 0)
+        if known >= last:
+            return True
+        rows = self._few_far(width, equal, known)
+        if rows is None or rows.upto < last:
+            return False
+        for one in rows.records:
+            if one.id not in self._hidden and self.near.get(one.id) is None:
+                return False
+        if len(self._none_far) >= NONE_MAX:
+            self._none_far.clear()
+        self._none_far[key] = last
+        return True
+
+    def first_far(self, width: int, equal: Equal) -> Record | None:
+        """The first tuple in the tables alone that has these values, if few rows lead to it."""
+        rows = self._few_far(width, equal, 0)
+        if rows is None:
+            return None
+        for one in rows.records:
+            if one.id not in self._hidden and self.near.get(one.id) is None:
+                fields = one.fields
+                for place, value in equal:
+                    if fields[place].__class__ is not value.__class__ or fields[place] != value:
+                        return None
+                return self._see(one)
+        return None
+
+    def _few_far(self, width: int, equal: Equal, after: int) -> RowsFound | None:
+        """A few rows that may have these values, texts and numbers; `None`: look for them."""
+        pages = self._engine.pages
+        if not self._tables.at_hand or pages.left <= 0:
+            return None
+        for _, value in equal:
+            if type(value) is not str and type(value) is not int:
+                return None
+        wanted = wanted_of(width, equal)
+        try:
+            rows = self._tables.rows(self.name, wanted, after, self._far_last, PAGE_MIN)
+        except Unavailable:
+            return None
+        pages.left -= rows.looked
+        return rows
 
     @contextmanager
     def at_once(self) -> Iterator[None]:
@@ -479,10 +537,10 @@ class StoredRecords:
 class StoredShelf:
     """The tuples of one width."""
 
-    __slots__ = ("_near", "_records")
+    __slots__ = ("_near", "_records", "_width")
 
     def __init__(self, records: StoredRecords, width: int) -> None:
-        self._records = records
+        self._records, self._width = records, width
         self._near = records.near.shelf(width)
 
     def candidates(
@@ -497,11 +555,17 @@ class StoredShelf:
         far = self._records.far(wanted_for(template, at, dest), after)
         return merge(near, far, key=_order) if near else far
 
-    def only(self, equal: tuple[tuple[int, Term], ...]) -> Record | None:
-        """The one record with these values, where all are in memory."""
-        if self._near is None or not self._records.is_near:
-            return None
-        return self._near.only(equal)
+    def only(self, equal: Equal) -> Record | None:
+        """The first record with these values, where little has to be looked at to tell."""
+        near, records = self._near, self._records
+        found = None if near is None else near.only(equal)
+        if records.is_near:
+            return found
+        if found is not None:
+            return found if records.none_far(self._width, equal) else None
+        if near is None or near.lacks(equal):
+            return records.first_far(self._width, equal)
+        return None
 
     def ask_for_composite(self, template: Template, at: str | None, dest: str | None) -> None:
         """Have one in memory; tables have the indexes that they have."""

@@ -16,7 +16,7 @@ from zlib import crc32
 
 from nomospace.space.records import Record, TupleId
 from nomospace.terms import Compound, Term
-from nomospace.terms.features import Key, Path, features_of
+from nomospace.terms.features import Key, Path, features_of, key_of
 from nomospace.terms.templates import Template
 
 COLUMNS: Final = 3
@@ -129,6 +129,12 @@ def wanted_for(template: Template, at: str | None, dest: str | None) -> Wanted:
         if 0 <= column < COLUMNS:
             marks[column] = _mark_at(width, path, key)
     return Wanted(width, tuple(marks.items()), at, dest)
+
+
+def wanted_of(width: int, equal: tuple[tuple[int, Term], ...]) -> Wanted:
+    """The rows among which all are that have these values, numbers and texts, at these places."""
+    marks = [(at, mark(width, key_of(value))) for at, value in equal if at < COLUMNS]
+    return Wanted(width, tuple(marks))
 
 
 @lru_cache(maxsize=4_096)
