@@ -40,7 +40,7 @@ from nomospace.store.private import make_folder
 from nomospace.terms import Compound, Term, show
 from nomospace.wire.admin import JournalRecord as Line
 from nomospace.wire.changes import encode_ruling
-from nomospace.wire.segments import MANIFEST, check_last, decode_manifest
+from nomospace.wire.segments import MANIFEST, check_host, check_last, decode_manifest
 
 KEEP_RECORDS: Final = 200_000
 """So many records are kept for `journal tail`, where no segments are sealed."""
@@ -131,7 +131,10 @@ def _shown(value: object) -> Term:
 class Sealing:
     """Has the records of a store sealed now and then, or forgets the oldest of them."""
 
-    def __init__(self, store: Store, url: str, journal: Journal, on_note: OnNote) -> None:
+    def __init__(
+        self, host: str, store: Store, url: str, journal: Journal, on_note: OnNote
+    ) -> None:
+        self._host = host
         self._store = store
         self._url = url
         self._journal = journal
@@ -144,7 +147,9 @@ class Sealing:
         if folder and self._url != "memory":
             with suppress(FileNotFoundError):
                 data = (Path(folder) / MANIFEST).read_bytes()
-                check_last(decode_manifest(data, folder), self._store.last_record, folder)
+                manifest = decode_manifest(data, folder)
+                check_last(manifest, self._store.last_record, folder)
+                check_host(manifest.host, self._host, folder)
             self._task = asyncio.get_running_loop().create_task(self._seal(), name="journal")
         else:
             self._store.keep_records(KEEP_RECORDS)

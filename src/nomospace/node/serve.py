@@ -262,7 +262,7 @@ class Server:
             staying = asyncio.create_task(registration_of(self).run(), name="stay registered")
             parts.push_async_callback(_cancelled, staying)
         if self._journalist is not None:
-            sealing = Sealing(store, config.store, config.journal, self.note)
+            sealing = Sealing(config.host.name, store, config.store, config.journal, self.note)
             sealing.start()
             parts.push_async_callback(sealing.stop)
         if self.identity is not None:

@@ -53,8 +53,8 @@ from nomospace.store.private import make_folder, open_file, sync
 from nomospace.wire.segments import (
     MANIFEST,
     Manifest,
-    OtherJournal,
     Segment,
+    check_host,
     check_last,
     decode_manifest,
     encode_manifest,
@@ -139,18 +139,13 @@ def seal(
         manifest = read_manifest(folder)
         check_last(manifest, store.last_record, str(folder))
         _remove_unknown(folder, manifest)
-        host = _host_of(folder, manifest)
+        _check_host(store, folder, manifest)  # before it forgets what the folder seems to have
         if not keep:
             store.prune(manifest.last)
         while True:
             entries = _waiting(store, manifest.last, limits)
             if not entries or not _is_due(entries, limits, now):
                 return made
-            here = decode_record(entries[0].record).host
-            if host not in ("", here):
-                why = f"they are of host {host!r}, and it is of {here!r}"
-                raise OtherJournal(folder=str(folder), why=why)
-            host = here
             rows: Rows = {}
             for entry in entries:
                 table, row = row_of(entry)
@@ -160,6 +155,13 @@ def seal(
             if not keep:
                 store.prune(segment.last)
             made.append(segment)
+
+
+def _check_host(store: Store, folder: Path, manifest: Manifest) -> None:
+    """Raise `OtherJournal` when the segments of a folder are of another host than a store."""
+    for entry in store.journal(0, 1):
+        host = manifest.host or _host_of(folder, manifest)
+        check_host(host, decode_record(entry.record).host, str(folder))
 
 
 def _host_of(folder: Path, manifest: Manifest) -> str:
@@ -221,7 +223,8 @@ def add_segment(folder: Path, manifest: Manifest, rows: Rows, first: int, last: 
             hashes[table] = file_digest(file, "sha256").hexdigest()
     counts = {table: len(listed) for table, listed in rows.items()}
     segment = Segment(number, first, last, counts, sizes, hashes)
-    manifest = Manifest(segments=(*manifest.segments, segment))
+    host = next((str(row["host"]) for listed in rows.values() for row in listed), "")
+    manifest = Manifest(segments=(*manifest.segments, segment), host=host)
     _put(folder / MANIFEST, partial(_write_bytes, encode_manifest(manifest)))
     return manifest
 
@@ -323,12 +326,14 @@ def read_journal(
 
     Segments may be sealed meanwhile; nothing is left out or told twice. A journal may begin late,
     and without a folder those that were sealed are not missed. Raises `JournalGap` where records
-    are missing between others.
+    are missing between others, and `OtherJournal` where the folder is of another host.
     """
     if folder is None:
         for entry in _tail(store, after):
             yield entry.seq, decode_record(entry.record)
         return
+    if store is not None:
+        _check_host(store, folder, read_manifest(folder))
     while True:
         before = after
         for segment in read_manifest(folder).segments:

@@ -109,10 +109,14 @@ class Segment(msgspec.Struct, frozen=True):
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """What counts in a journal folder: its segments, in order and without gaps."""
+    """What counts in a journal folder: its segments, in order and without gaps.
+
+    `host` is the one that they are of; manifests of before there was one have none.
+    """
 
     version: int = JOURNAL_VERSION
     segments: tuple[Segment, ...] = ()
+    host: str = ""
 
     @property
     def last(self) -> int:
@@ -155,6 +159,13 @@ def check_last(manifest: Manifest, last: int, folder: str) -> None:
     """Raise `OtherJournal` when a folder is ahead of a store whose last record this is."""
     if manifest.last > last:
         why = f"they have {manifest.last:,} records, and it has written {last:,}"
+        raise OtherJournal(folder=folder, why=why)
+
+
+def check_host(sealed: str, here: str, folder: str) -> None:
+    """Raise `OtherJournal` when a folder is of another host than a store; empty is not known."""
+    if sealed and here and sealed != here:
+        why = f"they are of host {sealed!r}, and it is of {here!r}"
         raise OtherJournal(folder=folder, why=why)
 
 

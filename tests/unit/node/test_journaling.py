@@ -171,7 +171,18 @@ def test_a_host_does_not_seal_into_the_segments_of_another(tmp_path: Path) -> No
         store.commit([step], at=1)
         with pytest.raises(OtherJournal, match="they are of host 'ward', and it is of 'lab'"):
             seal(store, segments, SegmentLimits(seconds=0), now=10**9)
+        assert store.journal(0, 1)[0].seq == 1, "it has forgotten nothing"
+        with pytest.raises(OtherJournal, match="of host 'ward', and it is of 'lab'"):
+            next(read_journal(segments, store))
     assert read_manifest(segments) == before
+    assert before.host == "ward"
+
+    async def start() -> None:
+        with pytest.raises(OtherJournal, match="of host 'ward', and it is of 'lab'"):
+            async with Server(config_of(tmp_path, "lab", segments)):
+                pass
+
+    asyncio.run(start())
 
 
 def test_a_host_does_not_start_with_the_store_of_another(tmp_path: Path) -> None:
