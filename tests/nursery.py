@@ -231,6 +231,7 @@ def main() -> int:
         return 0
     from nomospace.cli import main as run
 
+    sys.argv = ["nomospace", *request["arguments"]]  # one that stands by starts itself anew
     return run(request["arguments"])
 
 

@@ -36,18 +36,24 @@ class Hosts:
     """The three hosts. `stores` says where they keep what must survive: SQLite by default."""
 
     def __init__(
-        self, stores: Stores | None = None, *, transport: str = "tcp", seal: bool = False
+        self,
+        stores: Stores | None = None,
+        *,
+        transport: str = "tcp",
+        seal: bool = False,
+        names: tuple[str, ...] = NAMES,
     ) -> None:
+        self.names = names
         self.folder = Path(tempfile.mkdtemp(prefix="nomospace-crash-"))
         self._stores = stores or Files(self.folder)
-        self._ports = {name: free_port() for name in NAMES}
+        self._ports = {name: free_port() for name in names}
         self._processes: dict[str, Process] = {}
         self._transport = transport
         self._seal = seal
         self._trust: Trust | None = None
         if transport == "tls":
             self._trust = Trust(self.folder / "trust")
-            for name in NAMES:
+            for name in names:
                 self._trust.member(name)
         self.keep = False
         """Whether stores and logs stay when all is over."""

@@ -1,6 +1,7 @@
 """Kill hosts at random moments under load, and count what was promised against what came.
 
     python -m tests.crash.run --kills 200 --seed 7 [--store postgresql] [--transport tls] [--json]
+    python -m tests.crash.run --takeover --kills 100 [--takeover-s 2] [--tuples 100000]
 
 Three real hosts, the programs of `load` on all of them, and `kill -9` for one host after the other,
 or for two at a time, or for one that is just starting. Then all hosts are started once more, the
@@ -20,7 +21,7 @@ import random
 import sys
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Final
@@ -59,6 +60,7 @@ class Outcome:
     moves: dict[str, int] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
     folder: str = ""
+    hosts: int = len(NAMES)
 
     @property
     def good(self) -> bool:
@@ -68,7 +70,7 @@ class Outcome:
     def told(self) -> str:
         """The run in words."""
         how = f"{self.store}, {self.transport}, seed {self.seed}"
-        tried = f"{self.kills} kills of {len(NAMES)} hosts ({how})"
+        tried = f"{self.kills} kills of {self.hosts} hosts ({how})"
         lines = [f"{tried}, {self.operations:,} operations, {self.took_s:.1f} s"]
         lines += [f"  {count:>8,}  {what}" for what, count in self.checked.items()]
         lines += [f"  {count:>8,}  leases {how}" for how, count in self.leases.items()]
@@ -115,15 +117,19 @@ class Run:
         self._rising: dict[asyncio.Task[None], None] = {}
         self._say = say
 
-    async def play(self, kills: int) -> None:
-        """Kill so often, heal, drain, and judge."""
-        for name in NAMES:
+    async def play(self, kills: int, before: Callable[[], Awaitable[None]] | None = None) -> None:
+        """Kill so often, heal, drain, and judge; `before` is done when the hosts are there."""
+        for name in self._hosts.names:
             self._hosts.begin(name)
-        for name in NAMES:
+        for name in self._hosts.names:
             await self._hosts.ready(name)
             self._up[name] = None
-        urls = {name: self._hosts.url(name) for name in NAMES}
-        access = self._hosts.access(*[f"{role}@{name}" for name in NAMES for role in ROLES])
+        if before is not None:
+            await before()
+        urls = {name: self._hosts.url(name) for name in self._hosts.names}
+        access = self._hosts.access(
+            *[f"{role}@{name}" for name in self._hosts.names for role in ROLES]
+        )
         load = Load(urls, self._ledger, random.Random(self._rng.random()), access)
         try:
             await load.start()
@@ -242,14 +248,14 @@ async def crash(
             if code:
                 outcome.faults.append(Fault(f"{name} ended with {code}", hosts.log(name)))
         if store != "memory":
-            _compare(hosts, outcome)
+            compare(hosts, outcome)
         hosts.keep = keep or (not outcome.good and store != "memory")
         return outcome
 
 
-def _compare(hosts: Hosts, outcome: Outcome) -> None:
+def compare(hosts: Hosts, outcome: Outcome) -> None:
     """Hold the journals of hosts that have ended against what they have kept."""
-    for name in NAMES:
+    for name in hosts.names:
         reading = read(hosts.store(name), folder := hosts.segments(name))
         for what, count in (
             ("segments", 0 if folder is None else len(read_manifest(folder).segments)),
@@ -262,7 +268,7 @@ def _compare(hosts: Hosts, outcome: Outcome) -> None:
             Fault(f"the store and the journal of {name} differ", f"  {wrong}")
             for wrong in reading.wrong
         ]
-    retold = retell([(hosts.store(name), hosts.segments(name)) for name in NAMES])
+    retold = retell([(hosts.store(name), hosts.segments(name)) for name in hosts.names])
     outcome.checked["rulings replayed"] = retold.same
     outcome.faults += [Fault("a ruling is not reproduced", f"  {wrong}") for wrong in retold.wrong]
 
@@ -281,12 +287,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seal", action="store_true", help="seal segments all the time")
     parser.add_argument("--json", action="store_true", help="print one object")
     parser.add_argument("--keep", action="store_true", help="keep stores and logs in any case")
+    about = "three processes stand for one host; the active one is killed or paused"
+    parser.add_argument("--takeover", action="store_true", help=about)
+    about = "with --takeover: seconds in which another takes over (default: 4)"
+    parser.add_argument("--takeover-s", type=float, default=4.0, help=about)
+    parser.add_argument("--tuples", type=int, default=0, help="with --takeover: that lie there")
     given = parser.parse_args(arguments)
 
     def say(what: str) -> None:
         if not given.json:
             print(what, file=sys.stderr, flush=True)
 
+    if given.takeover:
+        from tests.crash.takeover import take_over
+
+        found = asyncio.run(
+            take_over(
+                kills=given.kills,
+                seed=given.seed,
+                takeover_s=given.takeover_s,
+                tuples=given.tuples,
+                strict=True,
+                say=say,
+                keep=given.keep,
+            )
+        )
+        print(found.as_json() if given.json else found.told())
+        return 0 if found.good else 1
     outcome = asyncio.run(
         crash(
             kills=given.kills,

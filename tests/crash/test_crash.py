@@ -6,6 +6,7 @@ import pytest
 
 from tests.crash.ledger import KINDS
 from tests.crash.run import Outcome, crash
+from tests.crash.takeover import TakeoverOutcome, take_over
 
 RUN_S = 600.0
 """A run that hangs is given up; on two free cores it takes under half a minute."""
@@ -35,3 +36,16 @@ def test_hosts_that_are_killed_lose_nothing_and_double_nothing(store: str, kills
 def test_hosts_that_keep_nothing_are_caught() -> None:
     """The check of the check: after one kill the programs miss what they were promised."""
     assert not _played(1, 3, "memory").good
+
+
+@pytest.mark.slow
+def test_a_host_that_others_stand_for_goes_on_when_its_process_is_killed_or_paused() -> None:
+    async def play() -> TakeoverOutcome:
+        async with asyncio.timeout(RUN_S):
+            return await take_over(kills=2, seed=1, pace_s=0.3)
+
+    outcome = asyncio.run(play())
+    assert outcome.good, outcome.told()
+    assert (outcome.kills, outcome.pauses, outcome.fenced) == (1, 1, 1)
+    for kind in KINDS:
+        assert outcome.checked[kind] > 10, outcome.told()

@@ -31,9 +31,10 @@ from nomospace.client.tuples import Correlation, agent_id, micros
 from nomospace.errors import CallerError, NomospaceError, Unavailable
 from nomospace.law import CompiledLaw
 from nomospace.meaning.ontology import Ontology
+from nomospace.node.law_keys import check_keys
 from nomospace.node.local_connection import LocalConnection
 from nomospace.node.principals import Door, OpenDoor, Principal
-from nomospace.node.serve import Server, check_keys
+from nomospace.node.serve import Server
 from nomospace.node.viewed import ObligationView
 from nomospace.node.views import Views
 from nomospace.node.working import Workers

@@ -55,6 +55,12 @@ def run(
     store: Annotated[
         str, typer.Option(help="memory, a file (the default: NAME.db), or postgresql://…")
     ] = "",
+    standby: Annotated[
+        bool, typer.Option(help="Stand for the host with others; one is active, by the store.")
+    ] = False,
+    takeover_s: Annotated[
+        float | None, typer.Option(help="Seconds in which another takes over; 10, at least 2.")
+    ] = None,
     trust: Annotated[str, typer.Option(help="The folder that `nomospace trust init` made.")] = "",
     insecure: Annotated[
         bool, typer.Option(help="No certificates: for a trial on this machine alone.")
@@ -118,6 +124,8 @@ def run(
         trust=trust,
         insecure=insecure or None,
         eager=eager or None,
+        standby=standby or None,
+        takeover_s=takeover_s,
         journal={"folder": segments} if segments else None if record else {"on": False},
         services={"http": http} if http else None,
         api={"listen": api} if api else None,
@@ -169,7 +177,19 @@ def run(
         from nomospace.api.http import serving
 
         beside = _with_console if console else serving
-    run_loop(Server(told, beside=beside).run(ready))
+    if not told.host.standby:
+        run_loop(Server(told, beside=beside).run(ready))
+        return
+
+    from nomospace.node.standby import StandIn, stand
+
+    def standing(part: StandIn) -> None:
+        if as_json:
+            print(json.dumps({"host": told.host.name, "standby": part.store.holder}), flush=True)
+        else:
+            _say_to_all(f"{part.store.holder} stands for host {told.host.name}")
+
+    run_loop(stand(told, beside=beside, ready=ready, standing=standing))
 
 
 def _say_to_all(words: str) -> None:

@@ -103,7 +103,7 @@ class RemoteHost:
         urls: tuple[Url, ...],
         dialler: Dialler,
         *,
-        hosts: dict[str, Url],
+        hosts: dict[str, tuple[Url, ...]],
         reconnect_s: float,
         connect_s: float,
         window: int,
@@ -247,14 +247,16 @@ def connect(
     its own token is found (`own_tokens`).
 
     Several addresses, `nomos://a:7420,b:7420`, are tried in their order. An agent whose home is
-    another host of the group than the one that answers is led there.
+    another host of the group than the one that answers is led there. They may be those of several
+    processes that stand for one host: one that is silent for 4 seconds is left for another.
 
     A connection that breaks is made again, and nothing is lost or done twice by that; what waits
     goes on waiting. After `reconnect_s` without the host, what is under way raises `HostLost`. The
     first connection may take `connect_s` (as long, if it is not given); then `Unreachable` is
     raised.
     `window` calls of an agent may be under way; more wait for their turn. `hosts` says where other
-    hosts are, for agents that move, if the host itself does not know.
+    hosts are, for agents that move, if the host itself does not know; of one that several processes
+    stand for, all their addresses.
 
     An agent may be held by several clients. A new one ends those that have lost their connections,
     as a program that is started again should not compete with what is left of it; `alongside` lets
@@ -275,7 +277,7 @@ def connect(
     return RemoteHost(
         urls,
         Dialler(identity=who, token=token, trust=context),
-        hosts={name: Url(at) for name, at in (hosts or {}).items()},
+        hosts={name: read_urls(at) for name, at in (hosts or {}).items()},
         reconnect_s=seconds("reconnect_s", reconnect_s, zero=True),
         connect_s=reconnect_s if connect_s is None else seconds("connect_s", connect_s, zero=True),
         window=max(1, min(window, WINDOW)),

@@ -48,6 +48,8 @@ ALIVE_S: Final = 5.0
 """A sign of life after so long without a frame."""
 DEAD_S: Final = 16.0
 """A host that nothing came from for so long is gone."""
+SEVERAL: Final = 4
+"""Where others may serve in its place, a client waits for its host a part of these times only."""
 PAUSES_S: Final = (0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0)
 """Pauses between attempts to reach a host; the last one is repeated. Chance shortens them all."""
 LED_MAX: Final = 4
@@ -100,7 +102,7 @@ class SessionDriver:
         alongside: bool = False,
         reconnect_s: float = RECONNECT_S,
         window: int = WINDOW,
-        hosts: dict[str, Url] | None = None,
+        hosts: dict[str, tuple[Url, ...]] | None = None,
         on_report: Callable[[Report], None],
     ) -> None:
         self._dialler = dialler
@@ -129,7 +131,7 @@ class SessionDriver:
         self._ticker: asyncio.TimerHandle | None = None
         self._dialling: asyncio.Task[None] | None = None
         self._lost_at = 0.0
-        self._going_to: Url | None = None
+        self._going_to: tuple[Url, ...] = ()
         """Where the agent has gone, while it has not been found there."""
         self._error: NomospaceError | None = None
         """Why there will be no connection any more."""
@@ -204,13 +206,17 @@ class SessionDriver:
 
     def _leads(self, error: AgentAway) -> bool:
         """Whether a host names another one for the agent, at an address that was not tried yet."""
-        home = self._hosts.get(error.at)
-        if home is None and error.address:
-            home = self._urls[0].at(error.address)
-        if home is None or str(home) in map(str, self._urls):
+        home = self._places(error.at, error.address)
+        known = {str(one) for one in self._urls}
+        if all(str(one) in known for one in home):
             return False
-        self._put_first(home)
+        for one in reversed(home):
+            self._put_first(one)
         return True
+
+    def _places(self, host: str, address: str) -> tuple[Url, ...]:
+        """Where another host is: as this client was told, or as its own host says; perhaps none."""
+        return self._hosts.get(host) or ((self._urls[0].at(address),) if address else ())
 
     def _put_first(self, url: Url) -> None:
         self._urls = (url, *[one for one in self._urls if str(one) != str(url)])
@@ -224,7 +230,7 @@ class SessionDriver:
 
     async def _dial(self, url: Url, timeout_s: float) -> tuple[HostConnection, HostWelcome]:
         session, until = self._session, self._loop.time() + timeout_s
-        host = session.going_to if url is self._going_to else session.host
+        host = session.going_to if url in self._going_to else session.host
         while True:
             seen = session.seen_at(host)
             hello = ClientHello(
@@ -244,7 +250,7 @@ class SessionDriver:
     def _attach(self, talk: HostConnection) -> None:
         self._talk = talk
         self._session.attached()
-        if self._going_to is None:
+        if not self._going_to:
             self._lost_at = 0.0
         if self._ticker is None:
             self._ticker = self._loop.call_later(TICK_S, self._tick)
@@ -272,11 +278,14 @@ class SessionDriver:
         attempt, why = 0, "it has just gone"
         while (left := self._lost_at + self._reconnect_s - self._loop.time()) > 0:
             url = self._urls[attempt % len(self._urls)]
-            if self._going_to is not None:
+            if to := self._going_to:
                 # The host that the agent has left may have it back; but first it is where it went.
                 from_it = attempt % 2 and self._talk is None
-                url = self._urls[attempt // 2 % len(self._urls)] if from_it else self._going_to
+                urls = self._urls if from_it else to
+                url = urls[attempt // 2 % len(urls)]
             try:
+                if len(self._going_to or self._urls) > 1:
+                    left = min(left, DEAD_S / SEVERAL)
                 talk, welcome = await self._dial(url, left)
             except NomospaceError as error:
                 why = str(error)
@@ -308,8 +317,8 @@ class SessionDriver:
             self._attach(talk)
             return not session.going_to
         if session.host != before:
-            self._going_to = None
-            self._urls = (url,)
+            self._urls, self._going_to = self._going_to or (url,), ()
+            self._put_first(url)
         else:
             self._put_first(url)
         self._dialling = None
@@ -324,10 +333,12 @@ class SessionDriver:
         if talk is None:
             return
         now = self._loop.time()
-        if now - talk.heard_at > DEAD_S:
+        share = SEVERAL if len(self._urls) > 1 else 1
+        if now - talk.heard_at > DEAD_S / share:
+            self._urls = (*self._urls[1:], self._urls[0])  # another is tried before this one
             talk.abort()
             return
-        self._do(self._session.acknowledge(idle=now - talk.sent_at > ALIVE_S))
+        self._do(self._session.acknowledge(idle=now - talk.sent_at > ALIVE_S / share))
         self._ticker = self._loop.call_later(TICK_S, self._tick)
 
     def _heard(self, frames: list[bytes]) -> None:
@@ -376,16 +387,13 @@ class SessionDriver:
     def _move(self, order: FollowAgent | StayHere | LeaveHost) -> None:
         """The agent is on its way to another host, has come there, or is back."""
         if isinstance(order, FollowAgent):
-            url = self._hosts.get(order.to)
-            if url is None and order.address:
-                url = self._urls[0].at(order.address)
-            if url is None:
+            self._going_to = self._places(order.to, order.address)
+            if not self._going_to:
                 self._end(MovedOn(agent=self.agent, to=order.to))
                 return
-            self._going_to = url
             self._redial()
         elif isinstance(order, StayHere):
-            self._going_to = None
+            self._going_to = ()
             if self._dialling is not None:
                 self._dialling.cancel()
                 self._dialling = None

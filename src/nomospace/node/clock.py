@@ -42,6 +42,11 @@ _kernel_ns: Final = (
 """Nanoseconds since the machine was started, also while it slept."""
 
 
+def steady_us() -> int:
+    """Microseconds of a clock that nobody sets, and that goes on while the machine sleeps."""
+    return _kernel_ns() // 1000
+
+
 def _boot() -> int:
     """A number for this start of the machine; 0 when it cannot be told apart from others."""
     try:

@@ -90,6 +90,7 @@ from nomospace.host.calls import PaceLimits
 from nomospace.host.monitoring import check_limits
 from nomospace.host.shares import USUAL_SHARES, Shares
 from nomospace.node.addresses import Address, BadHostAddress
+from nomospace.protocols.lease import TAKEOVER_S, TAKEOVER_S_MAX, TAKEOVER_S_MIN
 from nomospace.protocols.pace import HEARTBEAT, LOSS, BadPace, Pace
 from nomospace.protocols.policy import (
     AGREE_S,
@@ -214,6 +215,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     trust: str = ""
     insecure: bool = False
     eager: bool = False
+    standby: bool = False
+    takeover_s: float = TAKEOVER_S
 
 
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -473,6 +476,12 @@ def _check(config: Config, lines: _Lines, given: dict[str, object]) -> None:
         raise fail("join", f"{len(joins):,} addresses, and at most {JOIN_MAX:,} are joined")
     if not (host.transport == "tcp" or host.transport.startswith(("nats://", "tls://"))):
         raise fail("transport", f"{host.transport!r} is no transport; use tcp, or nats://host:port")
+    if host.standby and not host.store.startswith(("postgresql://", "postgres://")):
+        why = "several processes stand for a host over a store that all reach: postgresql://…"
+        raise fail("standby", why)
+    if not TAKEOVER_S_MIN <= host.takeover_s <= TAKEOVER_S_MAX:
+        why = f"takeover_s must be from {TAKEOVER_S_MIN:g} to {TAKEOVER_S_MAX:g} seconds"
+        raise fail("takeover_s", why)
     if host.insecure and host.trust:
         raise fail("insecure", "insecure and trust exclude each other; keep one of the two")
     if not host.insecure and not host.trust:

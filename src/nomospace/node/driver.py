@@ -56,7 +56,7 @@ from nomospace.host.effects import (
 from nomospace.host.moving import Coming, MayCome
 from nomospace.law.program import known, remember
 from nomospace.node.asking import TableAsker
-from nomospace.node.clock import ClockMark
+from nomospace.node.clock import ClockMark, steady_us
 from nomospace.node.keeper import WAITING_MAX, Keeper
 from nomospace.node.links import HostLinks
 from nomospace.node.local_connection import LocalClients, LocalConnection
@@ -65,6 +65,7 @@ from nomospace.node.telemetry import Tracing
 from nomospace.node.turns import SHORT_S, Account, Turns
 from nomospace.node.working import TooManyJobs, Workers
 from nomospace.protocols.courier import Parcel
+from nomospace.protocols.lease import HeldLease, HostLeaseEnded
 from nomospace.protocols.messages import Relay, View
 from nomospace.sessions.host_session import Outgoing
 from nomospace.sessions.host_sessions import HostSessions
@@ -116,6 +117,10 @@ class Driver(ABC):
         self._store = store
         self._recorder = recorder
         self._core: Core | None = None
+        self.lease: HeldLease | None = None
+        """What it may answer under, where several processes stand for it."""
+        self.on_broken: Callable[[BaseException], None] = lambda _: None
+        """Told before all others why the host cannot go on."""
         self._keeper: Keeper | None = None
         self._behind: deque[tuple[int, list[Effect | Outgoing]]] = deque()
         """Effects that may be seen once a step is on disk, with the number of that step."""
@@ -217,6 +222,8 @@ class Driver(ABC):
         """Have the core make a step of some facts, and carry out what follows; how many it took."""
         core = self._core
         assert core is not None, "it was looked for"
+        if self.lease is not None and not self._holds(self.lease):
+            raise Closed(what=f"host {self.name}")
         self._stepping = True
         if self._tracing.on:
             self._begin_span(events[0])
@@ -250,6 +257,13 @@ class Driver(ABC):
             self._looking = True
             self._loop.call_soon(self._look)
         return done
+
+    def _holds(self, lease: HeldLease) -> bool:
+        """Whether anything may be answered; if not, the host ends."""
+        late_us = steady_us() - lease.until
+        if late_us >= 0:
+            self._broken(HostLeaseEnded(host=self.name, late_ms=late_us // 1000))
+        return late_us < 0
 
     def _begin_span(self, event: Event) -> None:
         if isinstance(event, Call):
@@ -365,6 +379,8 @@ class Driver(ABC):
 
     def _kept(self, number: int) -> None:
         """Everything up to a step is on disk: what stands behind it may be seen."""
+        if self.lease is not None and not self._holds(self.lease):
+            return
         behind, turns = self._behind, self.turns
         turns.gathering = not self._stepping  # else the turn that it is in sends what it answers
         try:
@@ -381,6 +397,7 @@ class Driver(ABC):
             self._report(Report("the store takes no steps", {"host": self.name}, trouble))
 
     def _broken(self, error: BaseException) -> None:
+        self.on_broken(error)
         self._report(Report("a host stopped", {"host": self.name}, error))
         self._end()
 
@@ -576,8 +593,7 @@ _COMING: Final = (MayCome, Coming)
 
 def _named(request: Asked) -> str:
     """What a request is called in traces and metrics: the way of a seek, else its kind."""
-    how = getattr(request, "how", "")
-    return str(how) or type(request).__name__.lower()
+    return str(getattr(request, "how", "")) or type(request).__name__.lower()
 
 
 _DONE: Final = frozenset({Persist, Ruled, Traced, LeaseTraced})

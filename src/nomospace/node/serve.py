@@ -11,18 +11,19 @@ from __future__ import annotations
 import asyncio
 import secrets
 import signal
+import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
 from functools import partial
 from glob import escape
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self, runtime_checkable
 
 from nomospace.calls.requests import LawText, OntologyText
 from nomospace.client import Report
 from nomospace.client.own_tokens import OwnToken, link_key
-from nomospace.errors import CallerError, NomospaceError, Unavailable
+from nomospace.errors import NomospaceError, Unavailable
 from nomospace.extras import need
 from nomospace.host.speaking import is_told
 from nomospace.law import CompiledLaw
@@ -34,6 +35,7 @@ from nomospace.node.clock import Clock, ClockMark
 from nomospace.node.config import BadConfig, Config
 from nomospace.node.identity import Identity, revocation_lists
 from nomospace.node.journaling import QUIET, Journalist, Sealing, check_folder, told
+from nomospace.node.law_keys import check_keys
 from nomospace.node.links import Hear, HostLinks
 from nomospace.node.listen import Arrival, Listener
 from nomospace.node.local import Host
@@ -47,10 +49,12 @@ from nomospace.protocols.policy import is_position
 from nomospace.store.journal import RulingCounts
 from nomospace.store.opening import open_store
 from nomospace.store.private import narrow
-from nomospace.trust.keys import NotAPublicKey, PublicKey
 from nomospace.wire.admin import TAIL_MAX, JournalRecord, Tail
 from nomospace.wire.calls import LawShelf, Unready
 from nomospace.wire.frames import too_large
+
+if TYPE_CHECKING:
+    from nomospace.node.standby import StandIn
 
 FAULTY_MAX: Final = 64
 """Of how many ontologies it is remembered what is wrong with them."""
@@ -80,19 +84,6 @@ class Dialled(Protocol):
     advertise: tuple[str, ...]
 
 
-class PlaceholderKey(CallerError):
-    """A law names a key that is none; such laws are for trials and simulated worlds."""
-
-    code = "node.placeholder-key"
-    words = (
-        "law {law} has {clause} with {key!r}, which is no key, so nobody could "
-        "be believed under it; put the ed25519:… key there that `nomospace trust show` prints"
-    )
-    law: str
-    clause: str
-    key: str
-
-
 def need_extras(config: Config) -> None:
     """Raise `ExtraMissing` for what a configuration asks for and this installation lacks."""
     if config.host.transport != "tcp":
@@ -108,7 +99,8 @@ class Server:
 
     `on_report` is told of what goes wrong beside the way of any call; by default it is logged.
     `beside` is served from when the host has started until before it ends, such as its API; what
-    it gives is `served`. A `host` that a program has made is served in place of one of its own.
+    it gives is `served`. `standing` is the part of a process that stands for the host with others:
+    it may take the lease. A `host` that a program has made is served in place of one of its own.
     """
 
     def __init__(
@@ -118,8 +110,10 @@ class Server:
         on_report: Callable[[Report], None] | None = None,
         beside: Callable[[Server], AbstractAsyncContextManager[object]] | None = None,
         host: Host | None = None,
+        standing: StandIn | None = None,
     ) -> None:
         self.config = config
+        self._standing = standing
         self._given = host
         self.metrics = Metrics(config.host.name)
         self._log = note_log(config.host.name)
@@ -179,7 +173,8 @@ class Server:
             vouching = Vouching(self.identity, self._now)
             network = SealedLinks(links, vouching, self._law)
         self._narrow()
-        store = open_store(config.store)
+        standing = self._standing
+        store = open_store(config.store) if standing is None else standing.store
         self.host = self._host(
             network=network,
             store=store,
@@ -197,6 +192,8 @@ class Server:
             on_report=self._report,
         )
         self.host.work = self.work
+        if standing is not None:
+            self.host.on_broken = standing.lost
         shelf = LawShelf(self.host.law, compiles=False)
         if config.programs.modules or config.publishers:
             await self._run_programs(shelf)
@@ -206,6 +203,10 @@ class Server:
             store.close()  # nobody else would, and the next who opens it finds it in use
             raise
         parts.push_async_callback(self.host.close)
+        if standing is not None:
+            self.host.lease = standing.lease
+            watching = asyncio.create_task(standing.watch(), name="watch the lease")
+            parts.push_async_callback(_cancelled, watching)
         if is_position(config.contact.position):
             self.host.moved(*config.contact.position)
         if self.host.stage.processes is not None:
@@ -372,11 +373,18 @@ class Server:
 
     def _wires(self) -> Wires:
         settings = self.config.host
+        life = time.time_ns() // 1000
+        if self._standing is not None:
+            life = self._standing.link_life(life)
         if settings.transport != "tcp":
             from nomospace.node.nats import NatsLinks
 
             return NatsLinks(
-                settings.name, settings.transport, identity=self.identity, on_note=self.note
+                settings.name,
+                settings.transport,
+                identity=self.identity,
+                on_note=self.note,
+                life=life,
             )
         from nomospace.node.tcp import TcpLinks
 
@@ -386,6 +394,7 @@ class Server:
             seeds=settings.join,
             on_note=self.note,
             key=link_key() if settings.insecure else b"",
+            life=life,
         )
 
     def _accept_host(self, arrival: Arrival) -> asyncio.Protocol:
@@ -583,16 +592,3 @@ async def _cancelled(task: asyncio.Task[None]) -> None:
     task.cancel()
     with suppress(asyncio.CancelledError):
         await task
-
-
-def check_keys(law: CompiledLaw) -> None:
-    """Raise `PlaceholderKey` for a law that names a key which is none."""
-    tree = law.tree
-    named = [(f"authority({one.name}, …)", one.key) for one in tree.authorities]
-    if tree.controller_authority is not None:
-        named.append(("cAuthority(…)", tree.controller_authority))
-    for clause, key in named:
-        try:
-            PublicKey.read(key)
-        except NotAPublicKey:
-            raise PlaceholderKey(law=law.name, clause=clause, key=key[:60]) from None

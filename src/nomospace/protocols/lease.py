@@ -29,7 +29,7 @@ import msgspec
 
 from nomospace.errors import CallerError, NomospaceError
 
-HOLD: Final = 0.7
+HOLD: Final = 0.5
 """The part of the time to take over for which a lease holds; the rest is for loading the host."""
 RENEWALS: Final = 5
 """So often a lease is renewed in the time that it holds."""
@@ -55,6 +55,16 @@ class LeaseStand(msgspec.Struct, frozen=True):
     leased: int = 0
     beat: int = 0
     hold_us: int = 0
+    last_at: int = 0
+    """When the last commit was, by the host's clock."""
+
+
+class LeaseClaim(msgspec.Struct, frozen=True):
+    """What a standby takes the lease with: what it saw last, for whom, and for how long."""
+
+    seen: LeaseStand
+    host: str
+    hold_us: int
 
 
 class Fate(Enum):
@@ -198,7 +208,7 @@ class TakenOver(NomospaceError):
     code = "lease.taken-over"
     words = (
         "another process has taken this host over (token {token}, this one had {mine}); it serves "
-        "clients now, and this one stands by"
+        "now, and nothing of this one is kept any more"
     )
     token: int
     mine: int

@@ -271,6 +271,18 @@ class StoreInUse(CallerError):
     holder: str
 
 
+class StoreLeased(CallerError):
+    """A host without a standby was given a store that a host with one has, or had."""
+
+    code = "store.leased"
+    words = (
+        "the store {where} is under the lease of {holder}; start this host with --standby, and it "
+        "takes over when that one is gone"
+    )
+    where: str
+    holder: str
+
+
 class StoreNotEmpty(CallerError):
     """A store that was to be filled from a backup has something in it."""
 

@@ -7,14 +7,20 @@ A connection that breaks during a commit leaves open whether the commit was done
 number, written in its own transaction: after connecting again the store looks at the last number,
 and what was done is not done twice.
 
+Every commit carries the life that it belongs to, and the number of the one before it. The server
+compares both in the commit's own statement: who has begun a later life, wherever it is, fences off
+all who were before it, and an older copy of the database takes nothing (`protocols.lease`).
+
 A lock that the server holds for the session keeps a second host out. A host whose connection broke
-takes it again, and goes on only if nobody began a life in between.
+takes it again. Processes that stand for one host share the lock, and the row of `lease` says which
+of them is active.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import secrets
 import socket
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -30,6 +36,14 @@ import psycopg
 from psycopg import errors, pq, sql
 
 from nomospace.errors import NomospaceError
+from nomospace.protocols.lease import (
+    Fate,
+    LeaseClaim,
+    LeaseStand,
+    OlderStore,
+    TakenOver,
+    commit_fate,
+)
 from nomospace.store import schema
 from nomospace.store.converting import convert
 from nomospace.store.interface import (
@@ -39,6 +53,7 @@ from nomospace.store.interface import (
     StoreFinding,
     StoreFull,
     StoreInUse,
+    StoreLeased,
     StoreTooNew,
 )
 from nomospace.store.schema import VERSION, Params, SqlRow
@@ -56,6 +71,10 @@ ASK_AGAIN_S: Final = 1.0
 """A server that was away is not asked again sooner."""
 LOCK_MS: Final = 3_000
 """How long a host waits for the one before it to let go of its store."""
+LEASE_MS: Final = 1_000
+"""How long a look at a lease, or its renewal, may take."""
+WRITES: Final = " writes"
+"""What the session that a process commits with is called, after the process."""
 SCHEMA: Final = "nomospace"
 """The schema of a URL that names none."""
 
@@ -66,6 +85,14 @@ _WORDS: Final = {
     "maybe": "IF NOT EXISTS",
 }
 _SQL: Final = {name: statement.replace("?", "%s") for name, statement in schema.STATEMENTS.items()}
+_SQL["committed"] = _SQL["committed"].replace(
+    " WHERE", ", life = CASE WHEN life = %s AND batch = %s THEN life END WHERE"
+)
+"""A commit of another life, or after another one than the last, is an error of the server's."""
+_LEASE: Final = (
+    "SELECT version, life, batch, host, holder, token, beat, hold_us, last_at"
+    " FROM state LEFT JOIN lease ON lease.one = state.one"
+)
 _COLUMNS_4: Final = ("arity", "f0", "f1", "f2", "f3", "doc")
 """What a tuple was found by in version 4; an index on them goes with them."""
 _NAME: Final = re.compile(r"[a-z_][a-z0-9_]{0,62}")
@@ -98,6 +125,12 @@ class PostgresStore(SqlStore):
         self._doubt: Staged | None = None
         """A commit of which it is not known whether it was done."""
         self._cursors = count(1)
+        self.claim: LeaseClaim | None = None
+        """What a process that stands for a host begins its life with."""
+        self._leaser: psycopg.Connection[SqlRow] | None = None
+        machine = socket.gethostname().partition(".")[0][:24]
+        self.holder = f"nomospace {machine} {os.getpid()} {secrets.token_hex(4)}"
+        """What this process is called in leases, and its sessions at the server."""
 
     @property
     def where(self) -> str:
@@ -119,57 +152,64 @@ class PostgresStore(SqlStore):
             version = self._version()
             if version is not None and version > VERSION:
                 raise StoreTooNew(where=self.where, version=version, known=VERSION)
-            if version is None:
-                self._create()
-            elif version < VERSION:
-                self._bring_up_to_date(version)
+            if version != VERSION:
+                with self._write_with().transaction():
+                    self._do("SELECT pg_advisory_xact_lock(?)", (self._lock ^ 1,))
+                    version = self._version()  # another may have been quicker
+                    if version is None:
+                        self._create()
+                    elif version < VERSION:
+                        self._bring_up_to_date(version)
 
     def _version(self) -> int | None:
         """The version of the tables; `None` where there are none."""
-        found = self._ask_inside(
-            "SELECT 1 FROM pg_tables WHERE schemaname = ? AND tablename = 'state'", (self.schema,)
+        return self._version_by(self._write_with())
+
+    def _version_by(self, connection: psycopg.Connection[SqlRow]) -> int | None:
+        found = connection.execute(
+            "SELECT 1 FROM pg_tables WHERE schemaname = %s AND tablename = 'state'", (self.schema,)
         )
         if not list(found):
             return None
-        for (version,) in self._ask_inside("SELECT version FROM state"):
+        for (version,) in connection.execute("SELECT version FROM state"):
             return int(version)
         raise self._tables.damaged("state", "", "it has no row")
 
     def _create(self) -> None:
         writer = self._write_with()
-        with writer.transaction():
-            writer.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(self._schema))
-            for statement in schema.ALL.format(**_WORDS).split(";"):
-                writer.execute(statement.encode())
-            writer.execute(schema.FIRST_STATE.encode())
+        writer.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(self._schema))
+        for statement in f"{schema.ALL};{schema.LEASE}".format(**_WORDS).split(";"):
+            writer.execute(statement.encode())
+        writer.execute(schema.FIRST_STATE.encode())
 
     def _bring_up_to_date(self, version: int) -> None:
         """Version 1, the first one here, had no backlog, and an index on the fields of tuples.
 
         Version 2 knew nothing of births, version 3 of suspensions. Version 4 had columns to find
         tuples by, version 5 none. Version 6 wrote every ruling twice. Version 7 had the tuples of
-        the store engine among all others.
+        the store engine among all others. Version 8 had no lease.
         """
         writer = self._write_with()
-        with writer.transaction():
-            if version < 2:
-                writer.execute(schema.BACKLOG.format(**_WORDS).encode())
-                writer.execute(b"DROP INDEX IF EXISTS tuples_fields")
-            if version < 3:
-                writer.execute(schema.BIRTH.format(**_WORDS).encode())
-                writer.execute(schema.BIRTHS.format(**_WORDS).encode())
-            if version < 5:
-                drops = ", ".join([f"DROP COLUMN IF EXISTS {name}" for name in _COLUMNS_4])
-                writer.execute(f"ALTER TABLE tuples {drops}".encode())
-            if version < 7:
-                self._script(schema.LOGS)
+        if version < 2:
+            writer.execute(schema.BACKLOG.format(**_WORDS).encode())
+            writer.execute(b"DROP INDEX IF EXISTS tuples_fields")
+        if version < 3:
+            writer.execute(schema.BIRTH.format(**_WORDS).encode())
+            writer.execute(schema.BIRTHS.format(**_WORDS).encode())
+        if version < 5:
+            drops = ", ".join([f"DROP COLUMN IF EXISTS {name}" for name in _COLUMNS_4])
+            writer.execute(f"ALTER TABLE tuples {drops}".encode())
+        if version < 7:
+            self._script(schema.LOGS)
+        if version < 8:
             columns = self._ask_inside(
                 "SELECT 1 FROM information_schema.columns WHERE table_schema = ?"
                 " AND table_name = 'tuples' AND column_name = 'width'",
                 (self.schema,),
             )
             convert(self, found=bool(list(columns)))
-            writer.execute(f"UPDATE state SET version = {VERSION} WHERE one = 1".encode())
+        writer.execute(schema.LEASE.encode())
+        writer.execute(f"UPDATE state SET version = {VERSION} WHERE one = 1".encode())
 
     def _script(self, text: str) -> None:
         """Statements in the running transaction."""
@@ -180,7 +220,7 @@ class PostgresStore(SqlStore):
     def _schema(self) -> sql.Identifier:
         return sql.Identifier(self.schema)
 
-    def _connected(self) -> psycopg.Connection[SqlRow]:
+    def _connected(self, statement_ms: int = STATEMENT_MS) -> psycopg.Connection[SqlRow]:
         if not self._open_now:
             raise self._unavailable("it is closed")
         made = psycopg.connect(
@@ -188,9 +228,9 @@ class PostgresStore(SqlStore):
             autocommit=True,
             connect_timeout=CONNECT_S,
             prepare_threshold=1,
-            application_name=f"nomospace {socket.gethostname()} {os.getpid()}",
-            options=f"-c statement_timeout={STATEMENT_MS} -c search_path={self.schema}",
-            tcp_user_timeout=SILENCE_MS,
+            application_name=self.holder,
+            options=f"-c statement_timeout={statement_ms} -c search_path={self.schema}",
+            tcp_user_timeout=min(SILENCE_MS, 2 * statement_ms),
             keepalives_idle=SILENCE_MS // 1000,
         )
         encoding = made.info.parameter_status("server_encoding")
@@ -217,39 +257,147 @@ class PostgresStore(SqlStore):
         self._writer = writer
         return writer
 
+    @property
+    def _lock(self) -> int:
+        return _number(self.schema)
+
     def _take(self, writer: psycopg.Connection[SqlRow]) -> None:
-        """Take the store for this host alone."""
-        lock = int.from_bytes(
-            blake2b(self.schema.encode(), digest_size=8, person=b"nomospace").digest(),
-            "big",
-            signed=True,
-        )
+        """Take the store for this host alone; those who stand for one host share it."""
         try:
             # The session of a host that has just ended may linger.
             writer.execute(f"SET lock_timeout = {LOCK_MS}".encode())
-            writer.execute("SELECT pg_advisory_lock(%s)", (lock,))
+            if self.claim is None:
+                writer.execute("SELECT pg_advisory_lock(%s)", (self._lock,))
+            else:
+                writer.execute("SELECT pg_advisory_lock_shared(%s)", (self._lock,))
+                self._take_for_writing(writer)
             got = True
         except errors.LockNotAvailable:
             got = False
-        if self._begun:
-            life = writer.execute("SELECT life FROM state").fetchone()
-            if life != (self._life,):
-                raise StoreInUse(where=self.where, holder="a host that began after this one")
-            if not got:
-                raise self._unavailable("the session before this one has not ended yet")
-        elif not got:
+        if self._begun and not got:
+            raise self._unavailable("the session before this one has not ended yet")
+        if not got:
             holder = writer.execute(
                 "SELECT application_name FROM pg_stat_activity JOIN pg_locks USING (pid)"
-                " WHERE locktype = 'advisory' AND granted"
+                " WHERE locktype = 'advisory' AND granted AND datname = current_database()"
                 " AND (classid::bigint << 32 | objid::bigint) = %s LIMIT 1",
-                (lock,),
+                (self._lock,),
             ).fetchone()
             raise StoreInUse(where=self.where, holder=holder[0] if holder else "another host")
 
+    def _take_for_writing(self, writer: psycopg.Connection[SqlRow]) -> None:
+        """End the session that this process wrote with before: nothing of it is under way now."""
+        writer.execute("SELECT set_config('application_name', %s, false)", (self.holder + WRITES,))
+        if self._begun:
+            writer.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE application_name = %s AND pid <> pg_backend_pid()",
+                (self.holder + WRITES,),
+            )
+        writer.execute("SELECT pg_advisory_lock(%s)", (_number(self.holder),))
+
+    # -- the lease -----------------------------------------------------------------------------
+
+    def look(self) -> LeaseStand:
+        """How the store stands, and who has its lease; nothing is made or written."""
+        with self._told():
+            leaser = self._lease_with()
+            try:
+                row = leaser.execute(_LEASE.encode()).fetchone()
+            except errors.UndefinedTable:  # it is of before there were leases, or not there
+                if self._version_by(leaser) is None:
+                    return LeaseStand()
+                row = leaser.execute("SELECT version, life, batch, NULL FROM state").fetchone()
+        assert row is not None, "it has one row"
+        version, life, batch, *lease = row
+        if version > VERSION:
+            raise StoreTooNew(where=self.where, version=version, known=VERSION)
+        return LeaseStand(life, batch, *lease) if lease[0] is not None else LeaseStand(life, batch)
+
+    def renew(self) -> None:
+        """Renew the lease of this life; raises `TakenOver`, or `StoreUnavailable`."""
+        with self._told():
+            renewed = self._lease_with().execute(
+                "UPDATE lease SET beat = beat + 1 WHERE token = %s AND holder = %s",
+                (self._life, self.holder),
+            )
+        if renewed.rowcount != 1:
+            self._explain(self.look(), self._batch)
+
+    @property
+    def token(self) -> int:
+        """What this process commits with."""
+        return self._life
+
+    def let_go(self) -> None:
+        """Let another have the lease at once."""
+        with self._told():
+            self._lease_with().execute(
+                "UPDATE lease SET holder = '' WHERE token = %s AND holder = %s",
+                (self._life, self.holder),
+            )
+
+    def _lease_with(self) -> psycopg.Connection[SqlRow]:
+        if self._leaser is None or self._leaser.closed:
+            self._open_now = True
+            self._leaser = self._connected(LEASE_MS)
+        return self._leaser
+
+    def _begin_life(self) -> None:
+        claim = self.claim
+        if claim is None:
+            for (holder,) in self._ask_inside("SELECT holder FROM lease WHERE holder <> ''"):
+                raise StoreLeased(where=self.where, holder=holder)
+            super()._begin_life()
+            return
+        seen = claim.seen
+        if seen.holder:
+            now = LeaseStand(*next(iter(self._ask_inside(_LEASE)))[1:])
+            if (now.token, now.beat) != (seen.token, seen.beat):
+                raise TakenOver(token=now.token, mine=seen.token)
+            self._do(  # so that what it has under way holds nobody up
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE starts_with(application_name, ?) AND datname = current_database()",
+                (seen.holder,),
+            )
+        counted = self._ask_inside(
+            "UPDATE state SET life = life + 1 WHERE one = 1 AND life = ? RETURNING life",
+            (seen.token,),
+        )
+        for (life,) in counted:
+            self._life = life
+            given = self._ask_inside(
+                "INSERT INTO lease (one, host, holder, token, beat, hold_us)"
+                " VALUES (1, ?, ?, ?, 1, ?) ON CONFLICT (one) DO UPDATE SET host = excluded.host,"
+                " holder = excluded.holder, token = excluded.token, beat = lease.beat + 1,"
+                " hold_us = excluded.hold_us WHERE lease.token = ? AND lease.beat = ?"
+                " AND lease.holder = ? RETURNING token",
+                (
+                    *(claim.host, self.holder, life, claim.hold_us),
+                    *(seen.leased, seen.beat, seen.holder),
+                ),
+            )
+            if list(given):
+                return
+        raise TakenOver(token=seen.token + 1, mine=seen.token)
+
+    def _fence(self) -> Params:
+        return self._life, self._batch
+
+    def _explain(self, stand: LeaseStand, number: int) -> Fate:
+        """What became of a commit; raises `TakenOver` and `OlderStore` when it can never be."""
+        fate = commit_fate(stand, self._life, number)
+        if fate is Fate.TAKEN_OVER:
+            raise TakenOver(token=stand.token, mine=self._life)
+        if fate is Fate.OLDER:
+            there, known = f"{stand.token}.{stand.number}", f"{self._life}.{number - 1}"
+            raise OlderStore(there=there, known=known)
+        return fate
+
     def close(self) -> None:
         """Let go of the schema; what is staged and not flushed is dropped."""
-        connections = (self._writer, self._reader, *self._askers.values())
-        self._writer = self._reader = None
+        connections = (self._writer, self._reader, self._leaser, *self._askers.values())
+        self._writer = self._reader = self._leaser = None
         self._askers.clear()
         for connection in connections:
             if connection is not None:
@@ -287,6 +435,10 @@ class PostgresStore(SqlStore):
             with writer.pipeline(), writer.transaction():
                 self._write(staged)
                 self._tidy(staged)
+        except errors.NotNullViolation as error:
+            if error.diag.column_name == "life":
+                self._explain(self._stand(), self._batch + 1)
+            raise
         except psycopg.Error:
             if writer.closed or writer.info.status is not pq.ConnStatus.OK:
                 self._doubt = staged
@@ -296,8 +448,7 @@ class PostgresStore(SqlStore):
         """What is left to do of what is staged, now that the server can be asked."""
         doubt, self._doubt = self._doubt, None
         assert doubt is not None
-        done = next(iter(self._ask_inside("SELECT batch FROM state"))) == (self._batch + 1,)
-        if not done:
+        if self._explain(self._stand(), self._batch + 1) is Fate.OPEN:
             return staged
         known = len(doubt.steps)
         assert all(
@@ -308,6 +459,10 @@ class PostgresStore(SqlStore):
             self.trim(agent, number)
         rest = staged.steps[known:]
         return self._gather(rest, staged.at) if rest else None
+
+    def _stand(self) -> LeaseStand:
+        """How the store stands, by the connection that writes."""
+        return LeaseStand(*next(iter(self._ask_inside("SELECT life, batch FROM state"))))
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -402,6 +557,12 @@ class PostgresStore(SqlStore):
 def _marked(statement: str) -> bytes:
     """A statement with the placeholders of psycopg."""
     return statement.replace("?", "%s").encode()
+
+
+def _number(name: str) -> int:
+    """The number of a lock, by its name."""
+    told = blake2b(name.encode(), digest_size=8, person=b"nomospace").digest()
+    return int.from_bytes(told, "big", signed=True)
 
 
 def _shown(url: str) -> str:

@@ -40,8 +40,16 @@ TupleKey: TypeAlias = tuple[str, str, int]
 StoredKey: TypeAlias = tuple[str, int]
 """What a tuple of the store engine is known by: its space, and its order there."""
 
-VERSION: Final = 8
+VERSION: Final = 9
 """The version of the tables that this nomospace writes, and of what they hold."""
+
+LEASE: Final = """
+CREATE TABLE IF NOT EXISTS lease (
+    one BIGINT NOT NULL PRIMARY KEY CHECK (one = 1), host TEXT NOT NULL, holder TEXT NOT NULL,
+    token BIGINT NOT NULL, beat BIGINT NOT NULL, hold_us BIGINT NOT NULL
+)
+"""
+"""Who is active of those that stand for the host (`protocols.lease`); in PostgreSQL alone."""
 
 TUPLES: Final = """
 CREATE TABLE tuples (

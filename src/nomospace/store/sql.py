@@ -15,7 +15,7 @@ pushes are put off, and the tables catch up now and then (`store.backlog`).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
 from heapq import heappop, heappush, heapreplace
@@ -93,6 +93,8 @@ class SqlStore(ABC):
 
     def __init__(self) -> None:
         self._counters = Counters()
+        self.on_life: Callable[[], None] | None = None
+        """Told when a life has begun on disk, before what earlier ones have kept is read."""
         self._life = 0
         self._batch = 0
         self.clock: tuple[int, ...] = ()
@@ -190,9 +192,11 @@ class SqlStore(ABC):
         """Begin a new life, with what earlier ones wrote down."""
         self._open(alone=True)
         with self._transaction():
+            self._begin_life()  # first: who had it before commits nothing from here on
             self._catch_up_inside()
             self._do("UPDATE state SET birth = ? WHERE one = 1 AND birth = 0", (birth,))
-            self._do("UPDATE state SET life = life + 1 WHERE one = 1")
+        if self.on_life is not None:
+            self.on_life()
         with self._reading():
             loaded = self._tables.load()
         beginning = loaded.beginning
@@ -213,6 +217,14 @@ class SqlStore(ABC):
                     held.setdefault(put.space, {})[put.row.writer, put.row.count] = put.row
         self._begun = True
         return beginning
+
+    def _begin_life(self) -> None:
+        """Count one life more, inside the transaction that begins it."""
+        self._do("UPDATE state SET life = life + 1 WHERE one = 1")
+
+    def _fence(self) -> Params:
+        """What the statement of a commit is told besides, if the engine checks who commits."""
+        return ()
 
     def attach(self) -> None:
         """Look at a store that a host may have open."""
@@ -339,8 +351,8 @@ class SqlStore(ABC):
         if staged.late is None and staged.rows:
             runs.append(("put off", [(self._batch + 1, guard(encode_part(batch.part)))]))
         state = (self._batch + 1, staged.at, staged.clock, counters.floor, counters.journal)
-        runs.append(("committed", [(*state, staged.needed)]))
-        self._carry_out(runs)
+        # First: who may not commit is told so, and not that its rows are there already.
+        self._carry_out([("committed", [(*state, staged.needed, *self._fence())]), *runs])
 
     def _tidy(self, staged: Staged) -> None:
         """Housekeeping inside the transaction; part of `flush`, which nobody's event loop does."""

@@ -467,5 +467,6 @@ _MIGRATIONS: Final[dict[int, Callable[[SqliteStore], None]]] = {
     5: _from_5,
     6: _from_6,
     7: _from_7,
+    8: lambda _: None,  # its tables are the same
 }
 """What brings a store from each older version to the next, inside one transaction."""

@@ -1,0 +1,245 @@
+"""Three processes stand for one host; the active one is killed or paused again and again.
+
+Beside it there is a second host, and the programs of `load` are on both. A process that was paused
+wakes when another has taken over, and must find out that it is fenced. In the end everything that
+was acknowledged must be with exactly one program, as in `run`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import statistics
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Final
+
+from nomospace.client.remote import connect
+from tests.crash.hosts import Hosts
+from tests.crash.ledger import Fault
+from tests.crash.load import Load
+from tests.crash.run import Outcome, Run, compare
+from tests.parity.processes import Process, Schemas
+from tests.ports import free_port
+from tests.servers import shared_postgres
+
+WARD: Final = "ward"
+PLACES: Final = ("ward-1", "ward-2", "ward-3")
+TAKEN_S: Final = 60.0
+"""Whoever has not taken over after so long never will: these machines are shared."""
+CHUNK: Final = 5_000
+
+
+@dataclass
+class TakeoverOutcome(Outcome):
+    """What a run has found of processes that stand for one host."""
+
+    takeover_s: float = 0.0
+    tuples: int = 0
+    pauses: int = 0
+    fenced: int = 0
+    took: list[float] = field(default_factory=list)
+    """Seconds from a kill or a pause until another serves."""
+
+    def told(self) -> str:
+        """The run in words."""
+        took = sorted(self.took) or [0.0]
+        times = f"median {statistics.median(took):.2f} s, longest {took[-1]:.2f} s"
+        tried = f"{self.kills} kills and {self.pauses} pauses of the active process"
+        lines = [
+            f"{tried}; {self.fenced} that were paused woke and were fenced",
+            f"told {self.takeover_s:g} s, another served after: {times}; {self.tuples:,} tuples",
+        ]
+        return "\n".join([*lines, super().told()])
+
+    def as_json(self) -> str:
+        """The run for other programs."""
+        more = {"pauses": self.pauses, "fenced": self.fenced, "tuples": self.tuples}
+        times = {"takeover_s": self.takeover_s, "took_over_s": [round(s, 3) for s in self.took]}
+        return json.dumps(json.loads(super().as_json()) | more | times)
+
+
+class StandingHosts(Hosts):
+    """The host `ward`, which three processes stand for, and `icu` beside it."""
+
+    def __init__(self, stores: Schemas, takeover_s: float) -> None:
+        super().__init__(stores, names=(WARD, "icu"))
+        self._places = {place: free_port() for place in PLACES}
+        self._takeover_s = takeover_s
+        self.standing: dict[str, Process] = {}
+        self.active = ""
+        """Who served last."""
+        self.life = 0
+        self.said = asyncio.Condition()
+        self.stood: dict[str, int] = dict.fromkeys(PLACES, 0)
+        """How often each has begun to stand by."""
+        self.readers: dict[asyncio.Task[None], None] = {}
+
+    def url(self, name: str) -> str:
+        """Where clients find a host: of `ward`, all places."""
+        if name != WARD:
+            return super().url(name)
+        return f"nomos+plain://{','.join(f'127.0.0.1:{port}' for port in self._places.values())}"
+
+    def begin(self, name: str) -> None:
+        """Start a host; `ward` by all its processes."""
+        if name == WARD:
+            for place in PLACES:
+                self.begin_at(place)
+            return
+        given = ["--listen", f"127.0.0.1:{self._ports[name]}", "--store", self.store(name)]
+        for port in self._places.values():
+            given += ["--join", f"127.0.0.1:{port}"]
+        self._processes[name] = Process(name, self.folder, [*given, "--insecure"])
+
+    def begin_at(self, place: str) -> None:
+        """Start one of the processes that stand for `ward`."""
+        folder = self.folder / place
+        folder.mkdir(exist_ok=True)
+        given = ["--listen", f"127.0.0.1:{self._places[place]}", "--store", self.store(WARD)]
+        given += ["--standby", "--takeover-s", f"{self._takeover_s:g}", "--insecure"]
+        given += ["--join", f"127.0.0.1:{self._ports['icu']}"]
+        process = self.standing[place] = Process(WARD, folder, given)
+        reader = asyncio.create_task(self._read(place, process))
+        self.readers[reader] = None
+        reader.add_done_callback(lambda task: self.readers.pop(task, None))
+
+    async def _read(self, place: str, process: Process) -> None:
+        """Hear what a process says: that it stands by, and that it serves."""
+        while line := await asyncio.to_thread(process.child.stdout.readline):
+            said = json.loads(line)
+            async with self.said:
+                if "life" in said and said["life"] > self.life:
+                    self.active, self.life = place, said["life"]
+                elif "standby" in said:
+                    self.stood[place] += 1
+                self.said.notify_all()
+        process.child.stdout.close()
+
+    async def ready(self, name: str) -> None:
+        """Wait until a host serves."""
+        if name != WARD:
+            await super().ready(name)
+            return
+        await self.served_after(0)
+
+    async def served_after(self, life: int) -> None:
+        """Wait until a later life than that serves."""
+        async with asyncio.timeout(TAKEN_S), self.said:
+            await self.said.wait_for(lambda: self.life > life)
+
+    async def stands_again(self, place: str, times: int) -> None:
+        """Wait until a process has begun to stand by more often than so many times."""
+        async with asyncio.timeout(TAKEN_S), self.said:
+            await self.said.wait_for(lambda: self.stood[place] > times)
+
+    def signal(self, place: str, number: int) -> None:
+        """Send a signal to one of the processes, by its id."""
+        self.standing[place].child.send_signal(number)
+
+    def check_alive(self) -> None:
+        """Raise when a process has ended that nobody has killed."""
+        super().check_alive()
+        for place, process in self.standing.items():
+            code = process.child.poll()
+            assert code is None, f"{place} ended by itself with {code}:\n{self.log(place)}"
+
+    def log(self, name: str) -> str:
+        """The end of what a host, or one of its processes, has logged."""
+        path = self.folder / name / f"{WARD}.log"
+        return path.read_text()[-3_000:] if path.exists() else super().log(name)
+
+    def end(self) -> dict[str, int]:
+        """End all gracefully; their exit codes."""
+        standing, self.standing = self.standing, {}
+        for process in standing.values():
+            process.child.send_signal(signal.SIGCONT)
+            process.child.send_signal(signal.SIGTERM)
+        codes = {place: process.child.wait(60) for place, process in standing.items()}
+        return codes | super().end()
+
+
+class TakeoverRun(Run):
+    """One run: `play` carries it out."""
+
+    outcome: TakeoverOutcome
+    _hosts: StandingHosts
+
+    async def _kill(self, kills: int, load: Load) -> None:
+        hosts, outcome, rng = self._hosts, self.outcome, self._rng
+        for number in range(kills):
+            await asyncio.sleep(rng.uniform(0.0, self._pace_s))
+            hosts.check_alive()
+            if load.errors:
+                return
+            place, life, stood = hosts.active, hosts.life, dict(hosts.stood)
+            pauses = number % 2 == 1
+            began = time.monotonic()
+            if pauses:
+                outcome.pauses += 1
+                hosts.signal(place, signal.SIGSTOP)
+            else:
+                outcome.kills += 1
+                hosts.signal(place, signal.SIGKILL)
+                process = hosts.standing.pop(place)
+                await asyncio.to_thread(process.child.wait, TAKEN_S)
+            self._ledger.happened(f"{place} is {'paused' if pauses else 'killed'}")
+            await hosts.served_after(life)
+            outcome.took.append(time.monotonic() - began)
+            self._ledger.happened(f"{hosts.active} has taken over")
+            await asyncio.sleep(rng.uniform(0.0, self._pace_s / 2))
+            if pauses:
+                hosts.signal(place, signal.SIGCONT)
+                self._ledger.happened(f"{place} wakes")
+                await hosts.stands_again(place, stood[place])
+                outcome.fenced += 1
+            else:
+                hosts.begin_at(place)
+                await hosts.stands_again(place, stood[place])
+            if (number + 1) % 10 == 0:
+                self._say(f"{number + 1} times; longest {max(outcome.took):.2f} s")
+
+    async def fill(self, count: int) -> None:
+        """Let so many tuples lie at `ward`."""
+        async with connect(self._hosts.url(WARD), **self._hosts.access()) as ward:
+            archive = await (await ward.agent("archivist")).space("archive")
+            for first in range(0, count, CHUNK):
+                rows = [("paper", n, "x" * 50) for n in range(first, min(first + CHUNK, count))]
+                await archive.out_many(rows)
+
+
+async def take_over(
+    *,
+    kills: int,
+    seed: int,
+    takeover_s: float = 2.0,
+    tuples: int = 0,
+    strict: bool = False,
+    pace_s: float = 1.0,
+    say: Callable[[str], None] = lambda _: None,
+    keep: bool = False,
+) -> TakeoverOutcome:
+    """Play one run. If it is `strict`, who takes over too late has broken a promise."""
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(16))  # some only listen
+    stores = Schemas(shared_postgres().url, f"standing{os.getpid()}_{seed}")
+    with StandingHosts(stores, takeover_s) as hosts:
+        hosts.keep = True  # until all is well
+        outcome = TakeoverOutcome(seed, "postgresql", folder=str(hosts.folder), hosts=2)
+        outcome.takeover_s, outcome.tuples = takeover_s, tuples
+        run = TakeoverRun(hosts, outcome, pace_s=pace_s, say=say)
+        await run.play(kills, before=lambda: run.fill(tuples))
+        for name, code in (await asyncio.to_thread(hosts.end)).items():
+            if code:
+                outcome.faults.append(Fault(f"{name} ended with {code}", hosts.log(name)))
+        await asyncio.gather(*hosts.readers)
+        compare(hosts, outcome)
+        late = [s for s in outcome.took if s > takeover_s]
+        if strict and late:
+            what = f"{len(late)} times another served too late"
+            outcome.faults.append(Fault(what, f"  the latest after {max(late):.2f} s"))
+        hosts.keep = keep or not outcome.good
+        return outcome
