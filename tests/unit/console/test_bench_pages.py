@@ -60,6 +60,6 @@ def test_the_journal_at_a_glance() -> None:
     )
     assert (found.records, found.looked, found.begin, found.end) == (900, 3, 1_000_000, 61_000_000)
     assert found.agents == {"a@w": 2, "c@w": 1}
-    assert found.refused == {"quota, no rule lets it through": 1}
+    assert (found.refused, found.last) == ({("quota", None): 1}, {("quota", None): 1})
     assert (sum(found.bars), found.bars[0], found.bars[BARS - 1]) == (3, 2, 1)
     assert glance_at([], 0).bars == []

@@ -6,7 +6,8 @@ last checkpoint and the rulings since, and says its one sentence (`control.reaso
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,8 +15,11 @@ import pyarrow.compute as pc
 from nomospace.control import Membership, Ruling, Snapshot, explain, redo
 from nomospace.errors import NomospaceError
 from nomospace.pipeline.laws import LawSource, compiled
-from nomospace.pipeline.segments import JournalFiles, Row, column_of, read_batches
+from nomospace.pipeline.segments import JournalFiles, Row, column_of, read_batches, read_spark
 from nomospace.wire.changes import decode_ruling, decode_snapshot
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 TOLD_MAX: Final = 50
 """Of how many rows of refusals the reason is told."""
@@ -24,17 +28,24 @@ ROWS_MAX: Final = 200_000
 _KEYS: Final = ("community", "rule", "stopped", "about")
 
 
+Bodies: TypeAlias = dict[tuple[str, str, int], tuple[int, bytes]]
+"""Rows of agents by agent, law and number: when they are of, and their bytes."""
+COLUMNS: Final = ("at", "agent", "law", "agent_seq", "body")
+
+
 def tell_causes(
-    listing: JournalFiles,
-    states: JournalFiles,
+    read: Callable[[str, list[str]], Bodies],
     laws: dict[str, LawSource],
     refusals: list[Row],
     reasons: list[Row],
 ) -> None:
-    """Give rows of refusals and reasons what was `said` of the last one of each."""
+    """Give rows of refusals and reasons what was `said` of the last one of each.
+
+    `read` gives what agents have in a table: nothing, where that is too much.
+    """
     wanted = [row for row in refusals[:TOLD_MAX] if not row["stopped"]]
-    agents = pa.array(sorted({row["agent"] for row in wanted}), pa.string())
-    rulings, bases = _bodies(listing, "events", agents), _bodies(states, "checkpoints", agents)
+    agents = sorted({row["agent"] for row in wanted})
+    rulings, bases = read("events", agents), read("checkpoints", agents)
     for row in wanted:
         found = [
             (law, seq)
@@ -51,26 +62,39 @@ def tell_causes(
         reason.update({"said": alike[0]["said"]} if alike else {})
 
 
-_Bodies = dict[tuple[str, str, int], tuple[int, bytes]]
-
-
-def _bodies(listing: JournalFiles, table: str, agents: pa.StringArray) -> _Bodies:
-    """Rows of agents by agent, law and number: when they are of, and their bytes."""
-    found: _Bodies = {}
-    names = ("at", "agent", "law", "agent_seq", "body")
-    for batch in read_batches(listing, table, names):
-        part = batch.filter(pc.is_in(batch.column("agent"), agents))
+def bodies_here(listing: JournalFiles, table: str, agents: list[str]) -> Bodies:
+    """What agents have in a table, read in this process."""
+    found: Bodies = {}
+    names = pa.array(agents, pa.string())
+    for batch in read_batches(listing, table, COLUMNS):
+        part = batch.filter(pc.is_in(batch.column("agent"), names))
         at = [one or 0 for one in part.column("at").cast(pa.int64()).to_pylist()]
-        keys = zip(*[column_of(part, name) for name in names[1:4]], strict=True)
+        keys = zip(*[column_of(part, name) for name in COLUMNS[1:4]], strict=True)
         found.update(zip(keys, zip(at, column_of(part, "body"), strict=True), strict=True))
         if len(found) > ROWS_MAX:
             return {}
     return found
 
 
-def _said(
-    source: LawSource, agent: str, law: str, seq: int, rulings: _Bodies, bases: _Bodies
-) -> str:
+def bodies_spark(
+    spark: SparkSession, listing: JournalFiles, table: str, agents: list[str]
+) -> Bodies:
+    """What agents have in a table, read where the files are."""
+    from pyspark.sql.functions import col, unix_micros
+
+    rows = (
+        read_spark(spark, listing, table)
+        .where(col("agent").isin(agents))
+        .select(unix_micros("at"), *COLUMNS[1:])
+        .limit(ROWS_MAX + 1)
+        .collect()
+    )
+    if len(rows) > ROWS_MAX:
+        return {}
+    return {(row[1], row[2], row[3]): (row[0] or 0, bytes(row[4])) for row in rows}
+
+
+def _said(source: LawSource, agent: str, law: str, seq: int, rulings: Bodies, bases: Bodies) -> str:
     """The sentence on one ruling; nothing where the journal does not go back far enough."""
     try:
         known = compiled(source)

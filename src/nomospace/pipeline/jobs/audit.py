@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from nomospace.pipeline.audit import questions, tables
-from nomospace.pipeline.audit.causes import tell_causes
+from nomospace.pipeline.audit.causes import Bodies, bodies_here, bodies_spark, tell_causes
 from nomospace.pipeline.audit.duck import JournalDatabase
 from nomospace.pipeline.audit.found import (
     AGENTS_MAX,
@@ -125,12 +125,18 @@ def run_audit(
                 answers = _ask_spark(spark, listing, wanted, rules, part, say)
             else:
                 answers = _ask_duckdb(listing, rules, part, say)
+            kept = list_journal(given, ("checkpoints",)).sound(skip_bad=True)
+            files = {"events": listing, "checkpoints": kept}
+
+            def read(table: str, agents: list[str]) -> Bodies:
+                if there and spark is not None:
+                    return bodies_spark(spark, files[table], table, agents)
+                return bodies_here(files[table], table, agents)
+
+            tell_causes(read, laws, answers["refusals"], answers["reasons"])
     finally:
         if made_here and spark is not None:
             spark.stop()
-    if not there:
-        states = list_journal(given, ("checkpoints",)).sound(skip_bad=True)
-        tell_causes(listing, states, laws, answers["refusals"], answers["reasons"])
     (overview,) = answers["overview"]
     (unreadable,) = answers.pop("unreadable")
     return AuditTables(

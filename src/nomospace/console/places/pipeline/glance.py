@@ -20,9 +20,10 @@ from nomospace.console.look import (
     span,
     verdict_of,
 )
+from nomospace.errors import NomospaceError
 
 if TYPE_CHECKING:
-    from nomospace.api.published import RulingView
+    from nomospace.api.published import RulingView, Views
     from nomospace.api.service import Service
     from nomospace.console.frame import Frame
 
@@ -42,7 +43,10 @@ class JournalGlance:
     end: int = 0
     agents: Counter[str] = field(default_factory=Counter)
     laws: Counter[str] = field(default_factory=Counter)
-    refused: Counter[str] = field(default_factory=Counter)
+    refused: Counter[tuple[str, str | None]] = field(default_factory=Counter)
+    """By law and rule, and"""
+    last: dict[tuple[str, str | None], int] = field(default_factory=dict)
+    """the place of the last such ruling."""
     bars: list[int] = field(default_factory=list)
 
 
@@ -55,21 +59,25 @@ def glance_at(rulings: Sequence[RulingView], records: int) -> JournalGlance:
     found.end = max(one.at for one in rulings)
     found.bars = [0] * BARS
     wide = max(1, found.end - found.begin + 1)
-    for one in rulings:
+    for at, one in enumerate(rulings):
         found.bars[(one.at - found.begin) * BARS // wide] += 1
         if one.community:
             found.agents[one.home] += 1
             found.laws[one.community] += 1
             if verdict_of(one) == REFUSED:
-                found.refused[f"{one.community}, {one.rule or 'no rule lets it through'}"] += 1
+                found.refused[one.community, one.rule] += 1
+                found.last[one.community, one.rule] = at
     return found
 
 
 def draw_glance(frame: Frame, services: Mapping[str, Service]) -> JournalGlance:
     """Draw what the journals of hosts have, and give it."""
-    rulings = [
-        one for service in services.values() for one in service.views.rulings(limit=NEWEST).rulings
+    told = [
+        (service.views, one)
+        for service in services.values()
+        for one in service.views.rulings(limit=NEWEST).rulings
     ]
+    rulings = [one for _, one in told]
     found = glance_at(rulings, sum(service.views.last_record for service in services.values()))
     if not rulings:
         empty("Nothing is recorded yet.", "Let agents send messages under a law; then ask.")
@@ -90,10 +98,20 @@ def draw_glance(frame: Frame, services: Mapping[str, Service]) -> JournalGlance:
     with fact("refused"):
         if not found.refused:
             ui.label("nothing").classes("quiet")
-        for rule, count in found.refused.most_common(SHOWN):
-            ui.label(f"✕ {count:,} by {rule}").classes("refused")
+        for kind, count in found.refused.most_common(SHOWN):
+            views, last = told[found.last[kind]]
+            said = f"{kind[0]}: {'the last: ' * (count > 1)}{_said(views, last)}"
+            ui.label(f"✕ {count:,} {said}").classes("refused")
     _draw_bars(found)
     return found
+
+
+def _said(views: Views, ruling: RulingView) -> str:
+    """The one sentence on a refusal; as much of it as can still be told."""
+    try:
+        return views.why(ruling.record).verdict.removeprefix("Refused: ")
+    except NomospaceError:
+        return ruling.verdict
 
 
 def _draw_bars(found: JournalGlance) -> None:
