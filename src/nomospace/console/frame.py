@@ -111,8 +111,9 @@ class Frame:
     def open(self, kind: str, host: str, id: object) -> None:
         """Tell a story in the drawer, and put its address into that of the page."""
         address = StoryAddress(kind, host, str(id))
-        self._show(address)
-        self._say_address(str(address))
+        with self._story:  # what was clicked may go with the story before
+            self._show(address)
+            self._say_address(str(address))
 
     def _say_address(self, story: str) -> None:
         ui.run_javascript(f"nomospace.story.address({json.dumps(story)})")
