@@ -83,7 +83,7 @@ def graph(story: CausalStory, size: GraphSize) -> str:
             diamond = f"M{at} {down - 6}l6 6l-6 6l-6 -6z"
             parts.append(f'<path class="point moved" d="{diamond}"/>')
         else:
-            hidden = " hidden" if step.hidden else ""
+            hidden = " untold" if step.hidden else ""
             parts.append(
                 f'<circle class="point {look_of(step)}{hidden}" cx="{at}" cy="{down}" r="5"/>'
             )
