@@ -70,14 +70,35 @@ def test_alarms_go_through_by_themselves(page: Page) -> None:
     page.locator(".map-pulse.forwarded").first.wait_for(state="attached")
 
 
-def test_a_layman_raises_an_alarm_and_its_why_opens(page: Page) -> None:
+def test_a_layman_raises_an_alarm_and_its_why_opens(
+    page: Page, hospital: Up, pictures: Path
+) -> None:
     page.click("[data-try=alarm]")
     expect(page.locator("[data-said=alarm]")).to_contain_text("a layman, raised")
     story = page.locator(".story-body")
     expect(story).to_contain_text("forwarded by R3")
     expect(story).to_contain_text("S = layman")
     expect(story).to_contain_text("status(layman)")
-    page.keyboard.press("Escape")
+    page.locator("[data-whole]").click()
+    steps = page.locator(".story-step")
+    expect(steps.filter(has_text="arrived publish(").first).to_contain_text(" from ")
+    told = steps.filter(has_text="arrived notify(").first
+    for _ in range(100):  # what comes of it takes a moment
+        if told.count():
+            break
+        page.locator("[data-again]").click()
+        page.wait_for_timeout(500)
+    expect(steps.filter(has_text="sent notify(").first).to_contain_text("it seems")
+    expect(told).to_contain_text("from med@emergency")
+    for look in ("light", "dark"):
+        page.emulate_media(color_scheme="dark" if look == "dark" else "light")
+        page.wait_for_selector(f"body.body--{look}", state="attached")
+        if os.environ.get("NOMOSPACE_PICTURES"):
+            page.wait_for_timeout(2_000)
+            page.screenshot(path=pictures / f"story-{look}.png")
+    page.emulate_media(color_scheme="light")
+    page.goto(f"{hospital.url}/now")
+    page.wait_for_selector("[data-role=rogue]", timeout=BEGIN_MS)
 
 
 def test_the_rogue_dies_at_its_own_edge_while_the_informer_goes_on(page: Page) -> None:

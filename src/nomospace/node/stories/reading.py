@@ -63,7 +63,9 @@ class WindowReader:
             now = asyncio.get_running_loop().time()
             self._kept = {at: one for at, one in self._kept.items() if one[0] > now}
             if around in self._kept:
-                return self._kept[around][1]
+                window = self._kept[around][1]
+                await self._read_on(window)
+                return window
             window = await self._read(around)
             while len(self._kept) >= WINDOWS_MAX:
                 del self._kept[next(iter(self._kept))]
@@ -75,24 +77,29 @@ class WindowReader:
         if store is None:
             return window
         middle = _place(store, around)
-        begin, end = max(0, middle - RECORDS_MAX), middle + RECORDS_MAX
-        first = 0
-        after = begin
-        while after < end:
-            page = store.journal(after, min(_PAGE, end - after))
-            if not page:
-                break
-            first = first or page[0].seq
-            for entry in page:
-                window.add(entry.seq, decode_record(entry.record))
-            after = page[-1].seq
-            await asyncio.sleep(0)
+        begin = window.read = max(0, middle - RECORDS_MAX)
+        window.end = middle + RECORDS_MAX
+        first = await self._read_on(window)
         if first != begin + 1 and store.last_record:  # the rest, if anybody has it, was sealed
             upto = first - 1 if first else store.last_record
             asked = (f"--around={around}", f"--upto={upto}", f"--most={RECORDS_MAX}")
             async for seq, record in self._sealed(*asked):
                 window.add(seq, record)
         return window
+
+    async def _read_on(self, window: Window) -> int:
+        """Have in a window what the store has of it by now; the first record of that."""
+        store, first = self._store, 0
+        while store is not None and window.read < window.end:
+            page = store.journal(window.read, min(_PAGE, window.end - window.read))
+            if not page:
+                break
+            first = first or page[0].seq
+            for entry in page:
+                window.add(entry.seq, decode_record(entry.record))
+            window.read = page[-1].seq
+            await asyncio.sleep(0)
+        return first
 
     async def of_tuple(self, id: str) -> list[tuple[int, Record]]:
         """What became of a tuple, the oldest first."""

@@ -46,6 +46,8 @@ class Window:
         self._records: dict[int, Record] = {}
         self._facts: dict[int, StoryFact | None] = {}
         self.sorted = True
+        self.read = self.end = 0
+        """The last record of the store that it was given, and up to which it may be."""
 
     def __len__(self) -> int:
         return len(self._records)

@@ -57,6 +57,7 @@ def show(frame: Frame) -> None:
         body.clear()
         with body:
             _tell(frame, story)
+            look.doorway("Read the journals again", read).props("data-again")
 
     ui.timer(0, read, once=True)
 
