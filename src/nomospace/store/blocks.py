@@ -1,6 +1,6 @@
 """The tables of the store engine catch up: rows go and come, and blocks count them.
 
-A tuple lies in the tree of `stored`, in those of its first three fields, and in few others; to have
+A tuple lies in the tree of `stored`, in those of its first two fields, and in few others; to have
 one more for who wrote it and one for who holds it would cost a page of the disk each time that one
 is taken. Instead `blocks` has for every thousand orders who wrote tuples there and who holds some.
 It is small, so that many tuples share its pages. What an agent has written or holds is found by

@@ -15,7 +15,7 @@ from nomospace.store.backlog import Backlog, CommitPart, Put
 from nomospace.store.blocks import COUNT_ALL
 from nomospace.store.interface import KeptForClient
 from nomospace.store.loading import StoreReader
-from nomospace.store.schema import INDEXES, STORED, TupleKey
+from nomospace.store.schema import INDEXES, STORED, THIRD, TupleKey
 from nomospace.wire.changes import BadRecord, decode_row
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ def convert(store: SqlStore, *, found: bool) -> None:
         for name in _COLUMNS:
             store._do(f"ALTER TABLE tuples DROP COLUMN {name}")
         store._do(f"INSERT INTO blocks (space, agent, block, written, held, low, high) {COUNT_ALL}")
+        store._do(THIRD)
     store._script(INDEXES)
     store._catch_up(late)
 

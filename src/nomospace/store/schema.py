@@ -75,7 +75,7 @@ INDEXES: Final = ";".join(
     [
         f"CREATE INDEX IF NOT EXISTS stored_{name} ON stored ({columns}) WHERE {name} IS NOT NULL"
         for name, columns in (
-            *[(f"f{place}", f"space, f{place}, n") for place in range(3)],
+            *[(f"f{place}", f"space, f{place}, n") for place in range(2)],
             ("deep", "space, n"),
             ("dest", "space, dest, n"),
             ("expires", "space, expires"),
@@ -84,6 +84,8 @@ INDEXES: Final = ";".join(
 )
 """What tuples of the store engine are found by. A tuple is in few of them, as each is one more
 place on the disk to change when it is taken."""
+THIRD: Final = "CREATE INDEX IF NOT EXISTS stored_f2 ON stored (space, f2, n) WHERE f2 IS NOT NULL"
+"""The index of the third field, which is made when searches need it."""
 BLOCK: Final = 1_024
 """So many orders of a space are a block."""
 

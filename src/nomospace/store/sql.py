@@ -51,7 +51,7 @@ from nomospace.store.interface import (
 )
 from nomospace.store.loading import StoreReader
 from nomospace.store.looking import looks
-from nomospace.store.schema import Params, SqlRow
+from nomospace.store.schema import THIRD, Params, SqlRow
 from nomospace.store.tables import SqlTables
 from nomospace.wire.changes import BadRecord, decode_row, encode_snapshot
 
@@ -86,6 +86,8 @@ class Staged(NamedTuple):
     """What the tables catch up with in this commit; `None` when its own part is put off too."""
     rows: int
     """How many rows that part is."""
+    third: bool
+    """Whether the third field of stored tuples gets an index."""
 
 
 class SqlStore(ABC):
@@ -290,7 +292,18 @@ class SqlStore(ABC):
         late = backlog.joined(part) if enough else None
         clock = ",".join(map(str, self.clock))
         self._staged = staged = Staged(
-            tuple(steps), at, clock, trims, batch, folds, {}, needed, forgotten, late, rows
+            tuple(steps),
+            at,
+            clock,
+            trims,
+            batch,
+            folds,
+            {},
+            needed,
+            forgotten,
+            late,
+            rows,
+            self.tables.wants_third,
         )
         return staged
 
@@ -360,6 +373,8 @@ class SqlStore(ABC):
             staged.folded[key] = self._fold(*key, most)
         if staged.late is not None:
             self._catch_up(staged.late)
+        if staged.third:
+            self._do(THIRD)
 
     def _catch_up(self, late: Backlog) -> None:
         """Write into the tables all that was put off, and perhaps more."""
@@ -392,6 +407,8 @@ class SqlStore(ABC):
         else:
             self._backlog = Backlog()
             self.tables.applied += staged.late.stored
+        if staged.third:
+            self.tables.got_third()
         for (home, law), (plain, records) in staged.folded.items():
             self._full.pop((home, law), None)
             if (log := self._logs.get(home, {}).get(law)) is not None:

@@ -225,7 +225,7 @@ class SqliteStore(SqlStore):
         assert staged is not None, "something is staged before it is flushed"
         assert writer is not None, "it was staged with it"
         try:
-            if staged.folds or staged.late is not None:
+            if staged.folds or staged.late is not None or staged.third:
                 self._tidy(staged)
             writer.execute("COMMIT")
         except sqlite3.Error as error:

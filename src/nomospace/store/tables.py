@@ -8,7 +8,7 @@ in vain is remembered, and not walked along where there is another.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Final, TypeAlias
 
 from nomospace.host.residents import record_of
@@ -25,6 +25,10 @@ _Terms: TypeAlias = dict[str, str | int | None]
 HOLDER, ADDRESSEE = "coalesce(cur, writer) = ?", "coalesce(dest, cur, writer) = ?"
 WIDE_FROM: Final = 32
 """After so many rows in vain another mark is walked along, where there is one."""
+THIRD: Final = 2
+"""The column that has an index only once it is needed."""
+VAIN_MAX: Final = 20_000
+"""After so many rows in vain it is."""
 WIDE_MAX: Final = 10_000
 """Marks of which that is remembered."""
 
@@ -37,6 +41,11 @@ class SqlTables:
         self.at_hand = at_hand
         self._reader = reader
         self._ask = reader.ask
+        self._third = "SELECT 1 FROM pg_indexes WHERE schemaname = current_schema()"
+        if hints:
+            self._third = "SELECT 1 FROM sqlite_master WHERE type = 'index'"
+        self._third += f" AND {'name' if hints else 'indexname'} = 'stored_f2'"
+        self._vain = 0
         self._hints = hints
         """Whether the database must be told which index to use."""
         self._wide: dict[tuple[str, int, int], None] = {}
@@ -64,7 +73,8 @@ class SqlTables:
 
         One index leads to these; what else is wanted is looked for among them.
         """
-        if wanted.marks:
+        marks = wanted.marks
+        if marks and (marks[0][0] < THIRD or self.has_third):
             return self._along_marks(space, wanted, (after, upto, limit))
         index, along, rest = self._way(space, wanted, after)
         table, order = "stored s", "s.n"
@@ -76,7 +86,24 @@ class SqlTables:
             order = "expires, n"
         sql = _query(table, tuple(along), tuple(rest), order)
         params = (*rest.values(), *along.values(), after, upto, limit)
-        return self._found(sql, tuple([one for one in params if one is not None]), upto, limit)
+        found = self._found(sql, tuple([one for one in params if one is not None]), upto, limit)
+        if marks:
+            self._vain += found.looked - len(found.records)
+        return found
+
+    @cached_property
+    def has_third(self) -> bool:
+        """Whether there is an index of the third field."""
+        return bool(list(self._ask(self._third, ())))
+
+    @property
+    def wants_third(self) -> bool:
+        """Whether searches by the third field alone have looked at very many rows in vain."""
+        return self._vain >= VAIN_MAX and not self.has_third
+
+    def got_third(self) -> None:
+        """The index of the third field has been made."""
+        self.has_third = True
 
     def _along_marks(self, space: str, wanted: Wanted, page: tuple[int, int, int]) -> RowsFound:
         """The same where a value of a field leads to them."""
@@ -113,12 +140,14 @@ class SqlTables:
     def _way(self, space: str, wanted: Wanted, after: int) -> tuple[str, _Terms, _Terms]:
         """An index, what is compared along it, and what is compared besides, with the values.
 
-        Where a value of a field is wanted there is another way. Without an index the tuples of a
-        space are walked along, which stand in their order.
+        Where a value of one of the first fields is wanted there is another way. Without an index
+        the tuples of a space are walked along, which stand in their order.
         """
         index = ""
         rest: _Terms = {}
-        if wanted.width:
+        for column, mark in wanted.marks:
+            rest[f"f{column} = ?"] = mark
+        if wanted.width and not wanted.marks:  # marks are of a width, too
             rest["width = ?"] = wanted.width
         if wanted.at is not None:
             rest[HOLDER] = wanted.at
@@ -144,7 +173,7 @@ class SqlTables:
     def _narrowest(self, space: str, marks: tuple[tuple[int, int], ...]) -> int:
         """The column to walk along: the last whose mark few tuples have, as far as is known."""
         for column, mark in reversed(marks):
-            if (space, column, mark) not in self._wide:
+            if (column < THIRD or self.has_third) and (space, column, mark) not in self._wide:
                 return column
         return marks[0][0]
 

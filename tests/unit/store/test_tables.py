@@ -11,6 +11,7 @@ from nomospace.protocols.spaces import Row
 from nomospace.space import Record
 from nomospace.space.records import FIRST_ORDER
 from nomospace.space.tables import TupleTables, Wanted, wanted_for
+from nomospace.store import tables
 from nomospace.store.interface import Step, Store
 from nomospace.store.memory import MemoryStore
 from nomospace.terms import t
@@ -64,18 +65,18 @@ def walk(tables: TupleTables, wanted: Wanted, after: int, upto: int) -> list[Rec
 
 def answers(store: Store, after: int) -> list[object]:
     """What the tables say to everything that a space may ask."""
-    tables = store.tables
-    last = tables.last()
+    ours = store.tables
+    last = ours.last()
     asked = [wanted_for(one, at, None) for one in TEMPLATES for at in (None, *AGENTS)]
     asked += [Wanted(), Wanted(2), Wanted(deep=True), Wanted(due=99), Wanted(at="bob@x")]
     asked += [Wanted(dest="ann@x", astray=True), Wanted(3, dest="ann@x")]
-    found: list[object] = [last, tables.applied, tables.writers("s"), tables.writers("other")]
-    found += [tables.soonest("s", 50), tables.misplaced("s"), tables.get("s", ("ann@x", 0))]
+    found: list[object] = [last, ours.applied, ours.writers("s"), ours.writers("other")]
+    found += [ours.soonest("s", 50), ours.misplaced("s"), ours.get("s", ("ann@x", 0))]
     for wanted in asked:
-        rows = walk(tables, wanted, after, last - 1)
+        rows = walk(ours, wanted, after, last - 1)
         found.append([(one.order, one.fields, one.cur, one.dest, one.kept) for one in rows])
         for one in rows[:1]:
-            again = tables.get("s", one.id)
+            again = ours.get("s", one.id)
             assert again is not None
             assert again.order == one.order
     return found
@@ -134,3 +135,29 @@ def test_a_query_looks_at_no_more_rows_than_it_may(kind: str, engines: MakeEngin
         assert found.records == []
         assert found.looked == 50
         assert FIRST_ORDER < found.upto <= FIRST_ORDER + 100
+
+
+@pytest.mark.parametrize("kind", SQL)
+def test_the_third_field_gets_an_index_once_searches_need_it(
+    kind: str, engines: MakeEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tables, "VAIN_MAX", 1_000)
+    engine = engines(kind)
+    store = engine.open()
+    store.begin()
+    many = [
+        TuplePut("s", Row(("job", n, n % 999), "ann@x", n, "ann@x", "ann@x"), FIRST_ORDER + n)
+        for n in range(1, 2_100)
+    ]
+    store.commit([Step(tuple(many))], at=1)
+    wanted = wanted_for(Template.of((ANY, ANY, 998)), None, None)
+    found = store.tables.rows("s", wanted, 0, 1 << 60, 1_500)
+    assert ([one.fields[1] for one in found.records], found.looked) == ([998], 1_500)
+    store.commit([Step((TupleGone("s", ("ann@x", 998), FIRST_ORDER + 998),))], at=2)
+    store.begin()
+    for _ in range(2):
+        found = store.tables.rows("s", wanted, 0, 1 << 60, 1_500)
+        assert ([one.fields[1] for one in found.records], found.looked) == ([1_997], 1)
+        store.close()
+        store = engine.open()
+        store.begin()
