@@ -61,4 +61,11 @@ TAKEOVER: Final = (
         "        for key, who in ():\n",
         STANDING,
     ),
+    Mutant(
+        "the token is not in the commit",
+        "store/postgres.py",
+        "life = CASE WHEN life = %s AND batch = %s THEN life END",
+        "life = CASE WHEN %s > 0 AND batch = %s THEN life END",
+        "tests/unit/store/test_lease.py",
+    ),
 )
