@@ -56,6 +56,7 @@ class Shelf:
         "columns",
         "composites",
         "deep",
+        "grown",
         "held",
         "newest",
         "ragged",
@@ -65,6 +66,9 @@ class Shelf:
 
     def __init__(self, width: int) -> None:
         self.segments: dict[int, dict[int, Record]] = {}
+        self.grown = False
+        """Whether it has had so many tuples that it is not kept when it is empty; queues that are
+        empty most of the time do without a new one for each tuple."""
         self.newest = 0
         self.ragged: dict[int, None] = {}  # segments that an older record came back to
         self.columns: list[Slots[Record]] = [Slots(self.resolve, self.living) for _ in range(width)]
@@ -93,6 +97,7 @@ class Shelf:
         order = record.order
         segment = self.segments.get(order // SEGMENT)
         if segment is None:
+            self.grown = self.grown or bool(self.segments)
             self.segments[order // SEGMENT] = {order: record}
         else:
             segment[order] = record
@@ -330,7 +335,7 @@ class Shelf:
         paths, by_cur, by_dest, ranged = name
         if len(paths) + by_cur + by_dest < 2 and ranged is None and all(map(is_eager, paths)):
             return  # it would be one of the indexes that there are
-        if name in self.composites:
+        if name in self.composites or not self.segments:
             return
         if len(self.composites) >= COMPOSITES_MAX:
             idlest = min(self.composites, key=lambda one: self.composites[one].used)

@@ -150,7 +150,7 @@ class SpaceRecords:
         if shelf.drop(record):
             self.objects.drop(record)
             self._hide(record)
-        if not shelf.segments:
+        if not shelf.segments and (shelf.grown or shelf.composites):
             del self.shelves[width]
         if record.expires:
             self.expiries.remove(record.order, record)
