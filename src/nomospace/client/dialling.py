@@ -390,6 +390,8 @@ class Dialler:
             from nomospace.client import own_tokens  # for the few who have none to show
 
             where = talk.transport.get_extra_info("peername")
+            if where is None:
+                raise Unreachable(url=str(url), why="the connection broke at once")
             hello = msgspec.structs.replace(hello, token=own_tokens.find(*where[:2]))
         try:
             talk.send_now(pack_frame(hello))
