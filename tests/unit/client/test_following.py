@@ -87,7 +87,7 @@ async def _client(hosts: Hosts) -> RemoteConnection:
         cast("Dialler", hosts),
         (WARD, ICU),
         ANN,
-        hosts={"ward": WARD, "icu": ICU},
+        hosts={"ward": (WARD,), "icu": (ICU,)},
         on_report=lambda report: None,
     )
     await client.start(timeout_s=60)
