@@ -17,8 +17,9 @@ from nomospace.calls.answers import Found, Member
 from nomospace.calls.requests import TAKING, WAITING, React, Seek
 from nomospace.errors import NomospaceError
 from nomospace.host.outstanding import Outstanding
-from nomospace.host.residents import SYSTEM
-from nomospace.meaning.question import BadQuestion
+from nomospace.host.residents import SYSTEM, Interface
+from nomospace.meaning.ontology import PLAIN
+from nomospace.meaning.question import BadQuestion, check_starts
 from nomospace.protocols.spaces import Id
 from nomospace.space import Gathering, Record, Search, SeenIds, SetQuestion, SetSearch, Slice, Space
 from nomospace.space.pages import Key as RowsKey
@@ -161,6 +162,13 @@ class Registered:
 def agent_at(at: str) -> str | None:
     """The holder that a place asks for; none for a whole host or the whole group."""
     return at if "@" in at else None
+
+
+def check_meaning(template: Template, interface: Interface) -> None:
+    """Raise `BadQuestion` for a predicate that the space's ontology says can never hold."""
+    ontology = interface.private.ontology
+    if template.meant and ontology is not PLAIN:
+        check_starts(template, ontology)
 
 
 def check_sets(seek: Seek) -> None:

@@ -48,7 +48,7 @@ from nomospace.host.effects import Fire
 from nomospace.host.firing import Firing as Firing
 from nomospace.host.index import Index
 from nomospace.host.looking import Scan
-from nomospace.host.operations import Carried, Op, Registered, check_sets
+from nomospace.host.operations import Carried, Op, Registered, check_meaning, check_sets
 from nomospace.host.part import GroupFollower
 from nomospace.host.residents import SYSTEM, Interface, Resident, record_of, row_of
 from nomospace.host.shares import TooManyReactions
@@ -87,6 +87,7 @@ class Reacting(GroupFollower):
             self.register(op, resident, "", request)
             return
         interface = resident.interface(request.space)
+        check_meaning(request.template, interface)
         if request.sets is not None and interface.engine:
             raise NotInMemory(space=request.space, what="sets of tuples were reacted to")
         if interface.law:

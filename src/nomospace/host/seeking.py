@@ -43,6 +43,7 @@ from nomospace.host.operations import (
     Op,
     agent_at,
     ask_of,
+    check_meaning,
     check_sets,
     gathered_of,
 )
@@ -90,6 +91,7 @@ class Seeking(GroupFollower):
             self._begin_in(op, resident.id, seek, host.system.space)
             return
         interface = resident.interface(seek.space)
+        check_meaning(seek.template, interface)
         if seek.sets is not None and interface.engine:
             raise NotInMemory(space=seek.space, what="sets of tuples were asked for")
         if interface.law:

@@ -381,6 +381,12 @@ class Ontology:
         known = self.classes.get(self._canonical.get(class_name, class_name))
         return (class_name,) if known is None else known.names
 
+    def may_have(self, class_name: str, property_name: str) -> bool:
+        """Whether a class, one above it or one below it declares a property."""
+        return property_name in self.properties(class_name) or any(
+            property_name in self.classes[one].properties for one in self.descendants(class_name)
+        )
+
     def properties_below(self, class_name: str) -> frozenset[str]:
         """Every property that an object of a class may have: its own, and those of classes below.
 

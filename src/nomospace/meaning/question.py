@@ -30,7 +30,7 @@ from nomospace.terms.conditions import Test, compiled
 from nomospace.terms.encoding import encode
 from nomospace.terms.formals import ANY, KINDS, formals_in, has_holes, is_formal, read_formal
 from nomospace.terms.objects import MISSING, Missing, is_object
-from nomospace.terms.predicate import FaultyPredicate, parse, path_starts, without_class
+from nomospace.terms.predicate import FaultyPredicate, PathStart, parse, path_starts, without_class
 from nomospace.terms.scanner import VALUES, Scanner
 from nomospace.terms.source import Diagnostic, Source, Span
 from nomospace.terms.templates import WIDTH_MAX, Template
@@ -292,6 +292,39 @@ def _field_of(term: Term) -> Field:
     return PatternField(term)
 
 
+def unknown_start(
+    ontology: Ontology, class_name: str, text: str
+) -> tuple[PathStart, str, str] | None:
+    """A path of several names that begins with neither a property nor the class; what to say.
+
+    None, too, where the ontology declares no properties of the class: then nothing is known.
+    """
+    own = ontology.names(class_name)
+    for one in path_starts(text):
+        if one.next is None or one.name in own or ontology.may_have(class_name, one.name):
+            continue
+        known = ontology.properties_below(class_name)
+        if not known:
+            return None
+        near = get_close_matches(one.name, known, n=1)
+        listed = ", ".join(sorted(known)[:NAMES_SHOWN])
+        more = f" and {len(known) - NAMES_SHOWN} more" if len(known) > NAMES_SHOWN else ""
+        what = f"{class_name} has no property `{one.name[:40]}`"
+        return one, what, (f"did you mean `{near[0]}`? " if near else "") + f"it has {listed}{more}"
+    return None
+
+
+def check_starts(template: Template, ontology: Ontology) -> None:
+    """Raise `BadQuestion` for a predicate that can never hold, as its path begins nowhere."""
+    for term in template.term:
+        if term is not ANY and is_formal(term):
+            formal = read_formal(term)
+            if formal.class_name is not None and formal.predicate and "." in formal.predicate:
+                found = unknown_start(ontology, formal.class_name, formal.predicate)
+                if found is not None:
+                    raise BadQuestion(what=found[1], why=found[2])
+
+
 # From text.
 
 
@@ -430,18 +463,11 @@ class _Parser(Scanner):
         A single name may be any: an object may have more than its class declares.
         """
         assert self.ontology is not None
-        own, known = self.ontology.names(class_name), self.ontology.properties_below(class_name)
-        for one in path_starts(text) if known else ():
-            if one.next is None or one.name in own or one.name in known:
-                continue
-            near = get_close_matches(one.name, known, n=1)
-            listed = ", ".join(sorted(known)[:NAMES_SHOWN])
-            more = f" and {len(known) - NAMES_SHOWN} more" if len(known) > NAMES_SHOWN else ""
+        found = unknown_start(self.ontology, class_name, text)
+        if found is not None:
+            one, what, help = found
             raise self.fault(
-                "property",
-                f"{class_name} has no property `{one.name[:40]}`",
-                Span(one.span.start + offset, one.span.end + offset),
-                (f"did you mean `{near[0]}`? " if near else "") + f"it has {listed}{more}",
+                "property", what, Span(one.span.start + offset, one.span.end + offset), help
             )
 
     def moved(self, error: FaultyPredicate, offset: int) -> FaultyTemplate:

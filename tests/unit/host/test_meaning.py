@@ -8,7 +8,7 @@ import pytest
 
 from nomospace.calls.answers import Found
 from nomospace.calls.problems import OntologyUnknown
-from nomospace.calls.requests import Adopt, OntologyText, Open, Seek, Sets, Share
+from nomospace.calls.requests import Adopt, OntologyText, Open, React, Seek, Sets, Share
 from nomospace.calls.ways import Mode, Way
 from nomospace.host.speaking import (
     TOLD_LEVELS_MAX,
@@ -278,6 +278,30 @@ def test_a_question_that_would_take_too_large_a_plan_is_cut_and_noted(
 def test_what_cannot_be_asked(net: Hosts, seek: Seek, why: str) -> None:
     with pytest.raises(BadQuestion, match=why):
         net.do(ANN, seek)
+
+
+PRICED = Ontology(
+    "priced",
+    [
+        OntologyClass("Money", properties={"amount": "number"}),
+        OntologyClass("Car", properties={"price": "Money"}),
+        OntologyClass("Van", parents=("Car",), properties={"load": "Money"}),
+    ],
+)
+
+
+@pytest.mark.parametrize("way", [Way.READ_NOWAIT, Way.TAKE])
+def test_a_path_that_begins_nowhere_is_told_with_what_there_is(way: Way) -> None:
+    net = Hosts("a", links="")
+    speaker(net, ANN, PRICED)
+    wrong = Template.of([a("Car", "pricce.amount < 5000")])
+    said = "Car has no property `pricce`: did you mean `price`\\? it has load, price"
+    with pytest.raises(BadQuestion, match=said):
+        net.do(ANN, Seek("jobs", way, wrong))
+    with pytest.raises(BadQuestion, match=said):
+        net.do(ANN, React("jobs", wrong, Mode.ONCE))
+    for right in ("price.amount < 5", "Car.price.amount < 5", "load.amount < 5", "colour = 'red'"):
+        assert net.do(ANN, Seek("jobs", Way.READ_NOWAIT, Template.of([a("Car", right)]))) is None
 
 
 def test_a_law_sees_what_is_asked_and_what_is_found() -> None:
