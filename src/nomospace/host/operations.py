@@ -167,7 +167,7 @@ def agent_at(at: str) -> str | None:
 def check_meaning(template: Template, interface: Interface) -> None:
     """Raise `BadQuestion` for a predicate that the space's ontology says can never hold."""
     ontology = interface.private.ontology
-    if template.meant and ontology is not PLAIN:
+    if ontology is not PLAIN:
         check_starts(template, ontology)
 
 

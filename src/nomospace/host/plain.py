@@ -109,7 +109,9 @@ class PlainCalls(HostPart):
                     if record.history or record.priority:
                         value = found_of(record)
                     if takes:
-                        space.took(record, step.now)
+                        waits = space.waits
+                        if waits is not None and not record.deliveries:
+                            waits.took(record.order, step.now)
                         space.remove(record)
                         if record.kept:
                             record.kept = False

@@ -87,7 +87,8 @@ class Reacting(GroupFollower):
             self.register(op, resident, "", request)
             return
         interface = resident.interface(request.space)
-        check_meaning(request.template, interface)
+        if request.template.meant:
+            check_meaning(request.template, interface)
         if request.sets is not None and interface.engine:
             raise NotInMemory(space=request.space, what="sets of tuples were reacted to")
         if interface.law:

@@ -91,7 +91,8 @@ class Seeking(GroupFollower):
             self._begin_in(op, resident.id, seek, host.system.space)
             return
         interface = resident.interface(seek.space)
-        check_meaning(seek.template, interface)
+        if seek.template.meant:
+            check_meaning(seek.template, interface)
         if seek.sets is not None and interface.engine:
             raise NotInMemory(space=seek.space, what="sets of tuples were asked for")
         if interface.law:

@@ -12,7 +12,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from typing import Final
 
-from nomospace.space.records import BAND, FIRST_ORDER, arrival
+from nomospace.space.records import BAND, FIRST_ORDER
 
 FINEST_US: Final = 1_000
 """No two marks are closer to each other."""
@@ -48,7 +48,7 @@ class SpaceWaits:
     ([0, 0, 1, 0], 4000)
     """
 
-    __slots__ = ("_began", "_bucket", "_end", "_first", "_now", "_scales", "_us", "next", "times")
+    __slots__ = ("_began", "_came", "_end", "_first", "_scales", "next", "times")
 
     def __init__(self, times: WaitTimes, *, began: int) -> None:
         self.times = times
@@ -56,8 +56,8 @@ class SpaceWaits:
         self._scales = [(array("q"), array("q"))]
         self.next = began
         """A tuple that comes before then needs no mark."""
-        # What was last taken came between two marks: the first place, the end, and what it gave.
-        self._first = self._end = self._now = self._us = self._bucket = 0
+        # What was last looked for came between two marks: the first place, the end, and when.
+        self._first = self._end = self._came = 0
 
     def mark(self, place: int, now: int) -> None:
         """The tuple that comes has this place."""
@@ -76,22 +76,20 @@ class SpaceWaits:
 
     def since(self, order: int) -> int:
         """When the tuple of an order came, at the earliest."""
-        place, self._now = arrival(order), -1
+        place = FIRST_ORDER + order % BAND  # as `arrival` says
         for places, times in self._scales:
             if places and places[0] <= place:
                 at = bisect_right(places, place)
-                self._first = places[at - 1]
+                self._first, self._came = places[at - 1], times[at - 1]
                 self._end = places[at] if at < len(places) else FIRST_ORDER + BAND
-                return times[at - 1]
-        self._end = 0
+                return self._came
+        self._end, self._came = 0, self._began
         return self._began
 
     def took(self, order: int, now: int) -> None:
         """The tuple of an order is taken."""
-        if now != self._now or not self._first <= order < self._end:  # else as the one before
-            self._us = max(0, now - self.since(order))
-            self._now = now
-            self._bucket = bisect_left(_BOUNDS_US, self._us)
-        times = self.times
-        times.counts[self._bucket] += 1
-        times.total_us += self._us
+        if not self._first <= order < self._end:  # else it came when the one before did
+            self.since(order)
+        waited, times = max(0, now - self._came), self.times
+        times.counts[bisect_left(_BOUNDS_US, waited)] += 1
+        times.total_us += waited

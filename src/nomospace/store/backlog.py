@@ -78,8 +78,12 @@ class CommitPart(msgspec.Struct, eq=False):
 
 def encode_part(part: CommitPart) -> bytes:
     """The body of a row of the backlog."""
-    puts = [(place, key[0], body) for key, (place, _, body) in part.puts.items()]
-    lying = [(n, space, body) for (space, n), (_, body) in part.lying.items()]
+    puts: list[tuple[int, str, bytes]] = []
+    for key, (place, _, body) in part.puts.items():
+        puts.append((place, key[0], body))
+    lying: list[tuple[int, str, bytes]] = []
+    for (space, n), (_, body) in part.lying.items():
+        lying.append((n, space, body))
     tuples = (list(part.gone), puts, list(part.left), lying)
     return _VERSION + _encode((part.trims, part.kept, *tuples))
 

@@ -322,8 +322,14 @@ class Scribe:
         if not told:
             return _NOTHING
         touched, self._untold = self._untold, {}
+        tally = self.tally
         for name, more in counts.items():
-            self.tally.count(name, now, touched, more)
+            number = tally.kept.get(name)
+            if number is None or tally.second != now // 1_000_000:
+                tally.count(name, now, touched, more)
+            else:  # the same, without a call
+                tally.kept[name] = touched[name] = number + more
+                tally.lately[name] = tally.lately.get(name, 0) + more
         return StepRecords(tuple(told), tuple(ruled), touched)
 
     def restore(self, small: dict[str, bytes], last: int) -> None:

@@ -103,6 +103,7 @@ class PostgresStore(SqlStore):
     """A host's state in a schema of a PostgreSQL database."""
 
     at_hand = False
+    _fenced = True
 
     def __init__(self, url: str) -> None:
         super().__init__()

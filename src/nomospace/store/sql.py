@@ -93,6 +93,9 @@ class Staged(NamedTuple):
 class SqlStore(ABC):
     """A host's state in the tables of `store.schema`."""
 
+    _fenced = False
+    """Whether a commit is told who makes it (`_fence`)."""
+
     def __init__(self) -> None:
         self._counters = Counters()
         self.on_life: Callable[[], None] | None = None
@@ -225,7 +228,7 @@ class SqlStore(ABC):
         self._do("UPDATE state SET life = life + 1 WHERE one = 1")
 
     def _fence(self) -> Params:
-        """What the statement of a commit is told besides, if the engine checks who commits."""
+        """What the statement of a commit is told besides, where an engine checks who commits."""
         return ()
 
     def attach(self) -> None:
@@ -363,9 +366,10 @@ class SqlStore(ABC):
         runs, counters = batch.runs(), batch.counters
         if staged.late is None and staged.rows:
             runs.append(("put off", [(self._batch + 1, guard(encode_part(batch.part)))]))
+        fence = self._fence() if self._fenced else ()
         state = (self._batch + 1, staged.at, staged.clock, counters.floor, counters.journal)
         # First: who may not commit is told so, and not that its rows are there already.
-        self._carry_out([("committed", [(*state, staged.needed, *self._fence())]), *runs])
+        self._carry_out([("committed", [(*state, staged.needed, *fence)]), *runs])
 
     def _tidy(self, staged: Staged) -> None:
         """Housekeeping inside the transaction; part of `flush`, which nobody's event loop does."""

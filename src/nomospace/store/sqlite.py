@@ -209,7 +209,8 @@ class SqliteStore(SqlStore):
         try:
             if self._writer is None:
                 raise self._unavailable("it is closed")
-            self._asked()
+            if self._asks:
+                self._asked()
             self._writer.execute("BEGIN IMMEDIATE")
             self._write(staged)
         except sqlite3.Error as error:

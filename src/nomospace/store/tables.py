@@ -46,6 +46,8 @@ class SqlTables:
             self._third = "SELECT 1 FROM sqlite_master WHERE type = 'index'"
         self._third += f" AND {'name' if hints else 'indexname'} = 'stored_f2'"
         self._vain = 0
+        self.wants_third = False
+        """Whether searches by the third field alone have looked at very many rows in vain."""
         self._hints = hints
         """Whether the database must be told which index to use."""
         self._wide: dict[tuple[str, int, int], None] = {}
@@ -89,6 +91,7 @@ class SqlTables:
         found = self._found(sql, tuple([one for one in params if one is not None]), upto, limit)
         if marks:
             self._vain += found.looked - len(found.records)
+            self.wants_third = self._vain >= VAIN_MAX and not self.has_third
         return found
 
     @cached_property
@@ -96,14 +99,9 @@ class SqlTables:
         """Whether there is an index of the third field."""
         return bool(list(self._ask(self._third, ())))
 
-    @property
-    def wants_third(self) -> bool:
-        """Whether searches by the third field alone have looked at very many rows in vain."""
-        return self._vain >= VAIN_MAX and not self.has_third
-
     def got_third(self) -> None:
         """The index of the third field has been made."""
-        self.has_third = True
+        self.has_third, self.wants_third = True, False
 
     def _along_marks(self, space: str, wanted: Wanted, page: tuple[int, int, int]) -> RowsFound:
         """The same where a value of a field leads to them."""

@@ -20,7 +20,7 @@ HELD = LeaseStand(token=3, number=7, host="ward", holder="m1 77", leased=3, beat
 
 def _changed(**news: object) -> LeaseStand:
     fields = {name: getattr(HELD, name) for name in HELD.__struct_fields__}
-    return LeaseStand(**{**fields, **news})  # type: ignore[arg-type]
+    return LeaseStand(**{**fields, **news})
 
 
 def test_a_commit_counts_once_and_under_its_token_alone() -> None:

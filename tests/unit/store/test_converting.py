@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from nomospace.host.changes import TupleGone, TuplePut
+from nomospace.host.changes import Change, TupleGone, TuplePut
 from nomospace.protocols.spaces import Row
 from nomospace.space.records import FIRST_ORDER
 from nomospace.store.guarded import guard
@@ -13,18 +13,20 @@ from nomospace.store.interface import KeptForClient, Step
 from nomospace.store.memory import MemoryStore
 from nomospace.wire.changes import encode_row
 from tests.unit.store.engines import SQL, MakeEngine, engines
-from tests.unit.store.test_births import cut_short, raw
+from tests.unit.store.test_births import cut_short
 from tests.unit.store.test_tables import answers
+from tests.unit.store.test_trouble import raw
 
 __all__ = ["engines"]
 
 COLUMNS = ("width", "f0", "f1", "f2", "deep", "expires")
 
 
-def row(count: int, **rest: int) -> Row:
+def row(count: int, deliveries: int = 0) -> Row:
     """A tuple; some are held by another, and some are for another."""
     cur, dest = ("bob@x" if count % 3 == 0 else "ann@x"), ("bob@x" if count % 4 == 0 else "ann@x")
-    return Row(("job", count % 5, count), "ann@x", count, cur, dest, count % 2 * count, **rest)
+    expires = count % 2 * count
+    return Row(("job", count % 5, count), "ann@x", count, cur, dest, expires, deliveries=deliveries)
 
 
 def put(count: int, order: int) -> TuplePut:
@@ -48,7 +50,7 @@ def test_a_store_of_version_7_is_converted_whole(kind: str, engines: MakeEngine)
 
     # What was put off: a tuple goes, one comes, one comes again, a loan comes back, and a push.
     puts = ((put(60, 60), 60), (put(7, 61), 61), (TuplePut("s", row(99, deliveries=1)), 62))
-    later = [
+    later: list[Change] = [
         TupleGone("s", ("ann@x", 5), FIRST_ORDER + 5),
         TupleGone("s", ("ann@x", 7), FIRST_ORDER + 7),
     ]
@@ -56,7 +58,7 @@ def test_a_store_of_version_7_is_converted_whole(kind: str, engines: MakeEngine)
     later += [TuplePut("s", one.row, FIRST_ORDER + order) for one, order in puts]
     gone = [("s", "ann@x", 5), ("s", "ann@x", 7)]
     bodies = [(FIRST_ORDER + order, "s", encode_row(one.row)) for one, order in puts]
-    part = ([], [KeptForClient("ann@x", 1, b"push")], gone, bodies)
+    part: tuple[object, ...] = ([], [KeptForClient("ann@x", 1, b"push")], gone, bodies)
     plain.commit([Step(tuple(later))], at=2)
     with raw(engine) as run:
         for name in COLUMNS:

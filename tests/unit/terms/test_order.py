@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any, Final
 
 from hypothesis import given, settings
 
@@ -8,7 +9,7 @@ from nomospace.terms import Compound, Term, order_key, same, term
 from nomospace_lab.testing.generate.shapes import doubled
 from tests.unit.terms.strategies import TERMS
 
-RANKS = (type(None), bool, (int, float), str, bytes, tuple, Compound)
+RANKS: Final[tuple[Any, ...]] = (type(None), bool, (int, float), str, bytes, tuple, Compound)
 
 
 def before(a: Term, b: Term) -> bool:
