@@ -28,7 +28,8 @@ costs one unit for each 16 of them whenever a goal names it.
 - `atom_length(+A, ?N)`, `upcase_atom(+A, ?U)`, `atom_number(?A, ?N)` (one of them bound).
 - `sub_atom(+A, ?Before, ?Length, ?After, ?Sub)`: all parts of a text, one unit more for each; with
   Sub bound, all places.
-- `split_string(+Text, +Separators, ?Parts)`: cut at every character of Separators.
+- `split_string(+Text, +Separators, ?Parts)`: cut at every character of Separators, of which four
+  cost a unit.
   Text built-ins cost one unit and one more for each 100 characters of all their texts; those that
   give several solutions, for each. A number given as text is taken as its text.
 - `findall(Template, Goal, ?List)`: one unit a solution, more when the template is long.

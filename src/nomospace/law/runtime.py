@@ -257,7 +257,7 @@ REPLACED_AT_ONCE: Final = 20_000
 
 def _split_string(args: tuple[Term, ...], units: Units) -> Iterator[tuple[Term, ...]]:
     text, separators = _text(args[0], units), _text(args[1], units)
-    _spend_copy(units, 10 * len(separators) + len(text))
+    _spend_copy(units, 25 * len(separators) + len(text))  # each is kept twice
     kinds = list(dict.fromkeys(separators))
     parts: tuple[str, ...] = (text,)
     if kinds:
