@@ -397,7 +397,10 @@ def everything(bag: Bag, units: Units) -> list[Term]:
 
 
 def equals(bag: Bag, value: Term, units: Units) -> Iterator[Term]:
-    """The terms of a bag that are this very value; one unit for each, and for each 16 others."""
+    """The terms of a bag that are this very value; one unit for each, and for each 4 like it.
+
+    Like a number are numbers; like a list are lists, of which two cost a unit.
+    """
     bucket = bag.buckets.get(key_of(value))
     if bucket is None:
         return
@@ -411,9 +414,16 @@ def equals(bag: Bag, value: Term, units: Units) -> Iterator[Term]:
                 spend(units, 1)
                 yield term
         return
-    for count, term in enumerate(bucket.values(), 1):
-        if count % 16 == 0 and type(value) is not str:  # that bucket has no others
+    kind = value.__class__
+    plain = kind is not tuple and kind is not bytes
+    if kind is not str:  # that bucket has no others
+        spend(units, len(bucket) // (4 if plain else 2))
+    if plain:
+        for term in [one for one in bucket.values() if one.__class__ is kind and one == value]:
             spend(units, 1)
+            yield term
+        return
+    for term in bucket.values():
         if same_for(units, value, term):
             spend(units, 1)
             yield term
