@@ -101,6 +101,12 @@ class Dependence(NamedTuple):
         return tuple(dict.fromkeys(name for name in named if name != self.owner))
 
 
+SMALL_CLASSES: Final = 500
+"""A small ontology has no more classes,"""
+SMALL_PROPERTIES: Final = 2_000
+"""and declares no more properties."""
+
+
 class OntologyClass(NamedTuple):
     """A class as it was declared, without what it inherits."""
 
@@ -381,11 +387,11 @@ class Ontology:
         known = self.classes.get(self._canonical.get(class_name, class_name))
         return (class_name,) if known is None else known.names
 
-    def may_have(self, class_name: str, property_name: str) -> bool:
-        """Whether a class, one above it or one below it declares a property."""
-        return property_name in self.properties(class_name) or any(
-            property_name in self.classes[one].properties for one in self.descendants(class_name)
-        )
+    @cached_property
+    def is_small(self) -> bool:
+        """Whether all that classes declare is soon looked through, for one call of many."""
+        declared = sum([len(one.properties) for one in self.classes.values()])
+        return len(self.classes) <= SMALL_CLASSES and declared <= SMALL_PROPERTIES
 
     def properties_below(self, class_name: str) -> frozenset[str]:
         """Every property that an object of a class may have: its own, and those of classes below.

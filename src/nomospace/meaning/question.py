@@ -49,6 +49,8 @@ ANSWERS_MAX: Final = 100_000
 """How many answers are given at most, unless the question says otherwise."""
 NAMES_SHOWN: Final = 12
 """How many properties are listed where one was asked for that a class does not have."""
+COMPARED_MAX: Final = 200
+"""Among how many of them one is looked for that is spelled alike."""
 CORRELATE: Final = ("auto", "always", "never")
 
 
@@ -299,14 +301,11 @@ def unknown_start(
 
     None, too, where the ontology declares no properties of the class: then nothing is known.
     """
-    own = ontology.names(class_name)
-    for one in path_starts(text):
-        if one.next is None or one.name in own or ontology.may_have(class_name, one.name):
+    own, known = ontology.names(class_name), ontology.properties_below(class_name)
+    for one in path_starts(text) if known else ():
+        if one.next is None or one.name in own or one.name in known:
             continue
-        known = ontology.properties_below(class_name)
-        if not known:
-            return None
-        near = get_close_matches(one.name, known, n=1)
+        near = get_close_matches(one.name[:40], sorted(known)[:COMPARED_MAX], n=1)
         listed = ", ".join(sorted(known)[:NAMES_SHOWN])
         more = f" and {len(known) - NAMES_SHOWN} more" if len(known) > NAMES_SHOWN else ""
         what = f"{class_name} has no property `{one.name[:40]}`"
@@ -315,8 +314,11 @@ def unknown_start(
 
 
 def check_starts(template: Template, ontology: Ontology) -> None:
-    """Raise `BadQuestion` for a predicate that can never hold, as its path begins nowhere."""
-    for term in template.term:
+    """Raise `BadQuestion` for a predicate that can never hold, as its path begins nowhere.
+
+    In a large ontology that takes too long to see for every call.
+    """
+    for term in template.term if ontology.is_small else ():
         if term is not ANY and is_formal(term):
             formal = read_formal(term)
             if formal.class_name is not None and formal.predicate and "." in formal.predicate:

@@ -304,6 +304,14 @@ def test_a_path_that_begins_nowhere_is_told_with_what_there_is(way: Way) -> None
         assert net.do(ANN, Seek("jobs", Way.READ_NOWAIT, Template.of([a("Car", right)]))) is None
 
 
+def test_paths_are_not_looked_up_in_a_large_ontology() -> None:
+    car = OntologyClass("Car", properties={"price": "number"})
+    net = Hosts("a", links="")
+    speaker(net, ANN, Ontology("large", [car, *[OntologyClass(f"C{n}") for n in range(500)]]))
+    wrong = Template.of([a("Car", "pricce.amount < 5000")])
+    assert net.do(ANN, Seek("jobs", Way.READ_NOWAIT, wrong)) is None
+
+
 def test_a_law_sees_what_is_asked_and_what_is_found() -> None:
     net = Hosts("a", laws=[ECHO])
     net.agent(ANN)
