@@ -379,9 +379,9 @@ class ClientLink(asyncio.Protocol):
     def _heard(self, session: HostSession, frames: list[bytes], at: int, until: float) -> int:
         """Do what a frame asks for, and those after it that can be told at once; how many."""
         data = frames[at]
-        if len(data) > DEEP_MAX and not self._bears(session, data):
+        frame = talk.unpack_frame(data) if len(data) <= DEEP_MAX else self._large(session, data)
+        if frame is None:
             return 1
-        frame = talk.unpack_frame(data)
         kind = frame[0]
         if not talk.SEEK_PLAIN <= kind <= talk.ASK:
             self._asks(frame)
@@ -420,19 +420,19 @@ class ClientLink(asyncio.Protocol):
             except NomospaceError:  # it is told when it is the first
                 return
 
-    def _bears(self, session: HostSession, data: bytes) -> bool:
-        """Whether a large frame can be read at once; a batch is read in slices instead."""
+    def _large(self, session: HostSession, data: bytes) -> talk.Frame | None:
+        """A large frame, if it can be read at once; a batch is read in slices instead."""
         try:
-            talk.check_call(data)
+            frame = talk.unpack_call(data)
         except CallTooWide as error:
             if not talk.SEEK_PLAIN <= data[1] <= talk.ASK:
                 raise BadFrame(why="what is as wide as that is no call") from None
             self._sessions.refuse(session, talk.call_number(data), error)
-            return False
+            return None
         if len(data) <= CALL_PARTS_MAX or not talk.is_batch(data):
-            return True
-        self._queue.go_through(self._batch(session, talk.unpack_frame(data)))
-        return False
+            return frame
+        self._queue.go_through(self._batch(session, frame))
+        return None
 
     def _batch(self, session: HostSession, frame: talk.Frame) -> Iterator[None]:
         try:

@@ -374,11 +374,10 @@ class ProgramProcess(asyncio.Protocol):
         if line is None or self._over:
             return  # it has just left
         try:
-            talk.check_call(body)
+            call = talk.unpack_call(body)
         except CallTooWide as error:
             self.fail(agent, talk.call_number(body), error)
             return
-        call = talk.unpack_frame(body)
         try:
             seq, _, request = talk.read_call(call, self._host.laws)
             if isinstance(request, Open) and request.ontology is not None:

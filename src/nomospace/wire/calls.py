@@ -40,7 +40,6 @@ from nomospace.calls.ways import PRIORITY_MAX, Mode, Strength, Way
 from nomospace.errors import CallerError, LimitReached, NomospaceError
 from nomospace.terms import ANY, Source, encode
 from nomospace.terms.templates import Template
-from nomospace.terms.tuples import check_tuple
 from nomospace.wire.annotations import Struct
 from nomospace.wire.forms import (
     SHAPES,
@@ -53,8 +52,8 @@ from nomospace.wire.forms import (
     WireSeek,
 )
 from nomospace.wire.kinds import Tagged, convert
-from nomospace.wire.packing import DEEP, Unfit, count_parts, heads_in, unpack, walk
-from nomospace.wire.values import thaw, thaw_all
+from nomospace.wire.packing import DEEP, Unfit, heads_in, survey, unpack
+from nomospace.wire.values import thaw, thaw_all, thaw_tuple
 
 if TYPE_CHECKING:
     from nomospace.law import CompiledLaw
@@ -126,37 +125,33 @@ class CallTooWide(LimitReached):
     code = "limits.call-parts"
 
 
-def check_parts(data: bytes, most: int = CALL_PARTS_MAX) -> None:
-    """Raise `CallTooWide` for bytes that would take long to read, before anything is read.
+def unpack_parts(data: bytes, most: int = CALL_PARTS_MAX) -> Any:
+    """`unpack` for a call, or a template that goes as bytes: `CallTooWide` before much is read.
 
-    Few bytes cannot: each part has one at least. Raises `Unfit` for bytes that break off.
+    Few bytes cannot take long: each part has one at least. Raises `Unfit` as `unpack` does.
     """
-    if len(data) <= DEEP_MAX:
-        return
-    if len(data) <= CALL_PARTS_MAX:
-        lists = heads_in(data)
-    else:
-        found = count_parts(data, most)
-        lists = found.containers
-        if found.all > most:
-            raise CallTooWide(
-                what="the number of lists, strings and numbers in one call",
-                limit=most,
-                advice="make several calls of it, or one long text of many small parts",
-            )
-        if found.extensions > HUGE_MAX:
-            raise CallTooWide(
-                what="the number of integers past 64 bits in one call",
-                limit=HUGE_MAX,
-                advice="make several calls of it, or write them as texts or bytes",
-            )
-    # Only now: to see how deep they stand takes longer for each of them.
-    if lists > DEEP_MAX and walk(data, most=DEEP_MAX) > DEEP_MAX:
+    if len(data) <= DEEP_MAX or (len(data) <= CALL_PARTS_MAX and heads_in(data) <= DEEP_MAX):
+        return unpack(data)
+    found = survey(data, most)
+    if found.all > most:
+        raise CallTooWide(
+            what="the number of lists, strings and numbers in one call",
+            limit=most,
+            advice="make several calls of it, or one long text of many small parts",
+        )
+    if found.extensions > HUGE_MAX:
+        raise CallTooWide(
+            what="the number of integers past 64 bits in one call",
+            limit=HUGE_MAX,
+            advice="make several calls of it, or write them as texts or bytes",
+        )
+    if found.deep > DEEP_MAX:
         raise CallTooWide(
             what=f"the number of lists in one call that stand inside more than {DEEP} others",
             limit=DEEP_MAX,
             advice="make several calls of it, or nest less deep",
         )
+    return unpack(data, surveyed=True)
 
 
 # -- requests ----------------------------------------------------------------------------------
@@ -357,7 +352,7 @@ _ANSWERS: Final = Tagged("answer", *ANSWERS)
 
 
 def _read_out(out: Out, laws: Laws) -> Out:
-    _set(out, "fields", check_tuple(thaw_all(out.fields)))
+    _set(out, "fields", thaw_tuple(out.fields))
     if out.ttl_us:
         _check_period(out.ttl_us)
     if out.priority:
@@ -366,7 +361,7 @@ def _read_out(out: Out, laws: Laws) -> Out:
 
 
 def _read_out_many(out: OutMany, laws: Laws) -> OutMany:
-    _set(out, "rows", tuple([check_tuple(thaw_all(fields)) for fields in out.rows]))
+    _set(out, "rows", tuple([thaw_tuple(fields) for fields in out.rows]))
     _check_period(out.ttl_us)
     _check_priority(out.priority)
     return out
@@ -410,8 +405,7 @@ def _read_template(pattern: bytes) -> Template:
     found = _templates.get(pattern)
     if found is not None:
         return found
-    check_parts(pattern)  # within a call they are bytes, and were not counted
-    raw = unpack(pattern)
+    raw = unpack_parts(pattern)  # within a call they are bytes, and were not counted
     if raw.__class__ is not list:
         raise Unfit("a template that is no list")
     patterns = tuple([ANY if part == _ANY else thaw(part) for part in raw])

@@ -81,13 +81,13 @@ def reader_of(kind: object) -> Callable[[bytes | memoryview], Any]:
 _decode: Final = reader_of(object)
 
 
-def unpack(data: bytes | memoryview) -> Any:
+def unpack(data: bytes | memoryview, *, surveyed: bool = False) -> Any:
     """The plain value that bytes stand for: numbers, strings, bytes, lists, dictionaries.
 
     >>> unpack(pack(("job", 17, None)))
     ['job', 17, None]
     """
-    if len(data) > HARMLESS:
+    if len(data) > HARMLESS and not surveyed:
         _look_over(data)
     try:
         return _decode(data)
@@ -101,16 +101,14 @@ def _look_over(data: bytes | memoryview) -> None:
     """Refuse a large blob that would take many times its size in memory, or longer to read.
 
     A count of the bytes that may begin a list or a map clears most, since text and numbers have
-    few; only where there are too many of them are the parts followed one by one. So are they where
-    a byte may begin a wide map.
+    few; only where there are too many of them, or one may begin a wide map, are the parts followed
+    one by one.
     """
     data = bytes(data)
-    if any(head in data for head in _WIDE_MAPS):
-        walk(data, keys=True)
-    if heads_in(data) <= CONTAINERS_MAX:
+    if heads_in(data) <= CONTAINERS_MAX and not any(head in data for head in _WIDE_MAPS):
         return
-    parts, containers, _ = count_parts(data, PARTS_MAX)
-    if containers > CONTAINERS_MAX or parts > PARTS_MAX:
+    found = survey(data, PARTS_MAX)
+    if found.containers > CONTAINERS_MAX or found.all > PARTS_MAX:
         raise Unfit(f"a value of more than {CONTAINERS_MAX:,} lists and maps")
 
 
@@ -120,53 +118,14 @@ long."""
 
 
 class Parts(NamedTuple):
-    """How many parts bytes hold: all, lists and maps, and extensions, which are huge integers."""
+    """How many parts bytes hold: all, lists and maps, extensions, which are huge integers, and the
+    lists and maps that stand inside more than `DEEP` others.
+    """
 
     all: int
     containers: int
     extensions: int
-
-
-def count_parts(data: bytes, most: int) -> Parts:
-    """How many parts bytes hold, before any is made.
-
-    Counting costs little for each part, and nothing for what a string holds. It ends past `most`,
-    and before a list that has more.
-
-    >>> count_parts(pack(["job", [1, 2]]), 100)
-    Parts(all=5, containers=2, extensions=0)
-    >>> count_parts(pack([[1, 2], [0] * 1_000, 3]), 100)
-    Parts(all=1005, containers=3, extensions=0)
-    """
-    view = memoryview(data)
-    at = parts = containers = extensions = 0
-    try:
-        while at < len(data):
-            head = data[at]
-            at += 1
-            parts += 1
-            if head < 0x80:
-                continue
-            if head < 0xA0:
-                containers += 1
-            elif head in _FIXED:
-                at += _FIXED[head].size
-            elif head < 0xE0 and head not in _CONSTANTS:
-                kind, size, at = _head(head, view, at)
-                if kind in _CONTAINERS:
-                    containers += 1
-                    if most - parts < size <= len(data) - at:
-                        parts += size  # as many as it says, and each has a byte at least
-                else:
-                    at += size
-                    if kind == "ext":
-                        at += 1
-                        extensions += 1
-            if parts > most:
-                break
-    except IndexError:
-        raise Unfit("the bytes break off") from None
-    return Parts(parts, containers, extensions)
+    deep: int
 
 
 def heads_in(data: bytes) -> int:
@@ -174,56 +133,64 @@ def heads_in(data: bytes) -> int:
     return len(data) - len(data.translate(None, _CONTAINER_HEADS))
 
 
-def walk(data: bytes, *, most: int = PARTS_MAX, keys: bool = False) -> int:
-    """How many lists and maps stand inside more than `DEEP` others; it ends past `most`.
+def survey(data: bytes, most: int) -> Parts:
+    """How many parts bytes hold, before any is made; it ends past `most`.
 
-    Parts are passed over without being made. With `keys`, those of wide maps must be strings, and
-    no more than `PARTS_MAX` parts are passed over.
+    A part costs little, and nothing of what a string holds does. Raises `Unfit` for bytes that
+    break off, for wide maps whose keys are not strings, and for what is nested too deep.
 
-    >>> walk(pack([[1, 2], [3]])), walk(bytes([0x91] * 50 + [1]), most=3)
-    (0, 4)
-    >>> walk(pack({number: number for number in range(20)}), keys=True)
+    >>> survey(pack(["job", [1, 2]]), 100)
+    Parts(all=5, containers=2, extensions=0, deep=0)
+    >>> survey(pack([[1, 2], [0] * 1_000, 3]), 100)
+    Parts(all=1006, containers=3, extensions=0, deep=0)
+    >>> survey(pack({number: number for number in range(20)}), 100)
     Traceback (most recent call last):
     nomospace.wire.packing.Unfit: a map whose keys are not all strings
     """
-    view = memoryview(data)
-    at = deep = 0
-    left = 2 * PARTS_MAX if keys else len(data)
-    around = [1]  # how many parts are to come in each list or map that stands open
-    wide = [False]  # and whether it is a map whose keys are looked at
+    view, steps = memoryview(data), _STEPS
+    at = containers = extensions = deep = 0
+    parts = left = 1  # to come in the innermost list or map
+    wide = False  # whether that is a map whose keys are looked at
+    around: list[tuple[int, bool]] = []
     try:
-        while deep <= most:
-            while around and not around[-1]:
-                around.pop()
-                wide.pop()
-            if not around:
-                break
-            left -= 1
-            if left < 0:
-                few = f"{PARTS_MAX:,} parts, with a wide map among them, it seems"
-                raise Unfit(f"a value of more than {few}")
+        while parts <= most:
+            while not left:
+                if not around:
+                    if at > len(data):
+                        raise IndexError
+                    return Parts(parts, containers, extensions, deep)
+                left, wide = around.pop()
             head = data[at]
-            if wide[-1] and not around[-1] & 1 and not 0xA0 <= head < 0xC0 and head not in _STRINGS:
+            if wide and not left & 1 and not 0xA0 <= head < 0xC0 and head not in _STRINGS:
                 raise Unfit("a map whose keys are not all strings")
-            around[-1] -= 1
-            at += 1
-            if head < 0x80 or head >= 0xE0 or head in _CONSTANTS:
+            left -= 1
+            step = steps[head]
+            if step:
+                at += step
                 continue
-            if head in _FIXED:
-                at += _FIXED[head].size
-                continue
-            kind, size, at = _head(head, view, at)
-            if kind in _CONTAINERS:
-                if keys and len(around) > DEPTH_MAX:
-                    raise Unfit(f"a value nested deeper than {DEPTH_MAX:,} levels")
-                around.append(2 * size if kind == "map" else size)
-                wide.append(keys and head in _WIDE_MAPS)
-                deep += len(around) > DEEP
+            if head < 0xA0:
+                kind, size, at = "map" if head < 0x90 else "array", head & 0x0F, at + 1
             else:
-                at += size + (kind == "ext")
+                kind, size, at = _head(head, view, at + 1)
+                if kind not in _CONTAINERS:
+                    at += size + (kind == "ext")
+                    extensions += kind == "ext"
+                    continue
+            containers += 1
+            if not size:
+                continue
+            if len(around) >= DEPTH_MAX:
+                raise Unfit(f"a value nested deeper than {DEPTH_MAX:,} levels")
+            around.append((left, wide))
+            deep += len(around) > DEEP
+            left = 2 * size if kind == "map" else size
+            if left > len(data) - at:  # each has a byte at least
+                raise IndexError
+            parts += left
+            wide = head in _WIDE_MAPS
     except IndexError:
         raise Unfit("the bytes break off") from None
-    return deep
+    return Parts(parts, containers, extensions, deep)
 
 
 def pack_deep(value: Any) -> bytes:
@@ -307,6 +274,18 @@ _SIZED: Final[dict[int, tuple[str, int]]] = {
     0xDE: ("map", 2),
     0xDF: ("map", 4),
 }
+
+
+def _step(head: int) -> int:
+    """How many bytes a part takes that begins so, if this alone tells; 0 where it does not."""
+    if head < 0x80 or head >= 0xE0 or head in _CONSTANTS:
+        return 1
+    if 0xA0 <= head < 0xC0:
+        return 1 + (head & 0x1F)
+    return 1 + _FIXED[head].size if head in _FIXED else 0
+
+
+_STEPS: Final = tuple([_step(head) for head in range(0x100)])
 
 
 def _head(head: int, data: memoryview, at: int) -> tuple[str, int, int]:

@@ -36,24 +36,23 @@ from nomospace.calls.requests import WAYS, Out, OutMany, Request, Seek
 from nomospace.errors import NomospaceError
 from nomospace.terms import Term, encode
 from nomospace.terms.templates import Template
-from nomospace.terms.tuples import check_tuple
 from nomospace.wire.admin import A, OperatorQuestion, Question, read_question
 from nomospace.wire.calls import (
     CALL_PARTS_MAX,
     PERIOD_US_MAX,
     BadCall,
     Laws,
-    check_parts,
     decode_request,
     decode_value,
     encode_request,
     encode_value,
+    unpack_parts,
 )
 from nomospace.wire.errors import decode_error, encode_error
 from nomospace.wire.forms import SHAPES
 from nomospace.wire.framing import FRAME_BYTES_MAX, BadFrame, FrameTooLarge, Versions
 from nomospace.wire.packing import HARMLESS, Unfit, pack, reader_of, unpack
-from nomospace.wire.values import thaw, thaw_all
+from nomospace.wire.values import thaw, thaw_all, thaw_tuple
 
 VERSION: Final = 1
 """The version of this conversation."""
@@ -197,9 +196,13 @@ def unpack_frame(data: bytes) -> Frame:
         frame = _decode(data) if len(data) <= HARMLESS else unpack(data)
     except (RecursionError, ValueError, msgspec.MsgspecError):
         frame = _unpacked(data)
-    if frame.__class__ is not list or not frame or frame[0].__class__ is not int:
+    return _frame(frame)
+
+
+def _frame(read: object) -> Frame:
+    if read.__class__ is not list or not read or read[0].__class__ is not int:
         raise BadFrame(why="a frame is a list that begins with its kind")
-    made: Frame = frame
+    made: Frame = read
     return made
 
 
@@ -335,7 +338,7 @@ def read_call(frame: Frame, laws: Laws) -> tuple[int, int, Request]:
         if kind == OUT:
             _, _, _, space, fields, to, ttl_us = frame
             _check(space, to, ttl_us)
-            return seq, seen, Out(space, check_tuple(thaw_all(fields)), to, ttl_us)
+            return seq, seen, Out(space, thaw_tuple(fields), to, ttl_us)
         return seq, seen, decode_request(frame[3], laws)
     except _BAD as error:
         raise BadCall(what="something", why=str(error)) from None
@@ -377,12 +380,13 @@ _ASK: Final = bytes([ASK])
 _BATCH: Final = pack("out-many")
 
 
-def check_call(data: bytes) -> None:
-    """Raise `CallTooWide` for a call that would take long to read, before anything is read."""
+def unpack_call(data: bytes) -> Frame:
+    """`unpack_frame` for a large call: `CallTooWide` when it would take long to read."""
     try:
-        check_parts(data, BATCH_PARTS_MAX if is_batch(data) else CALL_PARTS_MAX)
+        frame = unpack_parts(data, BATCH_PARTS_MAX if is_batch(data) else CALL_PARTS_MAX)
     except Unfit as error:
         raise BadFrame(why=str(error)) from None
+    return _frame(frame)
 
 
 def is_batch(data: bytes) -> bool:
@@ -406,7 +410,7 @@ def read_batch(frame: Frame, laws: Laws) -> Iterator[tuple[int, int, Request] | 
         rows, frame[3][2] = frame[3][2], []
         made: list[tuple[Term, ...]] = []
         for at in range(0, len(rows), SLICE_ROWS):
-            made += [check_tuple(thaw_all(row)) for row in rows[at : at + SLICE_ROWS]]
+            made += [thaw_tuple(row) for row in rows[at : at + SLICE_ROWS]]
             yield None
         seq, seen, request = read_call(frame, laws)
         if not isinstance(request, OutMany):

@@ -2,8 +2,8 @@
 
 MessagePack knows lists and maps; terms have tuples and compounds. `thaw` turns the one into the
 other and trusts nothing: what it gives keeps to every rule and limit of `nomospace.terms`. It is
-called for each term of each frame, so small ones, which most are, cost a look at each part and
-little more; others are walked with a stack of their own.
+called for each term of each frame, so a part costs a look and little more; what is nested deep is
+walked with a stack of its own.
 
 What hosts say to each other about terms may be a little deeper, and larger: an operation wraps a
 template, an event wraps the operation, and one answer holds many tuples. No reader may refuse what
@@ -27,18 +27,20 @@ from nomospace.terms import (
     Var,
     encode,
 )
-from nomospace.terms.values import PARTIAL
+from nomospace.terms.tuples import WIDTH_MAX, BadWidth, check_tuple
+from nomospace.terms.values import FORMAL, OBJECT, PARTIAL, parts_of
 from nomospace.wire.packing import Unfit, unpack
 
 SAID_DEPTH_MAX: Final = TERM_DEPTH_MAX + 16
 """How deep a term may be that hosts made of others."""
 
 _SHORT: Final = 200
+"""Strings up to here, and few parts, are far from every limit."""
 _PARTS: Final = 256
-_LEVELS: Final = 8
-"""A term of no more parts and levels, and no longer strings, is far from every limit."""
 _ROOM: Final = 64
 """How deep a term is read by plain recursion."""
+_LOOKED_INTO: Final = (FORMAL, OBJECT)
+"""What the compounds are called that a tuple may not hold, or not as large as it likes."""
 
 
 def pack_term(term: Term) -> bytes:
@@ -71,69 +73,58 @@ def thaw(value: object) -> Term:
     >>> thaw(["job", {"f": "room", "a": [3]}])
     ('job', term('room(3)'))
     """
-    try:
-        return _thaw_light(value, _LEVELS, [_PARTS])
-    except _Heavy:
-        return _thaw_large(value, _TERM)
+    return _thaw(value, _TERM)
 
 
 def thaw_all(values: Collection[Any]) -> tuple[Term, ...]:
     """`thaw` for a list or tuple: the fields of a tuple, the arguments of an event."""
+    if _are_plain(values):
+        return tuple(values)
+    return tuple([_thaw(part, _TERM) for part in values])
+
+
+def thaw_tuple(values: Collection[Any]) -> tuple[Term, ...]:
+    """`thaw_all` for the fields of a tuple, and `check_tuple` of them: in one go for most.
+
+    >>> thaw_tuple(["job", [1, 2]])
+    ('job', (1, 2))
+    """
+    if values.__class__ is dict:
+        raise Unfit("a tuple that is no list")
+    if _are_plain(values) and 0 < len(values) <= WIDTH_MAX:
+        return tuple(values)
+    if not 0 < len(values) <= WIDTH_MAX:
+        raise BadWidth(what="tuple", width=len(values))
+    tally = [TERM_BYTES_MAX // 2, False]  # half: the bytes are not counted to the last one
+    try:
+        fields = parts_of(_thaw_wide(values, _ROOM, tally))
+    except (_Deeper, Unfit):
+        return check_tuple(thaw_all(values))
+    return check_tuple(fields) if tally[1] else fields
+
+
+def _are_plain(values: Collection[Any]) -> bool:
+    """Whether values are terms as they are, and far from every limit."""
     for part in values:
         kind = part.__class__
         if kind is str:
             if len(part) > _SHORT:
-                break
+                return False
         elif kind is not int and part is not None and kind is not bool:
-            break
-    else:
-        if len(values) <= _PARTS:
-            return tuple(values)
-    return tuple([thaw(part) for part in values])
-
-
-class _Heavy(Exception):
-    """A value that is not as plain and small as most: to be looked at part by part."""
-
-
-def _thaw_light(value: Any, levels: int, room: list[int]) -> Term:
-    """`thaw` for a value that is so small that no limit can be near; raises `_Heavy` for others.
-
-    Three times as quick as the other way, which has to count and to keep a stack.
-    """
-    kind = value.__class__
-    if type(value) is str:
-        if len(value) <= _SHORT:
-            return value
-    elif type(value) is int or value is None or type(value) is bool:
-        return value
-    elif type(value) is float:
-        if value and isfinite(value):
-            return value
-    elif levels and (kind is list or kind is dict):
-        name = None
-        if kind is dict:
-            name, value = _compound(value, holes=False)
-        room[0] -= len(value)
-        if room[0] >= 0 and (name is None or len(name) <= _SHORT):
-            parts = tuple([_thaw_light(part, levels - 1, room) for part in value])
-            return parts if name is None else Compound(name, parts)
-    raise _Heavy
+            return False
+    return len(values) <= _PARTS
 
 
 def thaw_said(value: object) -> Term:
     """`thaw` for what hosts and controllers made of agents' terms: messages, events, answers."""
-    try:
-        return _thaw_light(value, _LEVELS, [_PARTS])
-    except _Heavy:
-        return _thaw_large(value, _SAID)
+    return _thaw(value, _SAID)
 
 
 def thaw_operation(value: object) -> Term:
     """`thaw_said` for an operation, which may hold variables that the law left unbound."""
     try:
-        return _thaw_light(value, _LEVELS, [_PARTS])
-    except (_Heavy, Unfit):  # a list with an open tail is no term otherwise
+        return _thaw(value, _SAID)
+    except Unfit:  # a list with an open tail is no term otherwise
         term: Term = _thaw_deep(value, _OPERATION)
         return term
 
@@ -159,36 +150,46 @@ class _Deeper(Exception):
     """A value that is nested too deep for plain recursion."""
 
 
-def _thaw_large(value: object, allowed: _Allowed) -> Term:
-    """`_thaw_deep` for what is large rather than deep: twice as quick, as most of it is wide."""
-    if value.__class__ is list or value.__class__ is dict:
+def _thaw(value: Any, allowed: _Allowed) -> Term:
+    kind = value.__class__
+    term: Term
+    if kind is list or kind is dict:
         try:
-            return _thaw_wide(value, _ROOM, [allowed.size])
+            return _thaw_wide(value, _ROOM, [allowed.size, False])
         except _Deeper:
-            pass
-    term: Term = _thaw_deep(value, allowed)
+            term = _thaw_deep(value, allowed)
+    elif _atomic_size(value) > allowed.size:
+        raise Unfit(f"a term larger than {allowed.size:,} bytes")
+    else:
+        term = value or 0.0 if kind is float else value  # there is one zero
     return term
 
 
-def _thaw_wide(value: Any, room: int, left: list[int]) -> Term:
-    """`left` has the bytes that the whole may still have."""
+def _thaw_wide(value: Any, room: int, tally: list[int]) -> Term:
+    """A list or a map as a term; half as long as the other way, which keeps a stack.
+
+    `tally` has the bytes that the whole may still have, and whether something in it is looked into.
+    """
     name, size = None, 1
     if value.__class__ is dict:
         name, value = _compound(value, holes=False)
         size = 7 + len(name)
+        if name in _LOOKED_INTO:
+            tally[1] = True
     made: list[Term] = []
+    add = made.append
     for part in value:
         kind = part.__class__
-        if kind is list or kind is dict:
-            if kind is list and not part:
-                size += 1
-                part = ()
-            elif room:
-                part = _thaw_wide(part, room - 1, left)
-            else:
-                raise _Deeper
-        elif kind is str:
+        if kind is str:
             size += 1 + (len(part) if part.isascii() else len(part.encode()))
+        elif kind is int:
+            bits = part.bit_length()
+            size += 1 + bits // 8 if bits <= INT_BITS_MAX else _atomic_size(part)
+        elif kind is list or kind is dict:
+            if not room:
+                raise _Deeper
+            part = _thaw_wide(part, room - 1, tally) if part or kind is dict else ()
+            size += not part
         elif kind is float:
             size += 9
             if not isfinite(part):
@@ -196,14 +197,14 @@ def _thaw_wide(value: Any, room: int, left: list[int]) -> Term:
             part = part or 0.0
         else:
             size += _atomic_size(part)
-        made.append(part)
-    left[0] -= size
-    if left[0] < 0:
+        add(part)
+    tally[0] -= size
+    if tally[0] < 0:
         raise Unfit(f"a term larger than {TERM_BYTES_MAX:,} bytes")
     return tuple(made) if name is None else Compound(name, tuple(made))
 
 
-def _thaw_deep(value: object, allowed: _Allowed) -> Term:
+def _thaw_deep(value: object, allowed: _Allowed) -> Any:
     depth_max, size_max, holes, maps = allowed
     done: list[Any] = []
     todo: list[tuple[Any, int]] = [(value, 1)]  # depth 0 marks "build what lies on `done`"
@@ -248,17 +249,14 @@ def _thaw_deep(value: object, allowed: _Allowed) -> Term:
             done.append(item if kind is not float else item or 0.0)
         if size > size_max:
             raise Unfit(f"a term larger than {size_max:,} bytes")
-    term: Term = done[0]
-    return term
+    return done[0]
 
 
 def _compound(value: dict[Any, Any], holes: bool) -> tuple[str, list[Any]]:
     """The name and the arguments that a map stands for, if it stands for a compound."""
     name, args = value.get("f"), value.get("a")
-    if len(value) != 2 or name.__class__ is not str or args.__class__ is not list or not args:
+    if len(value) != 2 or type(name) is not str or type(args) is not list or not args:
         raise Unfit("a map that is no compound term")
-    assert isinstance(name, str)
-    assert isinstance(args, list)
     if name == PARTIAL and not holes:
         raise Unfit(f"a compound named {PARTIAL}")
     return name, args

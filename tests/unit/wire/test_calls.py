@@ -28,16 +28,16 @@ from nomospace.wire.calls import (
     LawShelf,
     LawUnknown,
     StaysAtHome,
-    check_parts,
     decode_request,
     decode_value,
     encode_request,
     encode_value,
+    unpack_parts,
 )
 from nomospace.wire.forms import WireAdopt
 from nomospace.wire.packing import DEEP, Unfit, pack, unpack
 from nomospace.wire.slots import SHAPES
-from nomospace.wire.values import _TERM, _thaw_deep, _thaw_large, thaw
+from nomospace.wire.values import _TERM, _thaw, _thaw_deep, thaw
 from tests.unit.wire.made import FIELDS, TERMS, instances
 
 LAW = load("law(open). sent(X, M, Y) :- do(forward).", "open.law")
@@ -288,12 +288,13 @@ def test_a_template_that_goes_as_bytes_is_counted_before_it_is_read() -> None:
 def test_huge_integers_of_a_call_are_counted_before_they_are_read() -> None:
     # Python gives all of these the same hash, so that a map of them takes the square of its size.
     alike = [huge(((1 << 61) - 1) * (1_000 + n)) for n in range(HUGE_MAX + 1)]
-    parts = b"".join([pack(one) + b"\x01" for one in alike])
-    data = b"\xde" + len(alike).to_bytes(2) + parts
-    assert len(data) > CALL_PARTS_MAX
+    count, parts = len(alike).to_bytes(2), b"".join(map(pack, alike))
+    assert len(parts) > CALL_PARTS_MAX
+    with pytest.raises(Unfit, match="keys are not all strings"):
+        unpack_parts(b"\xde" + count + b"".join([pack(one) + b"\x01" for one in alike]))
     with pytest.raises(CallTooWide, match="integers past 64 bits in one call goes past"):
-        check_parts(data)
-    check_parts(b"\xdc" + HUGE_MAX.to_bytes(2) + b"".join(map(pack, alike[:HUGE_MAX])))
+        unpack_parts(b"\xdc" + count + parts)
+    unpack_parts(b"\xdc" + HUGE_MAX.to_bytes(2) + b"".join(map(pack, alike[:HUGE_MAX])))
 
 
 def test_lists_deep_inside_others_are_counted_before_they_are_read() -> None:
@@ -302,12 +303,12 @@ def test_lists_deep_inside_others_are_counted_before_they_are_read() -> None:
 
     inside = 500 + 1 - DEEP  # of each nest, in the list around it
     few = DEEP_MAX // inside
-    check_parts(nests(few))
+    unpack_parts(nests(few))
     with pytest.raises(CallTooWide, match="that stand inside more than 40 others goes past"):
-        check_parts(nests(few + 1))
+        unpack_parts(nests(few + 1))
     wide = pack([[number] for number in range(9_000)])  # many, and none of them deep
     assert len(wide) > CALL_PARTS_MAX
-    check_parts(wide)
+    unpack_parts(wide)
 
 
 @pytest.mark.parametrize("digits", [b"0", b"-0", b"00018446744073709551616", b"17", b"-", b"1e9"])
@@ -320,7 +321,7 @@ def test_a_huge_integer_is_written_in_one_way(digits: bytes) -> None:
 @given(st.lists(TERMS, max_size=8))
 def test_what_is_wide_and_what_is_deep_is_read_alike(terms: list[Term]) -> None:
     raw = unpack(encode(tuple(terms)))
-    assert same(_thaw_large(raw, _TERM), tuple(terms))
+    assert same(_thaw(raw, _TERM), tuple(terms))
     assert same(_thaw_deep(raw, _TERM), tuple(terms))
 
 

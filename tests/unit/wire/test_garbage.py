@@ -175,7 +175,7 @@ LARGE = FRAME_BYTES_MAX - 16
 
 @pytest.mark.parametrize(
     "parts",
-    [b"\x90", b"\x80", b"\x91\xc0", b"\x81\xa0\x01", b"\x92\x01\x02", b"\x91" + b"\x01" * 9],
+    [b"\x90", b"\x80", b"\x91\xc0", b"\x81\xa0\x01", b"\x92\x01\x02", b"\x99" + b"\x01" * 9],
     ids=bytes.hex,
 )
 def test_a_large_frame_of_tiny_parts_is_not_unpacked(parts: bytes) -> None:

@@ -22,16 +22,16 @@ from nomospace.node.peering import decode_word
 from nomospace.node.turns import LOT_FRAMES
 from nomospace.wire.calls import CALL_PARTS_MAX, DEEP_MAX
 from nomospace.wire.framing import STRANGER_BYTES_MAX, BadFrame, Framer, join
-from nomospace.wire.packing import PARTS_MAX, Unfit, count_parts, pack, walk
+from nomospace.wire.packing import PARTS_MAX, Unfit, pack, survey
 from nomospace.wire.talk import (
     ASK,
     CALL_BYTES_MAX,
     OUT,
     SEEK,
-    check_call,
     is_batch,
     read_batch,
     read_call,
+    unpack_call,
     unpack_entry,
     unpack_frame,
 )
@@ -182,14 +182,15 @@ class FrameCase(NamedTuple):
 def _read_client(data: bytes) -> Iterator[None]:
     """As `node.client_link` reads a call, batches slice by slice."""
     if len(data) > DEEP_MAX:
-        check_call(data)
+        frame = unpack_call(data)
         if len(data) > CALL_PARTS_MAX and is_batch(data):
-            frame = unpack_frame(data)
             yield
             for _ in read_batch(frame, None):  # type: ignore[arg-type]
                 yield
             return
-    read_call(unpack_frame(data), None)  # type: ignore[arg-type]
+    else:
+        frame = unpack_frame(data)
+    read_call(frame, None)  # type: ignore[arg-type]
     yield
 
 
@@ -221,14 +222,18 @@ _READERS: Final[dict[str, Callable[[bytes], Iterator[None]]]] = {
 }
 
 
+def _price(data: bytes) -> int:
+    found = survey(data, PARTS_MAX)
+    return found.all + DEEP_UNITS * found.deep
+
+
 def _ready(draft: Bytes) -> FrameCase:
     data = draft.frame()
     parts = 0
     with suppress(Unfit):
-        parts = count_parts(data[data[:1] == b"\x00" :], PARTS_MAX)[0]
+        parts = _price(data[data[:1] == b"\x00" :])
         if draft.head in ("seek-sets", "react"):  # a template goes as bytes
-            parts += count_parts(draft.body(), PARTS_MAX)[0]
-        parts += DEEP_UNITS * walk(data)
+            parts += _price(draft.body())
     if draft.head == "many":
         parts = FRAME_UNITS * draft.count
     return FrameCase(data, _READERS.get(draft.head, _read_client), parts + len(data) // UNIT_BYTES)
