@@ -242,7 +242,7 @@ class _Parser(Scanner):
 
     def one(self) -> Predicate:
         token = self.here
-        if not self.sees("not") and not self.sees("("):
+        if token.text not in ("not", "("):
             return self.comparison()
         self.depth += 1
         if self.depth > PREDICATE_DEPTH_MAX:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
 from typing import ClassVar, Final, NamedTuple, TypeAlias
 
 from nomospace.terms.source import Span
@@ -34,7 +33,12 @@ class ScannedWord(NamedTuple):
 
     kind: str
     text: str
-    span: Span
+    start: int
+
+    @property
+    def span(self) -> Span:
+        """Where it stands; the end has the place behind the text."""
+        return Span(self.start, self.start + (len(self.text) or 1))
 
 
 class Scanner:
@@ -60,28 +64,30 @@ class Scanner:
                 Span(self.chars_max, len(text)),
                 self.too_long,
             )
-        self.tokens = list(self._scan())
+        self.tokens = self._scan()
 
     def fault(self, code: str, message: str, span: Span, help: str = "") -> Exception:
         """The language's own error."""
         raise NotImplementedError
 
-    def _scan(self) -> Iterator[ScannedWord]:
-        text, at = self.text, 0
-        match = (_HYPHENED if self.hyphens else _PLAIN).match
-        while at < len(text):
-            found = match(text, at)
-            if found is None:
-                if text[at] in "'\"":
-                    raise self.fault("string", "this string has no end", Span(at, len(text)))
-                shown = text[at] if text[at].isprintable() else ascii(text[at])[1:-1]
-                why = f"`{shown}` has no meaning in {self.language}"
-                raise self.fault("character", why, Span(at, at + 1), self.advice)
-            assert found.lastgroup is not None
-            if found.lastgroup != "space":
-                yield ScannedWord(found.lastgroup, found.group(), Span(at, found.end()))
-            at = found.end()
-        yield ScannedWord("end", "", Span(len(text), len(text) + 1))
+    def _scan(self) -> list[ScannedWord]:
+        text, at, tokens = self.text, 0, list[ScannedWord]()
+        for found in (_HYPHENED if self.hyphens else _PLAIN).finditer(text):
+            start, end = found.span()
+            if start != at:
+                break
+            at = end
+            kind = found.lastgroup
+            if kind is not None and kind != "space":
+                tokens.append(ScannedWord(kind, found.group(), start))
+        if at < len(text):
+            if text[at] in "'\"":
+                raise self.fault("string", "this string has no end", Span(at, len(text)))
+            shown = text[at] if text[at].isprintable() else ascii(text[at])[1:-1]
+            why = f"`{shown}` has no meaning in {self.language}"
+            raise self.fault("character", why, Span(at, at + 1), self.advice)
+        tokens.append(ScannedWord("end", "", at))
+        return tokens
 
     @property
     def here(self) -> ScannedWord:
@@ -96,7 +102,8 @@ class Scanner:
 
     def sees(self, text: str) -> bool:
         """Whether a mark or word stands next."""
-        return self.here.text == text and self.here.kind not in ("string", "end")
+        token = self.tokens[self.at]
+        return token.text == text and token.kind != "string"
 
     def skip(self, text: str, why: str = "") -> None:
         """Read a mark or word that must stand next."""

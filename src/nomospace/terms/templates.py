@@ -60,12 +60,14 @@ from nomospace.terms.text import show
 from nomospace.terms.tuples import (
     LIGHT,
     LIGHT_LEVELS,
+    PREDICATES_CHARS_MAX,
     SHORT,
     WIDTH_MAX as WIDTH_MAX,
     BadWidth as BadWidth,
     FormalInTuple as FormalInTuple,
     NotAPattern as NotAPattern,
     brief,
+    check_price,
     freeze_fields,
     freeze_tuple as freeze_tuple,
     light_weight,
@@ -251,6 +253,8 @@ class Template(msgspec.Struct, frozen=True, eq=False, gc=False):
             weight += light_weight(pattern, LIGHT_LEVELS)
         if weight > LIGHT:
             check_size(patterns)
+        if weight > PREDICATES_CHARS_MAX:
+            check_price(patterns)
         return _read(patterns)
 
     def matches(self, fields: Fields, budget: Budget | None = None) -> bool:

@@ -31,8 +31,8 @@ WIDTH_MAX: Final = 64
 """The most fields that a tuple or a template has."""
 PATTERN_PARTS_MAX: Final = 10_000
 """The parts of compounds and lists that a template has, its formals among them."""
-PREDICATES_CHARS_MAX: Final = 2 * PREDICATE_CHARS_MAX
-"""What the predicates of one template have together, in characters."""
+PREDICATES_CHARS_MAX: Final = PREDICATE_CHARS_MAX
+"""What the predicates of one template have together, in characters: as much as one may have."""
 PROPERTIES_MAX: Final = 4_096
 """The properties of one object in a tuple, or the keys of one dict: no test has to look at more."""
 
@@ -182,7 +182,7 @@ def freeze_fields(fields: object, what: str, *, types: bool = False) -> Fields:
         frozen = tuple([freeze(field, variables=types) for field in fields])
         check_size(frozen)
     if weight > PREDICATES_CHARS_MAX and what == "template":  # less cannot be too much of anything
-        _check_price(frozen)
+        check_price(frozen)
     return frozen
 
 
@@ -228,7 +228,7 @@ def brief(value: object) -> str:
     return words if len(words) <= 60 else f"{words[:57]}..."
 
 
-def _check_price(patterns: Fields) -> None:
+def check_price(patterns: Fields) -> None:
     """Raise `TemplateTooDear` for a template that would cost too much to read."""
     left, chars, todo = PATTERN_PARTS_MAX, PREDICATES_CHARS_MAX, [patterns]
     while todo:

@@ -18,6 +18,7 @@ of a Python dict and `thaw` gives it back; in text it is `{k:V,…}`.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeGuard, final
 
 import msgspec
@@ -508,8 +509,22 @@ def _weight_of_atomic(value: Term) -> int:
     bits = value.bit_length() if value >= 0 else (~value).bit_length() + 1
     if bits <= 64:
         return 2 if bits <= 8 else 3 if bits <= 16 else 5 if bits <= 32 else 9
-    size = len(str(value))
+    size = _digits(abs(value)) + (value < 0)
     return size + (3 if size < 1 << 8 else 4)
+
+
+_LOG10_2: Final = math.log10(2)
+
+
+def _digits(value: int) -> int:
+    """How many digits a positive integer has; they are not written, which takes their square.
+
+    >>> _digits(10**30 - 1), _digits(10**30)
+    (30, 31)
+    """
+    bits = value.bit_length()
+    least, most = int((bits - 1) * _LOG10_2) + 1, int(bits * _LOG10_2) + 1
+    return least if least == most else least + (value >= 10**least)
 
 
 def is_dict(term: object) -> TypeGuard[PropertiesTerm]:

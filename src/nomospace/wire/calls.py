@@ -68,7 +68,7 @@ CALL_PARTS_MAX: Final = 20_000
 """How many lists, strings and numbers a call may hold, and a template that goes as bytes."""
 DEEP_MAX: Final = 4_000
 """How many of its lists and compounds may stand inside more than `packing.DEEP` others."""
-HUGE_MAX: Final = 1_000
+HUGE_MAX: Final = 500
 """How many of them may be integers past 64 bits: they are dear to read, and can be made to hash
 alike, so that a map of them would be a list."""
 TEMPLATE_BYTES_MAX: Final = 512
@@ -125,7 +125,7 @@ class CallTooWide(LimitReached):
     code = "limits.call-parts"
 
 
-def unpack_parts(data: bytes, most: int = CALL_PARTS_MAX) -> Any:
+def unpack_parts(data: bytes, most: int = CALL_PARTS_MAX) -> object:
     """`unpack` for a call, or a template that goes as bytes: `CallTooWide` before much is read.
 
     Few bytes cannot take long: each part has one at least. Raises `Unfit` as `unpack` does.
@@ -406,7 +406,7 @@ def _read_template(pattern: bytes) -> Template:
     if found is not None:
         return found
     raw = unpack_parts(pattern)  # within a call they are bytes, and were not counted
-    if raw.__class__ is not list:
+    if not isinstance(raw, list):
         raise Unfit("a template that is no list")
     patterns = tuple([ANY if part == _ANY else thaw(part) for part in raw])
     if len(pattern) > TEMPLATE_BYTES_MAX:

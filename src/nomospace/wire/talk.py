@@ -190,20 +190,23 @@ def pack_refusal(error: NomospaceError) -> bytes:
     return pack((REFUSAL, encode_error(error)))
 
 
-def unpack_frame(data: bytes) -> Frame:
-    """A frame as a list whose first element is its kind; raises `BadFrame`."""
+def unpack_frame(data: bytes, most: int = 0) -> Frame:
+    """A frame as a list whose first element is its kind; raises `BadFrame`.
+
+    With `most`, one that has more parts is `CallTooWide`, before it is read.
+    """
     try:
-        frame = _decode(data) if len(data) <= HARMLESS else unpack(data)
+        if most:
+            frame = unpack_parts(data, most)
+        else:
+            frame = _decode(data) if len(data) <= HARMLESS else unpack(data)
+    except Unfit as error:
+        raise BadFrame(why=str(error)) from None
     except (RecursionError, ValueError, msgspec.MsgspecError):
         frame = _unpacked(data)
-    return _frame(frame)
-
-
-def _frame(read: object) -> Frame:
-    if read.__class__ is not list or not read or read[0].__class__ is not int:
+    if not isinstance(frame, list) or not frame or frame[0].__class__ is not int:
         raise BadFrame(why="a frame is a list that begins with its kind")
-    made: Frame = read
-    return made
+    return frame
 
 
 def _unpacked(data: bytes) -> Any:
@@ -382,11 +385,7 @@ _BATCH: Final = pack("out-many")
 
 def unpack_call(data: bytes) -> Frame:
     """`unpack_frame` for a large call: `CallTooWide` when it would take long to read."""
-    try:
-        frame = unpack_parts(data, BATCH_PARTS_MAX if is_batch(data) else CALL_PARTS_MAX)
-    except Unfit as error:
-        raise BadFrame(why=str(error)) from None
-    return _frame(frame)
+    return unpack_frame(data, BATCH_PARTS_MAX if is_batch(data) else CALL_PARTS_MAX)
 
 
 def is_batch(data: bytes) -> bool:

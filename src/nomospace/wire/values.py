@@ -83,7 +83,7 @@ def thaw_all(values: Collection[Any]) -> tuple[Term, ...]:
     return tuple([_thaw(part, _TERM) for part in values])
 
 
-def thaw_tuple(values: Collection[Any]) -> tuple[Term, ...]:
+def thaw_tuple(values: Collection[Term]) -> tuple[Term, ...]:
     """`thaw_all` for the fields of a tuple, and `check_tuple` of them: in one go for most.
 
     >>> thaw_tuple(["job", [1, 2]])
@@ -103,14 +103,13 @@ def thaw_tuple(values: Collection[Any]) -> tuple[Term, ...]:
     return check_tuple(fields) if tally[1] else fields
 
 
-def _are_plain(values: Collection[Any]) -> bool:
+def _are_plain(values: Collection[object]) -> bool:
     """Whether values are terms as they are, and far from every limit."""
     for part in values:
-        kind = part.__class__
-        if kind is str:
+        if type(part) is str:
             if len(part) > _SHORT:
                 return False
-        elif kind is not int and part is not None and kind is not bool:
+        elif type(part) is not int and part is not None and type(part) is not bool:
             return False
     return len(values) <= _PARTS
 
@@ -125,8 +124,7 @@ def thaw_operation(value: object) -> Term:
     try:
         return _thaw(value, _SAID)
     except Unfit:  # a list with an open tail is no term otherwise
-        term: Term = _thaw_deep(value, _OPERATION)
-        return term
+        return _thaw_deep(value, _OPERATION)
 
 
 class _Allowed(NamedTuple):
@@ -152,16 +150,14 @@ class _Deeper(Exception):
 
 def _thaw(value: Any, allowed: _Allowed) -> Term:
     kind = value.__class__
-    term: Term
     if kind is list or kind is dict:
         try:
             return _thaw_wide(value, _ROOM, [allowed.size, False])
         except _Deeper:
-            term = _thaw_deep(value, allowed)
-    elif _atomic_size(value) > allowed.size:
+            return _thaw_deep(value, allowed)
+    if _atomic_size(value) > allowed.size:
         raise Unfit(f"a term larger than {allowed.size:,} bytes")
-    else:
-        term = value or 0.0 if kind is float else value  # there is one zero
+    term: Term = value or 0.0 if kind is float else value  # there is one zero
     return term
 
 
@@ -204,7 +200,7 @@ def _thaw_wide(value: Any, room: int, tally: list[int]) -> Term:
     return tuple(made) if name is None else Compound(name, tuple(made))
 
 
-def _thaw_deep(value: object, allowed: _Allowed) -> Any:
+def _thaw_deep(value: object, allowed: _Allowed) -> Term:
     depth_max, size_max, holes, maps = allowed
     done: list[Any] = []
     todo: list[tuple[Any, int]] = [(value, 1)]  # depth 0 marks "build what lies on `done`"
@@ -249,7 +245,8 @@ def _thaw_deep(value: object, allowed: _Allowed) -> Any:
             done.append(item if kind is not float else item or 0.0)
         if size > size_max:
             raise Unfit(f"a term larger than {size_max:,} bytes")
-    return done[0]
+    term: Term = done[0]
+    return term
 
 
 def _compound(value: dict[Any, Any], holes: bool) -> tuple[str, list[Any]]:

@@ -287,7 +287,7 @@ def test_a_template_that_goes_as_bytes_is_counted_before_it_is_read() -> None:
 
 def test_huge_integers_of_a_call_are_counted_before_they_are_read() -> None:
     # Python gives all of these the same hash, so that a map of them takes the square of its size.
-    alike = [huge(((1 << 61) - 1) * (1_000 + n)) for n in range(HUGE_MAX + 1)]
+    alike = [huge(((1 << 61) - 1) * ((1 << 200) + n)) for n in range(HUGE_MAX + 1)]
     count, parts = len(alike).to_bytes(2), b"".join(map(pack, alike))
     assert len(parts) > CALL_PARTS_MAX
     with pytest.raises(Unfit, match="keys are not all strings"):

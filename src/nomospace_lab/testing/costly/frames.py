@@ -20,9 +20,10 @@ import msgspec
 from nomospace.errors import NomospaceError
 from nomospace.node.peering import decode_word
 from nomospace.node.turns import LOT_FRAMES
+from nomospace.terms.predicate import PREDICATE_CHARS_MAX
 from nomospace.wire.calls import CALL_PARTS_MAX, DEEP_MAX
 from nomospace.wire.framing import STRANGER_BYTES_MAX, BadFrame, Framer, join
-from nomospace.wire.packing import PARTS_MAX, Unfit, pack, survey
+from nomospace.wire.packing import PARTS_MAX, Unfit, heads_in, pack, survey
 from nomospace.wire.talk import (
     ASK,
     CALL_BYTES_MAX,
@@ -36,12 +37,14 @@ from nomospace.wire.talk import (
     unpack_frame,
 )
 from nomospace_lab.testing.costly import CostlyCase, Spent, case
-from nomospace_lab.testing.costly.matching import PRIME, numbers, some, words
+from nomospace_lab.testing.costly.matching import CHARACTER_UNITS, PRIME, numbers, some, words
 
 FRAME_UNITS: Final = 4
 """What it costs to find one frame in a stream."""
 DEEP_UNITS: Final = 10
 """What a list costs besides that stands deep inside others."""
+HUGE_UNITS: Final = 20
+"""What an integer costs besides that is past 64 bits."""
 UNIT_BYTES: Final = 128
 """Bytes of a frame that cost as much as a part."""
 
@@ -74,6 +77,10 @@ def _alike(at: int) -> bytes:
     return _big(PRIME * ((1 << 10) + at))
 
 
+def _predicate(size: int) -> str:
+    return " or ".join(["> 5"] * max(1, size // 8))
+
+
 _WORDS: Final[dict[str, Callable[[int, int], bytes]]] = {
     "int": lambda at, size: pack(at % 100),
     "negative": lambda at, size: pack(-at - 1),
@@ -95,9 +102,7 @@ _WORDS: Final[dict[str, Callable[[int, int], bytes]]] = {
     "nest": lambda at, size: b"\x91" * min(size, 1_500) + b"\x01",
     "map": lambda at, size: _map([pack(f"k{n}") for n in range(size)]),
     "alike map": lambda at, size: _map([_alike(n) for n in range(size)]),
-    "predicate": lambda at, size: _formal(
-        pack("int"), pack(" or ".join(["> 5"] * max(1, size // 8)))
-    ),
+    "predicate": lambda at, size: _formal(pack("int"), pack(_predicate(size))),
     "class": lambda at, size: _formal(_compound("class", pack(f"C{at}"))),
     "same": lambda at, size: _formal(pack("any"), _compound("same", pack("x"))),
     "any": lambda at, size: _formal(pack("any")),
@@ -222,18 +227,25 @@ _READERS: Final[dict[str, Callable[[bytes], Iterator[None]]]] = {
 }
 
 
+_TEMPLATES: Final = ("seek", "seek-sets", "react")
+
+
 def _price(data: bytes) -> int:
-    found = survey(data, PARTS_MAX)
-    return found.all + DEEP_UNITS * found.deep
+    """What the parts of bytes cost; of those that break off, or nest too deep, what they may be."""
+    try:
+        found = survey(data, PARTS_MAX)
+    except Unfit:
+        return (1 + DEEP_UNITS) * heads_in(data)
+    return found.all + DEEP_UNITS * found.deep + HUGE_UNITS * found.extensions
 
 
 def _ready(draft: Bytes) -> FrameCase:
     data = draft.frame()
-    parts = 0
-    with suppress(Unfit):
-        parts = _price(data[data[:1] == b"\x00" :])
-        if draft.head in ("seek-sets", "react"):  # a template goes as bytes
-            parts += _price(draft.body())
+    parts = _price(data[data[:1] == b"\x00" :])
+    if draft.head in _TEMPLATES[1:]:  # a template goes as bytes
+        parts += _price(draft.body())
+    if draft.head in _TEMPLATES and "predicate" in draft.parts:
+        parts += CHARACTER_UNITS * min(len(_predicate(draft.size)), PREDICATE_CHARS_MAX)
     if draft.head == "many":
         parts = FRAME_UNITS * draft.count
     return FrameCase(data, _READERS.get(draft.head, _read_client), parts + len(data) // UNIT_BYTES)
