@@ -28,8 +28,11 @@ REASONS_MAX: Final = 20
 """Of how many refusals a second a member is told the reasons; of the others, only that they are."""
 REASON_UNITS_MAX: Final = 2_000
 """The units of the interpreter after which a member is told no more reasons in a second."""
-REASON_UNITS_ALL: Final = 20_000
-"""The units after which each member is told the reasons of one refusal in a second."""
+REASON_UNITS_ALL: Final = 1_000
+"""The units after which, in a twentieth of a second, only those hear reasons who heard none in the
+last second: many who ask at once hold nobody else up for long."""
+REASONS_KEPT_MAX: Final = 10_000
+SECOND: Final = 1_000_000
 
 
 class Telling(HostPart):
@@ -37,12 +40,11 @@ class Telling(HostPart):
 
     def __init__(self, host: HostParts) -> None:
         super().__init__(host)
-        self._second = 0
-        self._reasons: dict[Home, tuple[int, int]] = {}
-        """How many refusals each member was told the reasons of in this second, in how many
-        units."""
-        self._units = 0
-        """The units of all of them."""
+        self._reasons: dict[Home, tuple[int, int, int]] = {}
+        """When each member's second began, of how many refusals it was told the reasons in it, and
+        in how many units."""
+        self._all = (0, 0)
+        """When this twentieth of a second began, and the units that all were told in it."""
 
     def speak(self, event: Speak) -> None:
         """A governed space says something, in its own name and under its own law."""
@@ -128,22 +130,25 @@ class Telling(HostPart):
 
         An agent that sends what is refused as fast as it can must not keep its host busy.
         """
-        second = self._step.now // 1_000_000
-        if second != self._second:
-            self._second, self._units = second, 0
-            self._reasons.clear()
-        home = (member.home, member.law.hash)
-        count, used = self._reasons.get(home, (0, 0))
+        now, home = self._step.now, (member.home, member.law.hash)
+        since, count, used = self._reasons.get(home, (now, 0, 0))
+        if now - since >= SECOND:
+            since, count, used = now, 0, 0
+        began, all_used = self._all
+        if now - began >= SECOND // 20:
+            began, all_used = now, 0
         if count and (
-            count >= REASONS_MAX or used >= REASON_UNITS_MAX or self._units >= REASON_UNITS_ALL
+            count >= REASONS_MAX or used >= REASON_UNITS_MAX or all_used >= REASON_UNITS_ALL
         ):
             return tell(member, ruling, brief=True)
         units = told_units()
         whole = units[0]
         told = tell(member, ruling, units=units)
         spent = units[0] - whole
-        self._units += spent
-        self._reasons[home] = (count + 1, used + spent)
+        if len(self._reasons) >= REASONS_KEPT_MAX:
+            self._reasons.clear()
+        self._reasons[home] = (since, count + 1, used + spent)
+        self._all = (began, all_used + spent)
         return told
 
     def refusal(self, member: Membership, ruling: Ruling) -> Refused:

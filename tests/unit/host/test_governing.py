@@ -310,3 +310,23 @@ def test_reasons_are_told_of_some_refusals_a_second(net: Hosts) -> None:
     assert all("Refused" in story for story in told)
     net.run(1.1)
     assert "R1" in net.do("ann@a", Tell(strict.hash, "no", "ann@a")).explain()
+
+
+def test_many_who_ask_for_dear_reasons_at_once_hear_one_each(net: Hosts) -> None:
+    """In a twentieth of a second a host explains little: others would wait for it."""
+    dear = load(
+        "law(dear).\nR1. sent(_, no, _) :- count(150), fail, do(forward).\n"
+        "count(0).\ncount(N) :- N > 0, K is N - 1, count(K).\n"
+    )
+    names = [f"ann{number}@a" for number in range(6)]
+    for name in names:
+        net.agent(name)
+        net.do(name, Adopt(dear))
+
+    def whole(name: str) -> bool:
+        return "R1: did not fire" in net.do(name, Tell(dear.hash, "no", name)).explain()
+
+    assert all([whole(name) for name in names])  # the first of each is told, however many
+    assert not any([whole(name) for name in names])
+    net.run(0.06)
+    assert [whole(name) for name in names] == [True] * 4 + [False] * 2
