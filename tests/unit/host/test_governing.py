@@ -326,7 +326,7 @@ def test_many_who_ask_for_dear_reasons_at_once_hear_one_each(net: Hosts) -> None
     def whole(name: str) -> bool:
         return "R1: did not fire" in net.do(name, Tell(dear.hash, "no", name)).explain()
 
-    assert all([whole(name) for name in names])  # the first of each is told, however many
-    assert not any([whole(name) for name in names])
+    assert all(whole(name) for name in names)  # the first of each is told, however many
+    assert not any(whole(name) for name in names)
     net.run(0.06)
     assert [whole(name) for name in names] == [True] * 4 + [False] * 2
