@@ -146,7 +146,8 @@ class StoredRecords:
         self._hidden: dict[TupleId, Hidden] = {}
         self._unsettled: dict[TupleId, int] = {}
         """Tuples in memory, and the change that the tables must have before they may leave."""
-        self._changes: deque[tuple[int, TupleId]] = deque()
+        self._changes: deque[tuple[int, TupleId, bool]] = deque()
+        """What the tables have yet to come to: the change, its tuple, and whether it was put."""
         self._rest: deque[Record] = deque()
         """What may leave memory, the oldest first; some of it may be gone."""
         self._seen: dict[TupleId, Record] = {}
@@ -294,7 +295,7 @@ class StoredRecords:
             order = hidden.order
         else:
             return 0
-        self._unsettled[id] = self._note(id)
+        self._unsettled[id] = self._note(id, is_put=True)
         return order
 
     def left_behind(self, id: TupleId) -> int:
@@ -318,9 +319,9 @@ class StoredRecords:
         self._note(id)
         return record.order
 
-    def _note(self, id: TupleId) -> int:
+    def _note(self, id: TupleId, is_put: bool = False) -> int:
         change = self._engine.change = self._engine.change + 1
-        self._changes.append((change, id))
+        self._changes.append((change, id, is_put))
         return change
 
     def settle(self, applied: int) -> None:
@@ -330,15 +331,15 @@ class StoredRecords:
         self._behind.clear()
         changes = self._changes
         while changes and changes[0][0] <= applied:
-            change, id = changes.popleft()
-            hidden = self._hidden.get(id)
-            if hidden is not None and hidden.change == change:
+            change, id, is_put = changes.popleft()
+            if is_put:
+                if self._unsettled.get(id) == change:
+                    del self._unsettled[id]
+                    record = self.near.get(id)
+                    if record is not None:
+                        self._rest.append(record)
+            elif (hidden := self._hidden.get(id)) is not None and hidden.change == change:
                 del self._hidden[id]
-            if self._unsettled.get(id) == change:
-                del self._unsettled[id]
-                record = self.near.get(id)
-                if record is not None:
-                    self._rest.append(record)
         room = self._engine.cache_max
         if len(self._rest) > room and (len(self._rest) > BUSY_TIMES * room or not self._is_busy()):
             while len(self._rest) > room:

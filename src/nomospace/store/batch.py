@@ -18,7 +18,7 @@ from typing import Final
 import msgspec
 
 from nomospace.host import changes
-from nomospace.space.records import arrival
+from nomospace.space.records import FIRST_ORDER, arrival
 from nomospace.store.backlog import CommitPart
 from nomospace.store.bundles import BUNDLE_MAX, bundle
 from nomospace.store.guarded import guard
@@ -159,7 +159,8 @@ class Batch(msgspec.Struct, eq=False):
         body = encode_row(row)
         part.weight += len(body)
         if change.order:
-            spot, place = (change.space, change.order), arrival(change.order)
+            order = change.order
+            spot, place = (change.space, order), order if order > FIRST_ORDER else arrival(order)
             part.stored += 1
             if place > self.counters.stored:
                 self.counters.stored = place

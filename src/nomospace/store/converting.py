@@ -1,21 +1,25 @@
-"""Stores of version 7 and before: the tuples of the store engine get a table of their own.
+"""Stores of older versions, whose tuples of the store engine lay otherwise.
 
-They lay in `tuples`, with columns and indexes of their own there. Its backlog named them by who had
-written them, which only that table can find; so it is settled here, and ends with the conversion.
+Up to version 7 they lay in `tuples`, with columns and indexes of their own there. Its backlog named
+them by who had written them, which only that table can find; so it is settled here, and ends with
+the conversion. Up to version 9 a mark was a checksum alone, so that no two were neighbours.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
 
 from nomospace.space.records import LEAST_ORDER
+from nomospace.space.tables import COLUMNS, marks_of
 from nomospace.store.backlog import Backlog, CommitPart, Put
 from nomospace.store.blocks import COUNT_ALL
+from nomospace.store.guarded import Altered, guarded_row
 from nomospace.store.interface import KeptForClient
 from nomospace.store.loading import StoreReader
-from nomospace.store.schema import INDEXES, STORED, THIRD, TupleKey
+from nomospace.store.schema import INDEXES, STORED, Params, TupleKey
 from nomospace.wire.changes import BadRecord, decode_row
 
 if TYPE_CHECKING:
@@ -35,6 +39,10 @@ SELECT space, n, writer, count, width, f0, f1, f2, deep, CASE WHEN cur <> writer
 FROM tuples WHERE width IS NOT NULL ORDER BY space, n
 """
 
+_NEXT: Final = (
+    "SELECT space, n, body FROM stored WHERE (space, n) > (?, ?) ORDER BY space, n LIMIT 5000"
+)
+
 
 def convert(store: SqlStore, *, found: bool) -> None:
     """Bring the tables to version 8, inside a transaction; `found`: they have those columns."""
@@ -50,9 +58,26 @@ def convert(store: SqlStore, *, found: bool) -> None:
         for name in _COLUMNS:
             store._do(f"ALTER TABLE tuples DROP COLUMN {name}")
         store._do(f"INSERT INTO blocks (space, agent, block, written, held, low, high) {COUNT_ALL}")
-        store._do(THIRD)
     store._script(INDEXES)
     store._catch_up(late)
+
+
+def mark_anew(store: SqlStore) -> None:
+    """Bring the marks of the tuples to version 10, inside a transaction.
+
+    A tuple that cannot be read keeps those that it has; `nomospace doctor` tells of it.
+    """
+    for column in range(COLUMNS):
+        store._do(f"DROP INDEX IF EXISTS stored_f{column}")
+    last: Params = ("", 0)
+    while rows := list(store._ask_inside(_NEXT, last)):
+        last = rows[-1][:2]
+        made: list[Params] = []
+        for space, n, blob in rows:
+            with suppress(Altered, BadRecord):
+                made.append((*marks_of(guarded_row(blob).fields)[0], space, n))
+        store._carry_out([("tuple marked", made)])
+    store._script(INDEXES)
 
 
 def _old_backlog(store: SqlStore) -> tuple[Backlog, list[TupleKey]]:

@@ -45,7 +45,7 @@ from nomospace.protocols.lease import (
     commit_fate,
 )
 from nomospace.store import schema
-from nomospace.store.converting import convert
+from nomospace.store.converting import convert, mark_anew
 from nomospace.store.interface import (
     BadStoreUrl,
     Step,
@@ -188,7 +188,7 @@ class PostgresStore(SqlStore):
 
         Version 2 knew nothing of births, version 3 of suspensions. Version 4 had columns to find
         tuples by, version 5 none. Version 6 wrote every ruling twice. Version 7 had the tuples of
-        the store engine among all others. Version 8 had no lease.
+        the store engine among all others. Version 8 had no lease, version 9 other marks.
         """
         writer = self._write_with()
         if version < 2:
@@ -209,6 +209,8 @@ class PostgresStore(SqlStore):
                 (self.schema,),
             )
             convert(self, found=bool(list(columns)))
+        if version < 10:
+            mark_anew(self)
         writer.execute(schema.LEASE.encode())
         writer.execute(f"UPDATE state SET version = {VERSION} WHERE one = 1".encode())
 

@@ -40,7 +40,7 @@ TupleKey: TypeAlias = tuple[str, str, int]
 StoredKey: TypeAlias = tuple[str, int]
 """What a tuple of the store engine is known by: its space, and its order there."""
 
-VERSION: Final = 9
+VERSION: Final = 10
 """The version of the tables that this nomospace writes, and of what they hold."""
 
 LEASE: Final = """
@@ -75,7 +75,7 @@ INDEXES: Final = ";".join(
     [
         f"CREATE INDEX IF NOT EXISTS stored_{name} ON stored ({columns}) WHERE {name} IS NOT NULL"
         for name, columns in (
-            *[(f"f{place}", f"space, f{place}, n") for place in range(2)],
+            ("f1", "space, f1, n"),
             ("deep", "space, n"),
             ("dest", "space, dest, n"),
             ("expires", "space, expires"),
@@ -84,8 +84,10 @@ INDEXES: Final = ";".join(
 )
 """What tuples of the store engine are found by. A tuple is in few of them, as each is one more
 place on the disk to change when it is taken."""
-THIRD: Final = "CREATE INDEX IF NOT EXISTS stored_f2 ON stored (space, f2, n) WHERE f2 IS NOT NULL"
-"""The index of the third field, which is made when searches need it."""
+BY_FIELD: Final = (
+    "CREATE INDEX IF NOT EXISTS stored_f{0} ON stored (space, f{0}, n) WHERE f{0} IS NOT NULL"
+)
+"""The index of another field, which is made when searches need it."""
 BLOCK: Final = 1_024
 """So many orders of a space are a block."""
 
@@ -198,6 +200,7 @@ _BY_TABLE: Final[dict[str, dict[str, str]]] = {
             "INSERT INTO stored (space, n, writer, count, width, f0, f1, f2, deep, cur, dest,"
             f" expires, body) VALUES ({', '.join('?' * 13)})"
         ),
+        "tuple marked": "UPDATE stored SET f0 = ?, f1 = ?, f2 = ? WHERE space = ? AND n = ?",
     },
     "blocks": {
         "block counted": (

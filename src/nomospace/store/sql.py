@@ -51,7 +51,7 @@ from nomospace.store.interface import (
 )
 from nomospace.store.loading import StoreReader
 from nomospace.store.looking import looks
-from nomospace.store.schema import THIRD, Params, SqlRow
+from nomospace.store.schema import BY_FIELD, Params, SqlRow
 from nomospace.store.tables import SqlTables
 from nomospace.wire.changes import BadRecord, decode_row, encode_snapshot
 
@@ -86,8 +86,8 @@ class Staged(NamedTuple):
     """What the tables catch up with in this commit; `None` when its own part is put off too."""
     rows: int
     """How many rows that part is."""
-    third: bool
-    """Whether the third field of stored tuples gets an index."""
+    wanted: int | None
+    """The field of stored tuples that gets an index."""
 
 
 class SqlStore(ABC):
@@ -306,7 +306,7 @@ class SqlStore(ABC):
             forgotten,
             late,
             rows,
-            self.tables.wants_third,
+            self.tables.wants,
         )
         return staged
 
@@ -377,8 +377,8 @@ class SqlStore(ABC):
             staged.folded[key] = self._fold(*key, most)
         if staged.late is not None:
             self._catch_up(staged.late)
-        if staged.third:
-            self._do(THIRD)
+        if staged.wanted is not None:
+            self._do(BY_FIELD.format(staged.wanted))
 
     def _catch_up(self, late: Backlog) -> None:
         """Write into the tables all that was put off, and perhaps more."""
@@ -411,8 +411,8 @@ class SqlStore(ABC):
         else:
             self._backlog = Backlog()
             self.tables.applied += staged.late.stored
-        if staged.third:
-            self.tables.got_third()
+        if staged.wanted is not None:
+            self.tables.got(staged.wanted)
         for (home, law), (plain, records) in staged.folded.items():
             self._full.pop((home, law), None)
             if (log := self._logs.get(home, {}).get(law)) is not None:

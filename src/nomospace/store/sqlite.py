@@ -24,7 +24,7 @@ from typing import Final
 from nomospace.errors import NomospaceError
 from nomospace.store import schema
 from nomospace.store.blocks import SIZES
-from nomospace.store.converting import convert
+from nomospace.store.converting import convert, mark_anew
 from nomospace.store.interface import (
     Step,
     StoreDamaged,
@@ -226,7 +226,7 @@ class SqliteStore(SqlStore):
         assert staged is not None, "something is staged before it is flushed"
         assert writer is not None, "it was staged with it"
         try:
-            if staged.folds or staged.late is not None or staged.third:
+            if staged.folds or staged.late is not None or staged.wanted is not None:
                 self._tidy(staged)
             writer.execute("COMMIT")
         except sqlite3.Error as error:
@@ -469,5 +469,6 @@ _MIGRATIONS: Final[dict[int, Callable[[SqliteStore], None]]] = {
     6: _from_6,
     7: _from_7,
     8: lambda _: None,  # its tables are the same
+    9: mark_anew,
 }
 """What brings a store from each older version to the next, inside one transaction."""

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 from nomospace.host.residents import record_of
 from nomospace.space import Record, TupleId
-from nomospace.space.tables import RowsFound, Wanted
+from nomospace.space.tables import COLUMNS, Marks, RowsFound, Wanted
 from nomospace.store.guarded import Altered, guarded_row
 from nomospace.store.loading import StoreReader
 from nomospace.store.schema import BLOCK, Params
@@ -25,10 +25,8 @@ _Terms: TypeAlias = dict[str, str | int | None]
 HOLDER, ADDRESSEE = "coalesce(cur, writer) = ?", "coalesce(dest, cur, writer) = ?"
 WIDE_FROM: Final = 32
 """After so many rows in vain another mark is walked along, where there is one."""
-THIRD: Final = 2
-"""The column that has an index only once it is needed."""
 VAIN_MAX: Final = 20_000
-"""After so many rows in vain it is."""
+"""After so many rows in vain, which an index would have led past, it is made."""
 WIDE_MAX: Final = 10_000
 """Marks of which that is remembered."""
 
@@ -41,13 +39,10 @@ class SqlTables:
         self.at_hand = at_hand
         self._reader = reader
         self._ask = reader.ask
-        self._third = "SELECT 1 FROM pg_indexes WHERE schemaname = current_schema()"
-        if hints:
-            self._third = "SELECT 1 FROM sqlite_master WHERE type = 'index'"
-        self._third += f" AND {'name' if hints else 'indexname'} = 'stored_f2'"
-        self._vain = 0
-        self.wants_third = False
-        """Whether searches by the third field alone have looked at very many rows in vain."""
+        self._vain = [0] * COLUMNS
+        """Rows that were looked at in vain, by the column whose index would have led past them."""
+        self.wants: int | None = None
+        """The column whose index is to be made."""
         self._hints = hints
         """Whether the database must be told which index to use."""
         self._wide: dict[tuple[str, int, int], None] = {}
@@ -76,8 +71,8 @@ class SqlTables:
         One index leads to these; what else is wanted is looked for among them.
         """
         marks = wanted.marks
-        if marks and (marks[0][0] < THIRD or self.has_third):
-            return self._along_marks(space, wanted, (after, upto, limit))
+        if marks and (column := self._narrowest(space, marks)) is not None:
+            return self._along_marks(space, wanted, column, (after, upto, limit))
         index, along, rest = self._way(space, wanted, after)
         table, order = "stored s", "s.n"
         if index == "blocks":
@@ -90,48 +85,63 @@ class SqlTables:
         params = (*rest.values(), *along.values(), after, upto, limit)
         found = self._found(sql, tuple([one for one in params if one is not None]), upto, limit)
         if marks:
-            self._vain += found.looked - len(found.records)
-            self.wants_third = self._vain >= VAIN_MAX and not self.has_third
+            self._looked_in_vain(marks, found)
         return found
 
     @cached_property
-    def has_third(self) -> bool:
-        """Whether there is an index of the third field."""
-        return bool(list(self._ask(self._third, ())))
+    def indexed(self) -> set[int]:
+        """The columns that have an index."""
+        sql = "SELECT indexname FROM pg_indexes WHERE schemaname = current_schema()"
+        if self._hints:
+            sql = "SELECT name FROM sqlite_master WHERE type = 'index'"
+        names = [name for (name,) in self._ask(sql, ())]
+        return {column for column in range(COLUMNS) if f"stored_f{column}" in names}
 
-    def got_third(self) -> None:
-        """The index of the third field has been made."""
-        self.has_third, self.wants_third = True, False
+    def got(self, column: int) -> None:
+        """The index of a column has been made."""
+        self.indexed.add(column)
+        self.wants = None
 
-    def _along_marks(self, space: str, wanted: Wanted, page: tuple[int, int, int]) -> RowsFound:
+    def _looked_in_vain(self, marks: Marks, found: RowsFound) -> None:
+        """Have an index made of the last column that has none, if it would have led past much."""
+        for column, _ in reversed(marks):
+            if column not in self.indexed:
+                self._vain[column] += found.looked - len(found.records)
+                if self._vain[column] >= VAIN_MAX:
+                    self.wants = column
+                return
+
+    def _along_marks(
+        self, space: str, wanted: Wanted, column: int, page: tuple[int, int, int]
+    ) -> RowsFound:
         """The same where a value of a field leads to them."""
-        _, marks, at, dest, *_ = wanted
-        column = self._narrowest(space, marks)
-        others, values = [], []
-        mark = 0
+        marks, at, dest = wanted.marks, wanted.at, wanted.dest
+        others = mark = 0
+        params: list[str | int] = []
         for other, value in marks:
             if other == column:
                 mark = value
             else:
-                others.append(f"f{other} = ?")
-                values.append(value)
-        params: list[str | int] = [*values]
-        for words, agent in ((HOLDER, at), (ADDRESSEE, dest)):
-            if agent is not None:
-                others.append(words)
-                params.append(agent)
-        hint = f" INDEXED BY stored_f{column}" if self._hints else ""
-        sql = _query(f"stored s{hint}", ("s.space = ?", f"f{column} = ?"), tuple(others), "s.n")
+                others |= 1 << other
+                params.append(value)
+        if at is not None:
+            params.append(at)
+        if dest is not None:
+            params.append(dest)
+        sql = _query_along(column, others, at is not None, dest is not None, self._hints)
         _, upto, limit = page
         found = self._found(sql, (*params, space, mark, *page), upto, limit)
         if found.looked >= WIDE_FROM > 8 * len(found.records) and len(marks) > 1:
             if len(self._wide) >= WIDE_MAX:
                 self._wide.clear()
             self._wide[space, column, mark] = None  # there is little along it that is wanted
+            self._looked_in_vain(marks, found)
         return found
 
     def _found(self, sql: str, params: Params, upto: int, limit: int) -> RowsFound:
         rows = list(self._ask(sql, params))
+        if not rows:
+            return RowsFound([], upto, 0)
         records = [self._record(n, blob) for n, blob in rows if blob is not None]
         return RowsFound(records, rows[-1][0] if len(rows) == limit else upto, len(rows))
 
@@ -168,12 +178,15 @@ class SqlTables:
             along[f"s.n >= b.block * {BLOCK} AND s.n < (b.block + 1) * {BLOCK}"] = None
         return index, along, rest
 
-    def _narrowest(self, space: str, marks: tuple[tuple[int, int], ...]) -> int:
+    def _narrowest(self, space: str, marks: Marks) -> int | None:
         """The column to walk along: the last whose mark few tuples have, as far as is known."""
-        for column, mark in reversed(marks):
-            if (column < THIRD or self.has_third) and (space, column, mark) not in self._wide:
-                return column
-        return marks[0][0]
+        indexed, column = self.indexed, None
+        for other, mark in reversed(marks):
+            if other in indexed:
+                column = other
+                if (space, column, mark) not in self._wide:
+                    break
+        return column
 
     def get(self, space: str, id: TupleId) -> Record | None:
         """The tuple of an id: it is in one of few blocks."""
@@ -224,3 +237,13 @@ def _query(table: str, along: tuple[str, ...], rest: tuple[str, ...], order: str
         f"SELECT n, {body} FROM {table} WHERE {' AND '.join(along)} AND s.n > ? AND s.n <= ?"
         f" ORDER BY {order} LIMIT ?"
     )
+
+
+@lru_cache(maxsize=256)
+def _query_along(column: int, others: int, held: bool, meant: bool, hints: bool) -> str:
+    """The query along the index of a column; `others` has a bit for each that is compared."""
+    rest = [f"f{other} = ?" for other in range(COLUMNS) if others >> other & 1]
+    rest += [words for words, is_asked in ((HOLDER, held), (ADDRESSEE, meant)) if is_asked]
+    hint = f" INDEXED BY stored_f{column}" if hints else ""
+    along = ("s.space = ?", f"f{column} = ?")
+    return _query(f"stored s{hint}", along, tuple(rest), "s.n")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -14,7 +16,7 @@ from nomospace.space.tables import TupleTables, Wanted, wanted_for
 from nomospace.store import tables
 from nomospace.store.interface import Step, Store
 from nomospace.store.memory import MemoryStore
-from nomospace.terms import t
+from nomospace.terms import Term, t
 from nomospace.terms.templates import ANY, Template
 from tests.unit.store.engines import SQL, MakeEngine, engines
 
@@ -138,26 +140,40 @@ def test_a_query_looks_at_no_more_rows_than_it_may(kind: str, engines: MakeEngin
 
 
 @pytest.mark.parametrize("kind", SQL)
-def test_the_third_field_gets_an_index_once_searches_need_it(
-    kind: str, engines: MakeEngine, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("fields", "asked"),
+    [
+        (lambda n: ("job", n, n % 999), (ANY, ANY, 998)),
+        (lambda n: (n % 999, n, "x"), (998, ANY, ANY)),
+        (lambda n: (n % 999, "job", "x"), (998, "job", ANY)),  # all have the second value
+    ],
+    ids=["third", "first", "first of two"],
+)
+def test_another_field_than_the_second_gets_an_index_once_searches_need_it(
+    kind: str,
+    fields: Callable[[int], tuple[Term, ...]],
+    asked: tuple[Any, ...],
+    engines: MakeEngine,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(tables, "VAIN_MAX", 1_000)
     engine = engines(kind)
     store = engine.open()
     store.begin()
     many = [
-        TuplePut("s", Row(("job", n, n % 999), "ann@x", n, "ann@x", "ann@x"), FIRST_ORDER + n)
+        TuplePut("s", Row(fields(n), "ann@x", n, "ann@x", "ann@x"), FIRST_ORDER + n)
         for n in range(1, 2_100)
     ]
     store.commit([Step(tuple(many))], at=1)
-    wanted = wanted_for(Template.of((ANY, ANY, 998)), None, None)
+    wanted = wanted_for(Template.of(asked), None, None)
     found = store.tables.rows("s", wanted, 0, 1 << 60, 1_500)
-    assert ([one.fields[1] for one in found.records], found.looked) == ([998], 1_500)
+    assert ([one.count for one in found.records], found.looked) == ([998], 1_500)
     store.commit([Step((TupleGone("s", ("ann@x", 998), FIRST_ORDER + 998),))], at=2)
     store.begin()
     for _ in range(2):
+        store.tables.rows("s", wanted, 0, 1 << 60, 1_500)  # tells which of two indexes to use
         found = store.tables.rows("s", wanted, 0, 1 << 60, 1_500)
-        assert ([one.fields[1] for one in found.records], found.looked) == ([1_997], 1)
+        assert ([one.count for one in found.records], found.looked) == ([1_997], 1)
         store.close()
         store = engine.open()
         store.begin()
