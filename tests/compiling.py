@@ -1,13 +1,13 @@
-"""What is compiled before the tests, so that each file of a fresh checkout is compiled once.
+"""What is compiled before the tests are looked for: by all cores, not by the one that looks.
 
-Processes that run tests side by side read the same files in the same order: each would compile all
-of them, and rewrite the asserts of every test, which is most of the work of finding the tests. So
-each takes a share beforehand. Nobody waits for another: what is not there yet is compiled again.
+To compile a fresh checkout, and to rewrite the asserts of every test, is most of the work of
+finding the tests the first time.
 """
 
 from __future__ import annotations
 
 import compileall
+import os
 import sys
 from contextlib import suppress
 from itertools import islice
@@ -24,10 +24,24 @@ from _pytest.assertion.rewrite import (
 )
 
 
-def compile_share(config: pytest.Config, number: int, count: int) -> None:
-    """Compile every file whose turn it is that is not compiled, or has changed since."""
+def compile_all(config: pytest.Config) -> None:
+    """Compile every file that is not compiled, or has changed since, in a process for each core."""
     if sys.dont_write_bytecode:
         return
+    count = os.cpu_count() or 1
+    pids = []
+    for number in range(count):
+        pids.append(os.fork())
+        if pids[-1] == 0:
+            try:
+                _compile_share(config, number, count)
+            finally:
+                os._exit(0)  # what is not compiled yet is compiled when it is read
+    for pid in pids:
+        os.waitpid(pid, 0)
+
+
+def _compile_share(config: pytest.Config, number: int, count: int) -> None:
     for path in islice(sorted((config.rootpath / "src").rglob("*.py")), number, None, count):
         compileall.compile_file(path, quiet=2)
     for path in islice(sorted((config.rootpath / "tests").rglob("test_*.py")), number, None, count):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import gc
 import os
 import shutil
@@ -15,8 +14,8 @@ import pytest
 from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, settings
 
-from tests.compiling import compile_share
-from tests.rounds import Rounds, put_long_first
+from tests.compiling import compile_all
+from tests.rounds import put_long_first, whole
 
 # Machines are shared: that an input took long to be made or tried says nothing about the test.
 settings.register_profile("long", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -52,11 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
     And keep the tokens of hosts out of the user's own folder.
     """
-    if hasattr(config, "workerinput"):
-        # After all that is registered later, servers that end among it, a worker is gone at once:
-        # to take apart all modules and tests would be seconds of work for each of them.
-        atexit.register(os._exit, 0)
-    else:  # workers have it from their parent
+    if not hasattr(config, "workerinput"):  # processes of xdist have it from their parent
         os.environ["XDG_STATE_HOME"] = config.stash[_state] = tempfile.mkdtemp()
     config.pluginmanager.register(Doctests())
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -68,9 +63,8 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
     """Look for no rubbish in modules and tests: all stay to the end. Later look for it seldom."""
     gc.disable()
     try:
-        if (worker := getattr(session.config, "workerinput", None)) is not None:
-            number = int(worker["workerid"].removeprefix("gw"))
-            compile_share(session.config, number, worker["workercount"])
+        if session.config.getoption("processes", 1) > 1:
+            compile_all(session.config)
         return (yield)
     finally:
         gc.freeze()
@@ -85,12 +79,12 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Rounds | None:
+def pytest_kept_together(nodeid: str) -> str:
     """Keep more than files together, where files are kept together at all."""
-    return Rounds(config, log) if config.getoption("dist") == "loadfile" else None
+    return whole(nodeid)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """One process alone keeps the order of the files: there is nobody to wait for."""
-    if hasattr(config, "workerinput"):
+    if config.getoption("processes", 1) > 1:
         put_long_first(items)

@@ -11,17 +11,9 @@ from __future__ import annotations
 from typing import Final
 
 import pytest
-from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
 TOGETHER: Final = ("tests/spark/", "tests/browser/")
 """Folders whose tests are all run by one process, which come first."""
-
-
-class Rounds(LoadScopeScheduling):  # type: ignore[misc]
-    """Hands out tests by what has to stay together."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        return whole(nodeid)
 
 
 def whole(nodeid: str) -> str:

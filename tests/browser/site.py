@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
+import os
 import tempfile
 from collections.abc import Callable, Coroutine, Iterator, Sequence
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AsyncExitStack, ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from multiprocessing.connection import Connection
@@ -87,14 +88,17 @@ def site(
 ) -> Iterator[Site]:
     """Hosts until the end of the block; the first of them has the console.
 
-    What they keep in a `folder` is there for those that are started with it later.
+    What they keep in a `folder` is there for those that are started with it later: they end as
+    hosts do. Others are gone at once: to leave a group takes seconds, and is tried elsewhere.
     """
     here, there = multiprocessing.Pipe()
-    told = (there, begin, tuple(hosts), api, folder)
-    process = forks().Process(target=_live, args=told, daemon=True)
-    process.start()
-    there.close()
-    try:
+    with ExitStack() as parts:
+        place = folder or Path(parts.enter_context(tempfile.TemporaryDirectory()))
+        told = (there, begin, tuple(hosts), api, place, folder is not None)
+        process = forks().Process(target=_live, args=told, daemon=True)
+        process.start()
+        there.close()
+        parts.callback(_end, process, here)
         assert here.poll(START_S), f"the hosts did not stand after {START_S:g} s"
         well, found = here.recv()
         if not well:
@@ -102,12 +106,14 @@ def site(
         assert process.pid is not None
         url, token = found
         yield Site(url, token, process.pid, here)
-    finally:
-        here.close()  # which ends it
+
+
+def _end(process: Any, pipe: Connection) -> None:
+    pipe.close()  # which ends it
+    process.join(END_S)
+    if process.is_alive():
+        process.kill()
         process.join(END_S)
-        if process.is_alive():
-            process.kill()
-            process.join(END_S)
 
 
 @cache
@@ -126,11 +132,12 @@ def _live(
     begin: Begin | None,
     names: tuple[str, ...],
     api: str,
-    folder: Path | None,
+    folder: Path,
+    leave: bool,
 ) -> None:
     from nomospace.node.loops import run_loop
 
-    run_loop(_serve(pipe, begin, names, api, folder))
+    run_loop(_serve(pipe, begin, names, api, folder, leave=leave))
 
 
 async def _serve(
@@ -138,14 +145,17 @@ async def _serve(
     begin: Begin | None,
     names: tuple[str, ...],
     api: str,
-    folder: Path | None,
+    folder: Path,
+    *,
+    leave: bool,
 ) -> None:
     try:
         async with AsyncExitStack() as parts:
-            folder = folder or Path(parts.enter_context(tempfile.TemporaryDirectory()))
             servers, served = await _stand(parts, folder, begin, names, api)
             pipe.send((True, (served.url, served.service.own_token)))
             await _obey(pipe, servers)
+            if not leave:
+                os._exit(0)
     except Exception as error:
         pipe.send((False, error))
 

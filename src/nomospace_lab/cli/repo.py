@@ -141,15 +141,14 @@ def run_tests(
         _have_spark()
         # What else they want of the system; it lies beside the tests, so it is found from the root.
         subprocess.run([sys.executable, "-m", "tests.parts", *arguments], cwd=root, check=False)
-    if not any(a.startswith(("-n", "--numprocesses", "--pdb", "--collect")) for a in arguments):
-        arguments = ["-n", str(processes_for_tests(quick=quick)), *arguments]
-    if any(a.startswith(("-n", "--numprocesses")) for a in arguments):
-        # File by file, so that a file's tests share what it has started, and in the order that
-        # tests/rounds.py puts them in: what takes long begins first.
-        arguments = ["--dist", "loadfile", "--no-loadscope-reorder", *arguments]
+    if not any(a.startswith(("-n", "--numprocesses", "--processes")) for a in arguments):
+        arguments = ["--processes", str(processes_for_tests(quick=quick)), *arguments]
     # The tests start hundreds of processes: each would compile what it imports, all over again.
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     done = subprocess.run(
-        [sys.executable, "-P", "-m", "pytest", *arguments], cwd=root, env=environment, check=False
+        [sys.executable, "-P", "-m", "pytest", "-p", "nomospace_lab.cli.forks", *arguments],
+        cwd=root,
+        env=environment,
+        check=False,
     )
     raise typer.Exit(done.returncode)

@@ -10,10 +10,7 @@ import pytest
 from nomospace.calls.answers import Found
 from nomospace.calls.problems import LeaseLapsed
 from nomospace.calls.requests import (
-    Adopt,
     Cancel,
-    OntologyText,
-    Open,
     Out,
     Seek,
     Sets,
@@ -23,68 +20,31 @@ from nomospace.calls.requests import (
 from nomospace.calls.ways import Way
 from nomospace.host import collecting, mirroring
 from nomospace.host.collecting import Collecting, TooManySeen
-from nomospace.law import CompiledLaw, load
-from nomospace.meaning.canon import written
-from nomospace.meaning.ontology import Ontology, OntologyClass
 from nomospace.protocols.spaces import Claim, Denied, Fetch, Given, Mirror, Mirrored, Unmirror
 from nomospace.protocols.transfers import Transfer
-from nomospace.terms import ANY, Term, a, obj, show
+from nomospace.terms import ANY, a, obj
 from nomospace.terms.templates import Template
 from tests.paper.hosts import Hosts
-
-ANN, BOB, CAT, EVE = "ann@a", "bob@b", "cat@c", "eve@a"
-CARS = Ontology(
-    "cars",
-    [
-        OntologyClass("Car"),
-        OntologyClass("SportsCar", parents=("Car",)),
-        OntologyClass("Insurance"),
-        OntologyClass("Finance"),
-    ],
+from tests.unit.host.speakers import (
+    ANN,
+    BOB,
+    CAT,
+    ECHO,
+    EVE,
+    WANTED,
+    begin,
+    financed,
+    insured,
+    left,
+    speaker,
+    speakers,
 )
-ECHO = load("law(echo). sent(X, M, Y) :- do(forward). arrived(X, M, Y) :- do(deliver).")
-WANTED = (a("Car"), a("Insurance"), a("Finance"))
-
-
-def insured(car: str) -> tuple[Term, ...]:
-    return obj("SportsCar", car), obj("Insurance", f"i-{car}")
-
-
-def financed(car: str) -> tuple[Term, ...]:
-    return obj("SportsCar", car), obj("Finance", f"f-{car}")
-
-
-def speaker(
-    net: Hosts, agent: str, *, durable: bool = True, law: CompiledLaw | None = None
-) -> None:
-    net.agent(agent)
-    if law is not None:
-        net.do(agent, Adopt(law))
-    net.do(agent, Open("jobs", law, durable, OntologyText(CARS.hash, CARS.name, written(CARS))))
-    net.do(agent, Share(("jobs",)))
-
-
-def begin(net: Hosts, agent: str, how: str = "take", at: str = "", **sets: Any) -> int:
-    return net.call(agent, Seek("jobs", Way(how), Template.of(WANTED), at, sets=Sets(**sets)))
-
-
-def left(net: Hosts, *agents: str) -> list[tuple[Term, ...]]:
-    """All tuples of two fields that these agents hold, as they see it themselves."""
-    return [fields for agent in agents for fields in net.held(agent, ANY, ANY)]
 
 
 @pytest.fixture
 def net(request: pytest.FixtureRequest) -> Hosts:
     """Three hosts with an agent each that share a space, perhaps under a law."""
     return speakers(getattr(request, "param", None))
-
-
-def speakers(law: CompiledLaw | None) -> Hosts:
-    net = Hosts("abc", laws=[law] if law else [])
-    for agent in (ANN, BOB, CAT):
-        speaker(net, agent, law=law)
-    net.settle()
-    return net
 
 
 GOVERNED_TOO = pytest.mark.parametrize("net", [None, ECHO], ids=["plain", "law"], indirect=True)
@@ -484,96 +444,6 @@ def test_there_is_a_limit_to_what_is_seen(
     net.out(ANN, *insured("x"))
     net.out(ANN, *financed("x"))
     assert near in net.answers, "who looks at one host is not concerned"
-
-
-# -- under a law -----------------------------------------------------------------------------
-
-GUARDED = load(
-    """law(guarded).
-    kept. sent(jobs, found(Op, [C, I, object('Finance', 'f-hot', P)]), X) :- true.
-    sent(X, M, Y) :- do(forward).
-    arrived(X, M, Y) :- do(deliver)."""
-)
-"""Managers keep a set with hot finance."""
-
-
-def answers_ruled_on(net: Hosts) -> list[tuple[str, str]]:
-    """Where answers were ruled on: the host, and whose controller or manager it was."""
-    return [(at, one.home) for at, one in net.ruled if "found(" in show(one.event.args)]
-
-
-@pytest.mark.parametrize("how", ["take", "read"])
-def test_under_a_law_every_manager_with_a_tuple_of_the_set_rules_on_it(how: str) -> None:
-    net = speakers(ECHO)
-    op = begin(net, ANN, how)
-    net.out(BOB, *insured("x"))
-    net.run(2)
-    assert op not in net.answers
-    net.out(CAT, *financed("x"))
-    net.until(lambda: op in net.answers)
-    found: Found = net.value(op)
-    assert found.fields == (obj("SportsCar", "x"), obj("Insurance", "i-x"), obj("Finance", "f-x"))
-    assert [one.source for one in found.members] == [BOB, CAT]
-    assert answers_ruled_on(net) == [("b", "jobs"), ("c", "jobs"), ("a", ANN)]
-    net.run(2)
-    assert len(left(net, BOB, CAT)) == (0 if how == "take" else 2)
-
-
-@pytest.mark.parametrize("how", ["take", "read"])
-def test_a_set_that_a_law_keeps_stays_and_is_not_asked_for_again(how: str) -> None:
-    net = speakers(GUARDED)
-    net.out(ANN, *insured("hot"))
-    net.out(CAT, *financed("hot"))
-    op = begin(net, BOB, how)
-    net.run(5)
-    assert op not in net.answers
-    assert net.messages(Fetch) == ["ba"], "once"
-    assert left(net, ANN, CAT) == [insured("hot"), financed("hot")]
-    net.out(ANN, *insured("x"))
-    net.out(CAT, *financed("x"))
-    net.until(lambda: op in net.answers)
-    assert net.value(op).fields[2] == obj("Finance", "f-x")
-    net.out(ANN, *insured("x"))
-    net.out(CAT, *financed("x"))
-    op = begin(net, ANN, how)
-    net.until(lambda: op in net.answers)
-    assert net.value(op).fields[2] == obj("Finance", "f-x"), "the next one that it may have"
-
-
-def test_a_host_that_a_law_doubts_is_shown_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    net = speakers(ECHO)
-    group = net.hosts["c"].group
-    monkeypatch.setattr(group, "doubts", lambda peer, law: peer == "a" and law == ECHO.hash)
-    net.out(CAT, *insured("x"))
-    net.out(CAT, *financed("x"))
-    op = begin(net, ANN)
-    net.run(3)
-    assert op not in net.answers
-    assert net.messages(Mirror) == ["ab", "ac"]
-    assert net.messages(Mirrored) == []
-    op = begin(net, BOB)
-    net.until(lambda: op in net.answers)
-
-
-def test_who_does_not_wait_is_kept_from_a_set_too() -> None:
-    net = speakers(GUARDED)
-    seek = Seek("jobs", Way.TAKE_NOWAIT, Template.of(WANTED), "b", sets=Sets())
-    for one in (insured("hot"), financed("hot")):
-        net.out(BOB, *one)
-    assert net.ask(ANN, seek) is None
-    assert left(net, BOB) == [insured("hot"), financed("hot")]
-
-
-def test_laws_may_keep_so_many_sets_from_one_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(collecting, "KEPT_MAX", 2)
-    net = speakers(GUARDED)
-    op = begin(net, BOB)
-    for _ in range(3):
-        net.out(ANN, *insured("hot"))
-        net.out(CAT, *financed("hot"))
-        net.run(1)
-    with pytest.raises(TooManySeen, match="laws have kept 2 of them"):
-        net.value(op)
 
 
 # -- on a lease, and of one agent ------------------------------------------------------------
