@@ -492,7 +492,7 @@ class Membership:
         del self._history[: len(rulings)]
         origins, state, owed = self._origins, self.state, self.obligations
         few = state.size <= FEW_TERMS
-        origins.fold(rulings, state.places() if few else state, owed.places())
+        origins.fold(rulings, state.by_place() if few else state, owed.places())
         if origins.crowded(state.size, owed.size):
             origins.cut(state.first_place(), owed.first_place())  # the oldest go first, mostly
             if origins.crowded(state.size, owed.size):

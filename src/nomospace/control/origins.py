@@ -14,7 +14,7 @@ from __future__ import annotations
 import sys
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Sequence, Set as AbstractSet
+from collections.abc import Callable, Collection, Mapping, Sequence, Set as AbstractSet
 from itertools import compress
 from typing import Final, NamedTuple, TypeAlias
 
@@ -208,7 +208,7 @@ class Origins:
     >>> told = Ruling(7, 5_000_000, "ann@x", "4c1f", sent("ann@x", "hi", "bob@x"), "R1",
     ...               delta=(("+", 3, "slot", None),))
     >>> origins = Origins()
-    >>> origins.fold([told], {3}, ())
+    >>> origins.fold([told], {3: "slot"}, set())
     >>> origins.of(3)
     Origin(seq=7, at=5000000, cause=Cause(rule='R1', kind='sent', by='ann@x', what='hi'))
     """
@@ -237,27 +237,35 @@ class Origins:
         return Origin(columns.seqs[index], columns.seconds[index] * _SECOND, cause)
 
     def fold(
-        self, rulings: Sequence[Ruling], state: AbstractSet[int] | Bag, owed: AbstractSet[int]
+        self, rulings: Sequence[Ruling], state: Mapping[int, Term] | Bag, owed: AbstractSet[int]
     ) -> None:
         """Take in what rulings put that still stands; they are the next after those before.
 
-        `state` and `owed` are the places of what stands. Most of what rulings put has gone again,
-        mostly, and is passed over quickly.
+        `state` is what stands by its place, or all of it where it is much; `owed` are places. Most
+        of what rulings put has gone again, mostly, and is passed over quickly.
         """
         put: dict[int, Ruling] = {}
-        due: dict[int, Ruling] = {}
-        for ruling in rulings:
-            for change in ruling.delta:
-                kind = change[0]
-                if kind == "+" or kind == "<-":
-                    put[change[1]] = ruling
-                elif kind == "due":
-                    due[change[1]] = ruling
         if isinstance(state, Bag):
+            for ruling in rulings:
+                for change in ruling.delta:
+                    if change[0] == "+" or change[0] == "<-":
+                        put[change[1]] = ruling
             put = {place: ruling for place, ruling in put.items() if _stands(state, place, ruling)}
         else:
-            put = {place: put[place] for place in put.keys() & state}
-        due = {place: due[place] for place in due.keys() & owed}
+            known = [(one, ruling) for ruling in rulings for one in ruling.delta if one[1] in state]
+            for (kind, place, old, new), ruling in known:
+                if kind == "+" or (kind == "<-" and state[place] is new):
+                    put[place] = ruling
+        due: dict[int, Ruling] = {}
+        changes = (one for ruling in reversed(rulings) for one in reversed(ruling.delta))
+        last = next((place for kind, place, _, _ in changes if kind == "due"), -1)
+        if any(place <= last for place in owed):
+            due = {
+                one[1]: ruling
+                for ruling in rulings
+                for one in ruling.delta
+                if one[0] == "due" and one[1] in owed
+            }
         if put:
             self.state.enter(put, self._number)
         if due:
@@ -289,7 +297,7 @@ class Origins:
     def after(self, rulings: Sequence[Ruling], state: dict[int, Term], owed: set[int]) -> Origins:
         """The origins of all that a member has: those here, and what rulings put since."""
         found = Origins.decode(self.encode(), (0, 0))
-        found.fold(rulings, state.keys(), owed)
+        found.fold(rulings, state, owed)
         found.keep(state, owed)
         return found
 

@@ -241,9 +241,16 @@ class Bag:
             return 0
         return min([next(iter(one)) for one in self.buckets.values()], default=self.next_place)
 
+    def by_place(self) -> dict[int, Term]:
+        """All terms by their places, in no order."""
+        found: dict[int, Term] = {}
+        for bucket in self.buckets.values():
+            found |= bucket
+        return found
+
     def places(self) -> AbstractSet[int]:
         """The places of all terms."""
-        return {place for bucket in self.buckets.values() for place in bucket}
+        return self.by_place().keys()
 
     def of(self, key: str) -> Iterable[Term]:
         """The terms of one bucket, oldest first."""
