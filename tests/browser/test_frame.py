@@ -100,7 +100,7 @@ def test_the_command_box_finds_an_agent_by_keyboard_alone(page: Page) -> None:
     ("text", "title", "has"),
     [
         ("R4", "Rule", "Laymen's alarms go to experts of that kind."),
-        ("ward", "Law", "never fired"),
+        ("ward", "Law", "on 2 hosts"),
         (LAW.hash[:10], "Law", LAW.hash),
         ("1", "Ruling", "The host itself noted this"),
     ],
@@ -115,6 +115,16 @@ def test_the_command_box_leads_to_stories(page: Page, text: str, title: str, has
     page.keyboard.press("Enter")
     expect(page.locator(".story-title")).to_have_text(title)
     expect(page.locator(".story-body")).to_contain_text(has)
+
+
+def test_the_story_of_a_law_counts_what_ruled_at_any_host(page: Page) -> None:
+    """R1 lets alarms out at ward-2 alone."""
+    page.goto(f"{page.url.partition('?')[0]}?story=law/ward-1/{LAW.hash}")
+    rule = page.locator(".rule-line", has_text="R1")
+    expect(rule).not_to_contain_text("never")
+    rule.get_by_role("button").click()
+    expect(page.locator(".story-body")).to_contain_text("has ruled")
+    expect(page.locator(".story-body .line").first).to_contain_text("ann@ward-2")
 
 
 def test_a_template_goes_to_the_spaces(page: Page) -> None:

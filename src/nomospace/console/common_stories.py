@@ -6,7 +6,7 @@ stories of whoever takes part in it. Everything is read when the story is opened
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -30,7 +30,9 @@ from nomospace.console.look import (
     verdict_chip,
     verdict_of,
     when,
+    words_to,
 )
+from nomospace.console.places.communities import gathered
 from nomospace.console.programs import HostPrograms
 from nomospace.console.stories import story
 from nomospace.console.told import address as story_address, step_line, told
@@ -175,7 +177,7 @@ def _next_to(frame: Frame, about: str, story: CausalStory) -> None:
                 step_line(frame, step, step.at - mine.at)
     if len(story.steps) > 1:
         words = f"The whole story: {len(story.steps)} steps"
-        doorway(words, partial(frame.go, story_address(about))).props("data-whole")
+        words_to(words, partial(frame.go, story_address(about))).props("data-whole")
 
 
 def _ruling(service: Service, number: int) -> RulingView | None:
@@ -279,19 +281,22 @@ def _standing(frame: Frame, host: str, member: MemberView) -> None:
 
 
 def _last_rulings_of(frame: Frame, host: str, agent: str) -> None:
-    _last_rulings(frame, host, lambda one: one.home == agent and bool(one.community), home=False)
+    _last_rulings(frame, [host], lambda one: one.home == agent and bool(one.community), home=False)
 
 
 def _last_rulings(
-    frame: Frame, host: str, fits: Callable[[RulingView], bool], *, home: bool = True
+    frame: Frame, hosts: Iterable[str], fits: Callable[[RulingView], bool], *, home: bool = True
 ) -> None:
-    """The latest rulings at a host that are of this story, the last one first."""
+    """The latest rulings at hosts that are of this story, the last one first."""
     heading("Its last rulings")
-    views = frame.console.services[host].views
-    after = max(1, views.last_record - LOOKED_MAX)
-    found = views.rulings(after=after, limit=LOOKED_MAX).rulings
-    mine = [one for one in found if fits(one)][-RULINGS_MAX:]
-    for ruling in reversed(mine):
+    mine: list[tuple[int, str, RulingView]] = []
+    for host in hosts:
+        views = frame.console.services[host].views
+        after = max(1, views.last_record - LOOKED_MAX)
+        found = views.rulings(after=after, limit=LOOKED_MAX).rulings
+        mine += [(one.at, host, one) for one in found if fits(one)][-RULINGS_MAX:]
+    mine.sort(key=lambda one: one[:2], reverse=True)
+    for _, host, ruling in mine[:RULINGS_MAX]:
         line(frame, host, ruling, home=home)
     if not mine:
         ui.label(f"None among the last {LOOKED_MAX:,} records.").classes("quiet")
@@ -362,25 +367,30 @@ def tell_host(frame: Frame, host: str, id: str) -> None:
 def tell_law(frame: Frame, host: str, id: str) -> None:
     """A law: its rules with how often each has ruled."""
     law = frame.console.services[host].views.law(id)
+    views = list(gathered.laws(frame.console.services, id))
+    hits = gathered.hits_of(views)
     mono(law.name).classes("story-name")
     with fact("hash"):
         mono(law.hash).classes("wrap")
     with fact("members"):
-        ui.label(f"{law.members:,} on {host}").classes("num")
+        ui.label(f"{sum(one.members for one in views):,}").classes("num")
+        if len(views) > 1:
+            ui.label(f"on {len(views)} hosts").classes("quiet")
     with fact("discloses"):
         mono(law.disclose)
     heading("Rules")
     for rule in law.rules:
-        with ui.element("div").classes("rule-line" + ("" if rule.hits else " never")):
-            ui.label(f"{rule.hits:,}").classes("num rule-hits")
+        number = hits.rules[rule.name]
+        with ui.element("div").classes("rule-line" + ("" if number else " never")):
+            ui.label(f"{number:,}").classes("num rule-hits")
             doorway(rule.name, partial(frame.open, "rule", host, f"{law.hash}:{rule.name}"))
             mono(rule.event)
-            if not rule.hits:
-                ui.label("never fired").classes("quiet")
-    if law.unmatched:
-        ui.label(f"{law.unmatched:,} events met no rule.").classes("quiet")
-    if law.uncounted:
-        ui.label(f"Counted since record {law.uncounted + 1:,}, and not before.").classes("quiet")
+            if not number:
+                ui.label("never ruled").classes("quiet")
+    if hits.unmatched:
+        ui.label(f"{hits.unmatched:,} events met no rule.").classes("quiet")
+    if hits.uncounted:
+        ui.label(f"Counted since record {hits.uncounted + 1:,}, and not before.").classes("quiet")
 
 
 @story("rule", "Rule")
@@ -395,13 +405,14 @@ def tell_rule(frame: Frame, host: str, id: str) -> None:
     mono(f"{rule.name}  {rule.event}").classes("story-name")
     with fact("law"):
         doorway(f"{law.name} {law.hash[:8]}", partial(frame.open, "law", host, law.hash))
-    with fact("hits"):
-        ui.label(f"{rule.hits:,}").classes("num")
+    with fact("has ruled"):
+        number = gathered.hits_of(list(gathered.laws(frame.console.services, hash))).rules[name]
+        ui.label(f"{number:,} times" if number != 1 else "once").classes("num")
     if rule.comment:
         ui.label(rule.comment).classes("why-said")
     lines = law.text.splitlines()[rule.line - 1 : rule.last_line]
     mono("\n".join(lines)).classes("pre term")
-    _last_rulings(frame, host, lambda one: one.law == hash and one.rule == name)
+    _last_rulings(frame, frame.console.services, lambda one: one.law == hash and one.rule == name)
 
 
 @story("obligation", "Obligation")
@@ -431,7 +442,7 @@ def tell_obligation(frame: Frame, host: str, id: str) -> None:
 def tell_help(frame: Frame, host: str, id: str) -> None:
     """The keys, and what the four signs mean."""
     del id
-    doorway("What the words mean", partial(frame.open, "words", host, ""))
+    words_to("What the words mean", partial(frame.open, "words", host, ""))
     heading("Keys")
     for key, words in KEYS:
         with fact(key):

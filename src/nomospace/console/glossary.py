@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from nicegui import ui
 
-from nomospace.console.look import doorway, heading
+from nomospace.console.look import heading, words_to
 from nomospace.console.stories import story
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def what_it_is(frame: Frame) -> None:
     """The line that says what this is, and the way to the words."""
     with ui.element("p").classes("what"):
         ui.label(WHAT)
-        doorway("What the words mean", lambda: frame.open("words", frame.console.name, ""))
+        words_to("What the words mean", lambda: frame.open("words", frame.console.name, ""))
 
 
 @story("words", "Words")

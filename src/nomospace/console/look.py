@@ -117,8 +117,13 @@ def chip(text: str) -> ui.label:
 
 
 def doorway(text: str, go: Callable[[], object], *, label: str = "") -> ui.element:
-    """Something to be clicked that leads to a story: a real button that looks like a link."""
-    button = ui.element("button").classes("doorway mono").props("type=button")
+    """A name to be clicked that leads to its story: a real button that looks like a link."""
+    return words_to(text, go, label=label).classes("mono")
+
+
+def words_to(text: str, go: Callable[[], object], *, label: str = "") -> ui.element:
+    """The same in plain words, as one reads them."""
+    button = ui.element("button").classes("doorway").props("type=button")
     if label:
         attributes(button, aria_label=label)
     with button:
@@ -169,11 +174,11 @@ def stretch(us: int) -> str:
     return f"{us / 1e6:.1f} s" if us < 60_000_000 else span(us)
 
 
-def empty(what: str, how: str) -> None:
-    """Say what would be here, and what brings it."""
+def empty(what: str, how: str, *, code: bool = False) -> None:
+    """Say what would be here, and what brings it: words, or code to be typed."""
     with ui.element("div").classes("empty"):
         ui.label(what)
-        ui.label(how).classes("mono")
+        ui.label(how).classes("mono" if code else "")
 
 
 def fault(error: Exception) -> None:

@@ -15,14 +15,16 @@ from nomospace.console.look import (
     REFUSED,
     SIGNS,
     attributes,
+    fault,
     gist,
     mono,
     stretch,
     when,
 )
+from nomospace.errors import NomospaceError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Awaitable, Callable, Mapping
 
     from nomospace.api.published import CausalStory, StoryLink, StoryStep
     from nomospace.console.frame import Frame
@@ -49,6 +51,38 @@ async def told(frame: Frame, about: str) -> CausalStory:
     console = frame.console
     beside = {name: service.operator(frame.viewer) for name, service in console.services.items()}
     return await console.service.views.story(about, beside=beside)
+
+
+def read_into(
+    body: ui.element, frame: Frame, about: str, show: Callable[[CausalStory], None]
+) -> Callable[[], Awaitable[None]]:
+    """Read a story and show it in an element, soon: journals are read a page at a time.
+
+    What is returned reads it again.
+    """
+    with body:
+        ui.label("The journals are being read …").classes("quiet").props("role=status")
+
+    async def read() -> None:
+        try:
+            found = await told(frame, about)
+        except NomospaceError as error:
+            body.clear()
+            with body:
+                fault(error)
+            return
+        body.clear()
+        with body:
+            show(found)
+
+    ui.timer(0, read, once=True)
+    return read
+
+
+def left_out(story: CausalStory) -> None:
+    """Say what a story leaves out."""
+    for words in story.left:
+        ui.label(f"{words[:1].upper()}{words[1:]}.").classes("quiet").props("data-left")
 
 
 def address(about: str) -> str:

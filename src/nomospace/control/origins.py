@@ -253,7 +253,7 @@ class Origins:
             put = {place: ruling for place, ruling in put.items() if _stands(state, place, ruling)}
         else:
             known = [(one, ruling) for ruling in rulings for one in ruling.delta if one[1] in state]
-            for (kind, place, old, new), ruling in known:
+            for (kind, place, _, new), ruling in known:
                 if kind == "+" or (kind == "<-" and state[place] is new):
                     put[place] = ruling
         due: dict[int, Ruling] = {}

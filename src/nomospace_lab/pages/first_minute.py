@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from nicegui import ui
 
 from nomospace.console.cards import Card
-from nomospace.console.look import attributes, doorway, fault
+from nomospace.console.look import attributes, fault, words_to
 from nomospace.console.stage import ConsoleAction
 from nomospace.errors import NomospaceError
 
@@ -114,7 +114,7 @@ class FirstMinute:
         self._sent.said.clear()
         with self._sent.said:
             ui.label(f"It is in {to.title} now. A message to where it was:")
-            follow = doorway("Send one", partial(self._do, "assistant", self._follow))
+            follow = words_to("Send one", partial(self._do, "assistant", self._follow))
             attributes(follow, data_try="message")
             self._followed = ui.element("div").classes("first-followed")
 
@@ -131,7 +131,7 @@ class FirstMinute:
 
     def _lead(self, deed: Deed, text: str) -> None:
         open_it = partial(self._frame.open, "ruling", deed.host, deed.record)
-        doorway(text, open_it, label=f"{text}: {deed.words}")
+        words_to(text, open_it, label=f"{text}: {deed.words}")
 
     # -- the rogue ---------------------------------------------------------------------------------
 

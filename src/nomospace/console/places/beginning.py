@@ -9,7 +9,7 @@ from nicegui import ui
 
 from nomospace.api.typed import typed_fields, words_of
 from nomospace.console.cards import Card
-from nomospace.console.look import attributes, doorway, fact, fault, mono
+from nomospace.console.look import attributes, fact, fault, mono, words_to
 from nomospace.console.places import acting
 from nomospace.console.places.parts import act, copy
 from nomospace.console.places.typed import Typed
@@ -93,4 +93,4 @@ class BeginCard:
             return
         with self._said:
             ui.label(f"{seat.id} wrote ({words_of(fields)})").classes("forwarded")
-            doorway("See it in Spaces", lambda: frame.go(f"/spaces?space={SPACE}"))
+            words_to("See it in Spaces", lambda: frame.go(f"/spaces?space={SPACE}"))

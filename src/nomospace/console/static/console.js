@@ -53,6 +53,14 @@
       const clock = document.getElementById("rail-clock");
       if (clock) clock.textContent = time.clock(time.now()) + (time.utc ? " UTC" : "");
     },
+    // What is new on the page says its time at once, not with the next second.
+    watch() {
+      const told = (node) => node.nodeType === 1 && (node.matches("time") || node.querySelector("time"));
+      new MutationObserver((changes) => {
+        if (changes.some((one) => [...one.addedNodes].some(told))) time.tick();
+      }).observe(document.body, { childList: true, subtree: true });
+      time.tick();
+    },
     toggleUtc() {
       time.utc = !time.utc;
       localStorage.setItem(UTC, time.utc ? "1" : "0");
@@ -246,6 +254,7 @@
   });
   document.addEventListener("DOMContentLoaded", () => {
     host.watch();
+    time.watch();
     place.comeBack();
     setInterval(() => {
       time.tick();

@@ -58,4 +58,5 @@ def show(frame: Frame) -> None:
 
 
 def _nothing() -> None:
-    empty("This console was started without a bench.", "nomospace host run --api 127.0.0.1:8080")
+    command = "nomospace host run --api 127.0.0.1:8080"
+    empty("This console was started without a bench.", command, code=True)

@@ -176,7 +176,7 @@ class MeaningPlace:
         self._tree.clear()
         with self._tree:
             if not view.classes:
-                empty("This ontology has no classes.", "classes: {Car: {}}")
+                empty("This ontology has no classes.", "classes: {Car: {}}", code=True)
                 return
             more = f", {view.count - len(view.classes):,} not shown" * (
                 view.count > len(view.classes)

@@ -36,6 +36,7 @@ def show(frame: Frame) -> None:
         empty(
             "Runs of the pipeline over this host's journal would be here.",
             "nomospace host run --api 127.0.0.1:8080",
+            code=True,
         )
         return
     runs = kept(frame.console, Runs)

@@ -10,8 +10,7 @@ from nicegui import ui
 from nomospace.api.published import fields_text
 from nomospace.console import look
 from nomospace.console.stories import story
-from nomospace.console.told import TUPLE_WORDS, address, told
-from nomospace.errors import NomospaceError
+from nomospace.console.told import TUPLE_WORDS, address, left_out, read_into
 
 if TYPE_CHECKING:
     from nomospace.api.published import CausalStory, StoryStep
@@ -24,22 +23,7 @@ def tell_tuple(frame: Frame, host: str, id: str) -> None:
     del host  # it may have been at all of them
     look.mono(id).classes("pre term")
     body = ui.element("div").props("data-story=tuple")
-    with body:
-        ui.label("The journals are being read …").classes("quiet")
-
-    async def read() -> None:
-        try:
-            found = await told(frame, id)
-        except NomospaceError as error:
-            body.clear()
-            with body:
-                look.fault(error)
-            return
-        body.clear()
-        with body:
-            _tell(frame, found)
-
-    ui.timer(0, read, once=True)
+    read_into(body, frame, id, partial(_tell, frame))
 
 
 def _tell(frame: Frame, found: CausalStory) -> None:
@@ -52,12 +36,11 @@ def _tell(frame: Frame, found: CausalStory) -> None:
     if found.lies is not None:
         _lies(frame, found)
     look.heading("From writer to taker")
-    for words in found.left:
-        ui.label(f"{words[:1].upper()}{words[1:]}.").classes("quiet")
+    left_out(found)
     with ui.element("ol").classes("steps"):
         for step in steps:
             _step(frame, step)
-    look.doorway(
+    look.words_to(
         f"The whole story: {len(found.steps)} steps", partial(frame.go, address(found.about))
     ).props("data-whole")
 

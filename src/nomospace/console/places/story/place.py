@@ -13,8 +13,16 @@ from nicegui import ui
 
 from nomospace.console import look
 from nomospace.console.places.story import drawing
-from nomospace.console.told import address, because, look_of, open_step, sign_of, told, what
-from nomospace.errors import NomospaceError
+from nomospace.console.told import (
+    address,
+    because,
+    left_out,
+    look_of,
+    open_step,
+    read_into,
+    sign_of,
+    what,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,13 +31,14 @@ if TYPE_CHECKING:
     from nomospace.console.frame import Frame
 
 ABOUT_MAX: Final = 450
-KEYS: Final = (
-    ("sent", "a message"),
-    ("held", "held, then let go"),
-    ("due", "a duty, until it ends"),
-    ("moved", "a move"),
-    ("after unsure", "by the agent itself, after it heard something: inferred"),
-)
+KEYS: Final = {
+    "sent": "a message",
+    "held": "held, then let go",
+    "due": "a duty, until it ends",
+    "moved": "a move",
+    "after": "by the agent itself, after it heard something: inferred",
+}
+"""What the lines of a story say, by how one step led to another."""
 
 
 def show(frame: Frame) -> None:
@@ -43,23 +52,12 @@ def show(frame: Frame) -> None:
                 "Click one in a place, and then The whole story.",
             )
         return
-    with body:
-        ui.label("The journals are being read …").classes("quiet").props("role=status")
 
-    async def read() -> None:
-        try:
-            story = await told(frame, about)
-        except NomospaceError as error:
-            body.clear()
-            with body:
-                look.fault(error)
-            return
-        body.clear()
-        with body:
-            _tell(frame, story)
-            look.doorway("Read the journals again", read).props("data-again")
+    def tell(story: CausalStory) -> None:
+        _tell(frame, story)
+        look.words_to("Read the journals again", read).props("data-again")
 
-    ui.timer(0, read, once=True)
+    read = read_into(body, frame, about, tell)
 
 
 def _tell(frame: Frame, story: CausalStory) -> None:
@@ -68,33 +66,15 @@ def _tell(frame: Frame, story: CausalStory) -> None:
         return
     first, last = story.steps[0], story.steps[-1]
     with ui.element("div").classes("card story-summary"):
-        said = (
-            f"{_many(len(story.steps), 'step')} of {_many(len(story.lanes), 'agent')} on "
-            f"{_many(len(story.hosts), 'host')} in {look.stretch(last.at - first.at)}, from "
-        )
+        steps, lanes, hosts = len(story.steps), len(story.lanes), len(story.hosts)
+        said = f"{_many(steps, 'step')} of {_many(lanes, 'agent')} on {_many(hosts, 'host')}"
+        said += f" in {look.stretch(last.at - first.at)}, from" if steps > 1 else ","
         with ui.element("div").classes("story-said"):
             ui.label(said)
             look.when(first.at)
-        for words in story.left:
-            ui.label(f"{words[:1].upper()}{words[1:]}.").classes("quiet").props("data-left")
-        with ui.element("div").classes("story-hosts"):
-            with ui.element("div").classes("story-host-names"):
-                for host in story.hosts:
-                    look.attributes(look.mono(host), title=host)
-            with ui.element("div").classes("story-axis-box"):
-                ui.html(drawing.axis(story), sanitize=False)
-                with ui.element("div").classes("story-scale quiet num"):
-                    ui.label("0")
-                    ui.label(look.stretch(last.at - first.at))
-        with ui.element("ul").classes("story-keys"):
-            for kind, words in KEYS:
-                with ui.element("li"):
-                    ui.html(
-                        f'<svg width="26" height="10" aria-hidden="true">'
-                        f'<path class="link {kind}" d="M1 5H25"/></svg>',
-                        sanitize=False,
-                    )
-                    ui.label(words).classes("quiet")
+        left_out(story)
+        if steps > 1:
+            _over_time(story, last.at - first.at)
     with ui.element("div").classes("card story-lanes"):
         for size, name in ((drawing.WIDE, "wide"), (drawing.NARROW, "narrow")):
             ui.html(drawing.graph(story, size), sanitize=False).classes(f"story-{name}")
@@ -102,6 +82,31 @@ def _tell(frame: Frame, story: CausalStory) -> None:
         with ui.element("ol").classes("story-steps"):
             for step in story.steps:
                 _step(frame, step, known, first.at, chosen=story.about in (step.id, step.about))
+
+
+def _over_time(story: CausalStory, took: int) -> None:
+    """The hosts over the time, and what the lines of this story say."""
+    with ui.element("div").classes("story-hosts"):
+        with ui.element("div").classes("story-host-names"):
+            for host in story.hosts:
+                look.attributes(look.mono(host), title=host)
+        with ui.element("div").classes("story-axis-box"):
+            ui.html(drawing.axis(story), sanitize=False)
+            with ui.element("div").classes("story-scale quiet num"):
+                ui.label("0")
+                ui.label(look.stretch(took))
+    used = {"due" if one.how == "met" else one.how for step in story.steps for one in step.causes}
+    with ui.element("ul").classes("story-keys"):
+        for kind, words in KEYS.items():
+            if kind in used:
+                look_of_line = f"{kind} unsure" if kind == "after" else kind
+                with ui.element("li"):
+                    ui.html(
+                        f'<svg width="26" height="10" aria-hidden="true">'
+                        f'<path class="link {look_of_line}" d="M1 5H25"/></svg>',
+                        sanitize=False,
+                    )
+                    ui.label(words).classes("quiet")
 
 
 def _step(
