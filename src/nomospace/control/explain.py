@@ -25,8 +25,8 @@ from nomospace.law.tree import Do, Goal, LawTree, TrueGoal
 from nomospace.terms import Term, show
 
 NO_MATCH = "its head does not match the event"
-TOLD_UNITS: Final = 1_000
-"""The budget of an explanation, in units of the interpreter: three to ten milliseconds."""
+TOLD_UNITS: Final = 600
+"""The budget of an explanation, in units of the interpreter: two to eight milliseconds."""
 TOLD_CHARS: Final = 1_000
 """How many characters of an event, an operation or a goal are told."""
 TEXT_CHARS: Final = 50_000
