@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from nomospace.control import Snapshot, redo
+from nomospace.host.changes import Durable
+from nomospace.store.interface import Store
 from nomospace.store.journal import EventRecord, JournalGap, Record, TupleRecord, replay
 from nomospace.store.opening import open_store
 from nomospace.store.segments import read_journal
@@ -29,23 +31,25 @@ class Reading:
 
 def read(url: str, folder: Path | None = None) -> Reading:
     """Compare a store with its journal; `folder` has the journal's segments, if there are any."""
-    reading = Reading()
     store = open_store(url)
     try:
-        kept = {
-            home: redo(member.base, member.log)
-            for home, member in store.begin().durable.members.items()
-        }
-        reading.members = len(kept)
-        reading.wrong += [f"{store.where}: {finding}" for finding in store.inspect()]
-        try:
-            told = replay(_counted(read_journal(folder, store), reading))
-        except JournalGap as gap:
-            reading.wrong.append(f"{store.where}: {gap}")
-        else:
-            reading.wrong += _differences(kept, told)
+        return look(store, store.begin().durable, folder)
     finally:
         store.close()
+
+
+def look(store: Store, durable: Durable, folder: Path | None) -> Reading:
+    """Compare what a store that has begun holds with its journal."""
+    reading = Reading()
+    kept = {home: redo(member.base, member.log) for home, member in durable.members.items()}
+    reading.members = len(kept)
+    reading.wrong += [f"{store.where}: {finding}" for finding in store.inspect()]
+    try:
+        told = replay(_counted(read_journal(folder, store), reading))
+    except JournalGap as gap:
+        reading.wrong.append(f"{store.where}: {gap}")
+    else:
+        reading.wrong += _differences(kept, told)
     return reading
 
 

@@ -90,6 +90,7 @@ def _restore_file(file: Path, target: SqliteStore, *, force: bool) -> BackupSumm
     """Restore beside the place, then let the new store appear there, whole."""
     from nomospace.store.backup import restore_backup
     from nomospace.store.interface import StoreNotEmpty
+    from nomospace.store.private import sync
     from nomospace.store.sqlite import SqliteStore
 
     path = target.path
@@ -101,7 +102,9 @@ def _restore_file(file: Path, target: SqliteStore, *, force: bool) -> BackupSumm
         summary = restore_backup(file, SqliteStore(beside))
         if path.exists():
             _put_aside(target)
+            sync(path.parent)  # the old log must not be found beside the new store
         beside.replace(path)
+        sync(path.parent)
     finally:
         _remove(beside)
     return summary

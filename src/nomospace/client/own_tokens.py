@@ -90,6 +90,7 @@ def _kept_key(file: Path) -> bytes:
         new.unlink(missing_ok=True)
         made = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         os.write(made, os.urandom(KEY_BYTES))
+        os.fsync(made)  # a file without its bytes would be a key that everybody knows
         os.close(made)
         with suppress(FileExistsError):
             os.link(new, file)  # the first to do so has made it

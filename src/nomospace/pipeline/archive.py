@@ -25,7 +25,6 @@ Columns depend on the ontology, so an archive is of one, by its hash.
 from __future__ import annotations
 
 import fcntl
-import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -49,7 +48,7 @@ from nomospace.meaning.sql.layout import (
     Layout,
     SqlTable,
 )
-from nomospace.store.private import sync
+from nomospace.store.private import make_folder, sync, whole
 
 ARCHIVE_VERSION: Final = 1
 MANIFEST: Final = "archive.json"
@@ -192,19 +191,14 @@ def read_manifest(archive: Path, ontology: Ontology) -> ArchiveManifest:
 
 def write_manifest(archive: Path, manifest: ArchiveManifest) -> None:
     """Let a manifest count, all of it or none, also through a power cut."""
-    beside = archive / f".{MANIFEST}.new"
-    with beside.open("wb") as file:
-        file.write(msgspec.json.encode(manifest))
-        file.flush()
-        os.fsync(file.fileno())
-    beside.replace(archive / MANIFEST)
-    sync(archive)
+    with whole(archive / MANIFEST) as new:
+        new.write_bytes(msgspec.json.encode(manifest))
 
 
 @contextmanager
 def adding(archive: Path) -> Iterator[None]:
     """Be the only one who adds to an archive; raises `BadArchive` when somebody else does."""
-    archive.mkdir(parents=True, exist_ok=True)
+    make_folder(archive)
     with (archive / ".lock").open("ab") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -29,7 +29,7 @@ import msgspec
 from nomospace.errors import Unavailable
 from nomospace.store.guarded import Altered, guard, unguard
 from nomospace.store.interface import Header, KeptForClient, Step, Store
-from nomospace.store.private import open_file, sync, whole
+from nomospace.store.private import open_file, whole
 from nomospace.wire.changes import BadRecord, decode_change, encode_change
 
 BACKUP_VERSION: Final = 2
@@ -70,12 +70,8 @@ def write_backup(store: Store, path: Path) -> BackupSummary:
     The host may have the store open; `store` is another object for it, and is not begun.
     """
     store.attach()
-    with whole(path) as new:
-        with open_file(new, "wb") as file:
-            summary = _Writer(file).write(store.dump())
-        sync(new)
-    sync(path.parent)
-    return summary
+    with whole(path) as new, open_file(new, "wb") as file:
+        return _Writer(file).write(store.dump())
 
 
 class _Writer:

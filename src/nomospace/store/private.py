@@ -24,7 +24,7 @@ OTHERS: Final = 0o077
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder, and those above it that are missing. One that is there stays as it is."""
+    """Make a folder, and those above it that are missing. They are on disk; others stay as is."""
     missing = []
     place = path
     while not place.exists():
@@ -33,6 +33,7 @@ def make_folder(path: Path) -> None:
     for one in reversed(missing):
         with suppress(FileExistsError):  # somebody else was quicker
             one.mkdir(mode=FOLDER)
+        sync(one.parent)
     if not path.is_dir():
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
 
@@ -68,6 +69,8 @@ def make_file(path: Path) -> None:
 def whole(path: Path) -> Iterator[Path]:
     """A name to write a file under: it gets its own when the block ends, or nothing is left of it.
 
+    It is on disk then, whole and under its name, also if the power goes.
+
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder, suppress(ValueError), whole(Path(folder, "a")) as new:
     ...     _ = new.write_text("half of i")
@@ -77,7 +80,9 @@ def whole(path: Path) -> Iterator[Path]:
     try:
         beside.unlink(missing_ok=True)
         yield beside
+        sync(beside)
         beside.replace(path)
+        sync(path.parent)
     finally:
         beside.unlink(missing_ok=True)
 

@@ -49,7 +49,7 @@ from nomospace.store.interface import JournalEntry, Store
 from nomospace.store.journal import EventRecord, JournalGap, Record, decode_record, encode_record
 from nomospace.store.opening import open_store
 from nomospace.store.parquet import SCHEMAS, JournalRow, record_of, row_of
-from nomospace.store.private import make_folder, open_file, sync
+from nomospace.store.private import make_folder, open_file, whole
 from nomospace.wire.segments import (
     MANIFEST,
     Manifest,
@@ -105,11 +105,8 @@ def _path(folder: Path, table: str, number: int) -> Path:
 def _put(path: Path, write: Callable[[Path], object]) -> None:
     """Let a file appear whole, and stay."""
     make_folder(path.parent)
-    beside = path.with_name(f".{path.name}.new")
-    write(beside)
-    sync(beside)
-    beside.replace(path)
-    sync(path.parent)
+    with whole(path) as new:
+        write(new)
 
 
 @contextmanager

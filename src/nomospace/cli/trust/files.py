@@ -76,9 +76,7 @@ def write(path: Path, data: bytes, *, mode: int = OPEN) -> None:
         make_folder(path.parent)
         with whole(path) as new, open_file(new, "xb") as file:
             file.write(data)
-            file.flush()
             os.fchmod(file.fileno(), mode)
-            os.fsync(file.fileno())
     except OSError as error:
         raise Unusable(what=str(path), why=f"cannot be written: {error.strerror}") from None
 

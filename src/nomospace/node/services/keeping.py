@@ -30,7 +30,7 @@ from zlib import crc32
 import msgspec
 
 from nomospace.errors import CallerError, Unavailable
-from nomospace.store.private import make_folder, open_file
+from nomospace.store.private import make_folder, open_file, sync
 
 LOG_BYTES_MAX: Final = 1 << 30
 """The largest file of changes that is opened or written."""
@@ -94,6 +94,7 @@ class ServiceLog(Generic[T]):
         try:
             make_folder(self._path.parent)
             file = open_file(self._path, "a+b")
+            sync(self._path.parent)
         except OSError as error:
             raise self._unwritable(error) from error
         try:
@@ -161,11 +162,7 @@ class ServiceLog(Generic[T]):
             file.flush()
             os.fsync(file.fileno())
             fresh.replace(self._path)
-            folder = os.open(self._path.parent, os.O_RDONLY)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
+            sync(self._path.parent)
         except OSError as error:
             raise self._unwritable(error) from error
         self._file, self._size, self.lines = file, size, count

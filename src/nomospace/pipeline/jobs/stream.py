@@ -41,9 +41,10 @@ from nomospace.pipeline.jobs.session import LOCAL, Say, check_master, open_sessi
 from nomospace.pipeline.segments import ddl
 from nomospace.pipeline.stream.answering import AnswerEngine, Answering, as_row
 from nomospace.pipeline.stream.place import HostPlace
-from nomospace.pipeline.stream.state import ROWS, BadCheckpoint, Memory, lasting
+from nomospace.pipeline.stream.state import ROWS, BadCheckpoint, Memory
 from nomospace.pipeline.stream.tail import JournalTail, RecordRange
 from nomospace.pipeline.stream.writing import ROWS_MAX, Target
+from nomospace.store.private import make_folder, whole
 from nomospace.wire.segments import TABLES
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ END_S: Final = 60.0
 """How long a batch that is under way may take to end when the job is told to."""
 LOOK_S: Final = 0.5
 IDENTITY: Final = "stream.json"
-_BEFORE: Final = (".lock", "stream.part")
+_BEFORE: Final = (".lock", f".{IDENTITY}.new")
 """What may be in a checkpoint whose first run has hardly begun."""
 
 
@@ -177,7 +178,7 @@ def _hurried(place: HostPlace) -> HostPlace:
 def _alone(checkpoint: Path) -> Iterator[None]:
     """Be the only one at work with a checkpoint; raises `BadCheckpoint`."""
     try:
-        checkpoint.mkdir(parents=True, exist_ok=True)
+        make_folder(checkpoint)
         lock = (checkpoint / ".lock").open("ab")
     except OSError as error:
         why = f"{error.strerror or error}; name a folder that can be written to"
@@ -214,10 +215,8 @@ def _identity(
         if any(path.name not in _BEFORE for path in plan.checkpoint.iterdir()):
             why = f"it has files and no {IDENTITY}; name an empty folder"
             raise BadCheckpoint(folder=folder, why=why) from None
-        beside = place.with_suffix(".part")
-        with lasting(beside) as file:
-            file.write(msgspec.json.encode(wanted))
-        beside.replace(place)
+        with whole(place) as new:
+            new.write_bytes(msgspec.json.encode(wanted))
         return wanted
     except msgspec.MsgspecError as error:
         why = f"{IDENTITY} cannot be read ({error}); name an empty folder"

@@ -19,11 +19,10 @@ and what it names never changes.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Final, NamedTuple
+from typing import Final, NamedTuple
 from uuid import uuid4
 
 import msgspec
@@ -32,6 +31,7 @@ import pyarrow.parquet as pq
 
 from nomospace.errors import CallerError
 from nomospace.pipeline.segments import column_of
+from nomospace.store.private import make_folder, whole
 
 STATE_ROWS_MAX: Final = 2_000_000
 """The most rows that a state has."""
@@ -133,7 +133,7 @@ class Memory:
         self._ever = ever
         self._keep_us = keep_us
         self._ids: dict[str, dict[str, set[int]]] = {}  # of chunks, by their names
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
 
     def before(self, batch: int) -> State:
         """The state that a batch begins with; raises `BadCheckpoint` where it cannot be read."""
@@ -225,8 +225,8 @@ class Memory:
         if not rows.num_rows:
             return chunks[:kept], left
         name = f"chunk-{uuid4().hex}.parquet"
-        with lasting(self.folder / name) as file:
-            pq.write_table(rows, file, compression="zstd", write_page_checksum=True)
+        with whole(self.folder / name) as new:
+            pq.write_table(rows, new, compression="zstd", write_page_checksum=True)
         return (*chunks[:kept], Chunk(name, rows.num_rows)), left
 
     def _lean(
@@ -250,21 +250,13 @@ class Memory:
 
     def _keep(self, state: State, base: State) -> None:
         """Let a state count beside the one before it, and forget all else."""
-        place = self._manifest(state.batch)
-        beside = place.with_suffix(".part")
-        with lasting(beside) as file:
-            file.write(msgspec.json.encode(state))
-        beside.replace(place)
-        folder = os.open(self.folder, os.O_RDONLY)  # a name lasts when its folder is on disk
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        with whole(self._manifest(state.batch)) as new:
+            new.write_bytes(msgspec.json.encode(state))
         named = {chunk.name for one in (state, base) for chunk in one.chunks}
         for number in self._numbers():
             if number not in (state.batch, base.batch):
                 self._manifest(number).unlink()
-        for path in self.folder.glob("chunk-*.parquet"):
+        for path in (*self.folder.glob("chunk-*.parquet"), *self.folder.glob(".chunk-*")):
             if path.name not in named:
                 path.unlink()
         for name in [name for name in self._ids if name not in named]:
@@ -275,15 +267,6 @@ class Memory:
 
     def _manifest(self, batch: int) -> Path:
         return self.folder / f"batch-{batch:08d}.json"
-
-
-@contextmanager
-def lasting(path: Path) -> Iterator[IO[bytes]]:
-    """A new file that is on disk, all of it, when the block ends."""
-    with path.open("wb") as file:
-        yield file
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def ids(rows: pa.Table) -> list[Id]:
