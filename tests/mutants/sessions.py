@@ -111,12 +111,8 @@ SESSIONS: Final = (
     Mutant(
         "an answer is not on disk with what it tells",
         PUSHING,
-        """        out.kept = True
-        kept: list[KeptForClient] = []
-""",
-        """        out.kept = True
-        return ()
-""",
+        "        return tuple([KeptForClient(to.key, push[0], push[1]) for to, push in pushes])\n",
+        "        return ()\n",
         CLIENTS,
     ),
     Mutant(
@@ -184,15 +180,15 @@ SESSIONS: Final = (
     Mutant(
         "a plain take leaves its tuple where it lies",
         PLAIN,
-        "                        space.remove(record)\n",
+        "                    space.remove(record)\n",
         "",
         CLIENTS,
     ),
     Mutant(
         "a plain take is not told to the disk",
         PLAIN,
-        "                            changes.append(TupleGone(name, (writer, count)))\n",
-        "                            pass\n",
+        "                        step.changes.append(TupleGone(name, (writer, count)))\n",
+        "                        pass\n",
         CLIENTS,
     ),
     Mutant(
@@ -205,8 +201,10 @@ SESSIONS: Final = (
     Mutant(
         "plain calls of one step are answered, and those after them too",
         HOST,
-        "        if done < len(told):\n            self._untell(session, asked, told, done)\n",
-        "        session.high = asked[-1][0]\n",
+        """            high = asked[done - 1][0]
+            self._untell(session, asked, told, done)
+""",
+        "            pass\n",
         CLIENTS,
     ),
 )

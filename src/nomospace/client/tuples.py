@@ -145,7 +145,7 @@ def as_tuple(found: Found) -> Tuple:
     """What was found, as programs see it."""
     fields = found.fields
     for field in fields:
-        if field.__class__ is Compound or field.__class__ is tuple:
+        if type(field) is Compound or type(field) is tuple:
             fields = thaw(fields)
             break
     made = Tuple(fields)

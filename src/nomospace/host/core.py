@@ -422,7 +422,7 @@ class Host:
         """
         self.step.now = now
         first = events[0]
-        is_plain = first.__class__ is facts.Call and first.request.__class__ in PLAIN
+        is_plain = type(first) is facts.Call and type(first.request) in PLAIN
         if is_plain and not self.loading and not self.group.frozen:
             done = self.plain.serve(events)
             if done:

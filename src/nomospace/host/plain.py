@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from nomospace.calls.answers import Found
 from nomospace.calls.problems import SpaceFull
-from nomospace.calls.requests import BULK, TAKING, WAYS, Out, Seek, Settle
+from nomospace.calls.requests import BULK, TAKING, Out, Seek, Settle
 from nomospace.errors import NomospaceError
 from nomospace.host.calls import Call, Event
 from nomospace.host.changes import TupleGone, TuplePut
@@ -27,8 +27,6 @@ from nomospace.space import Record, Space, Unfinished
 
 PLAIN: Final = (Seek, Out, Settle)
 """What a plain call asks for."""
-_ONE: Final = frozenset(WAYS) - frozenset(BULK)
-"""The ways to read or take one tuple."""
 
 
 class PlainCalls(HostPart):
@@ -61,20 +59,19 @@ class PlainCalls(HostPart):
         """
         host, step = self._host, self._step
         self.lent = False
-        changes, orders = step.changes, step.orders
         agent = name = ""
         resident: Resident | None = None
         interface: Interface | None = None
         space: Space | None = None
         done = 0
         for event in events:
-            if event.__class__ is not Call:
+            if type(event) is not Call:
                 break
             request: Any = event.request
-            kind = request.__class__
+            kind = type(request)
             if kind not in PLAIN:
                 break
-            if event.agent != agent or request.space != name or space is None:
+            if space is None or event.agent != agent or request.space != name:
                 agent, name = event.agent, request.space
                 resident = self._spaces.residents.get(agent)
                 if resident is None:
@@ -89,35 +86,34 @@ class PlainCalls(HostPart):
                     break
             value: Found | None = None
             if kind is Seek:
-                template = request.template
-                if request.how not in _ONE or request.at or request.dest:
+                template, how = request.template, request.how
+                if how in BULK or request.at or request.dest or request.sets is not None:
                     break
-                if template.meant or request.sets is not None:
+                if template.meant:
                     break
                 record = space.only(template, now=step.now) if template.plain else None
                 if record is None:
                     record = self._find(space, request)
                     if record is None:
                         break
-                takes = request.how in TAKING
-                if takes and request.lease_us:
+                fields, writer, count = record.fields, record.writer, record.count
+                if how not in TAKING:
+                    value = found_of(record)
+                elif request.lease_us:
                     lease = host.lending.lend(name, space, (record,), request.lease_us, agent)
                     value, self.lent = found_of(record, lease), True
                 else:
-                    fields, writer, count = record.fields, record.writer, record.count
                     value = Found(fields, writer, count, record.cur, record.deliveries)
                     if record.history or record.priority:
                         value = found_of(record)
-                    if takes:
-                        waits = space.waits
-                        if waits is not None and not record.deliveries:
-                            waits.took(record.order, step.now)
-                        space.remove(record)
-                        if record.kept:
-                            record.kept = False
-                            changes.append(TupleGone(name, (writer, count)))
-                        if step.traces:
-                            orders.append(Traced(TAKEN, name, fields, writer, count, agent))
+                    if space.waits is not None and not record.deliveries:
+                        space.waits.took(record.order, step.now)
+                    space.remove(record)
+                    if record.kept:
+                        record.kept = False
+                        step.changes.append(TupleGone(name, (writer, count)))
+                    if step.traces:
+                        step.orders.append(Traced(TAKEN, name, fields, writer, count, agent))
             elif kind is Settle:
                 if not host.lending.acknowledge(agent, request):
                     break
@@ -129,11 +125,12 @@ class PlainCalls(HostPart):
                     break
                 if interface.durable:
                     record.kept = True
-                    changes.append(TuplePut(name, row_of(record)))
+                    step.changes.append(TuplePut(name, row_of(record)))
                 if step.traces:
-                    orders.append(Traced(WRITTEN, name, record.fields, agent, record.count, agent))
+                    traced = Traced(WRITTEN, name, record.fields, agent, record.count, agent)
+                    step.orders.append(traced)
             if event.op > 0:
-                orders.append(Answer(event.op, value))
+                step.orders.append(Answer(event.op, value))
             done += 1
         return done
 

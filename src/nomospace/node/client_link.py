@@ -30,6 +30,7 @@ from nomospace.wire import talk
 from nomospace.wire.admin import Question, pack_answer
 from nomospace.wire.calls import CALL_PARTS_MAX, DEEP_MAX, CallTooWide, Unready
 from nomospace.wire.framing import STRANGER_BYTES_MAX, BadFrame, Framer, join
+from nomospace.wire.talk import ASK, SEEK_PLAIN
 
 WRITE_HIGH: Final = 1 << 20
 """From this many unsent bytes on, a connection is clogged."""
@@ -71,6 +72,7 @@ class ClientLink(asyncio.Protocol):
         "_session",
         "_sessions",
         "_transport",
+        "_turns",
         "_uncounted",
         "heard_at",
         "loop",
@@ -88,6 +90,7 @@ class ClientLink(asyncio.Protocol):
         self._sessions = clients.sessions
         self._arrival = arrival
         self._framer = Framer(STRANGER_BYTES_MAX)
+        self._turns = clients.turns
         self._queue = Queue(clients.turns, self._turn, clients.strangers, self._more)
         self._rates: tuple[Rate, ...] = ()
         self._lot = COUNTED_LOT
@@ -114,7 +117,7 @@ class ClientLink(asyncio.Protocol):
             self._flush()
         elif not self._busy and not self._flushing:
             self._flushing = True
-            self._clients.turns.send_soon(self._flush)
+            self._turns.send_soon(self._flush)
         return True
 
     @property
@@ -221,21 +224,20 @@ class ClientLink(asyncio.Protocol):
             self._sessions.go_on(self._session)
 
     def data_received(self, data: bytes) -> None:
-        is_open = self._open
-        if not is_open:
+        if not self._open:
             return  # TLS hands on what it has read, also of a connection that is being closed
         self.heard_at = self.loop.time()
-        queue, turns = self._queue, self._clients.turns
+        queue, turns = self._queue, self._turns
         account, now = queue.account, turns.clock()
         since = turns.used() if account.watched else 0.0
         try:
             if self._principal is None:
-                self._hear_stranger(data)
-                data = b""
+                known = self._hear_stranger(data)
                 turns.spent(account, now, since)
-                account, now = queue.account, turns.clock()
-                since = turns.used()
-            frames = [] if self._principal is None else self._framer.feed(data, LOT_FRAMES)
+                if known:
+                    self.data_received(b"")  # what came after its proof
+                return
+            frames = self._framer.feed(data, LOT_FRAMES)
         except PeerError as error:
             self.refuse("bad-frame", str(error))
             return
@@ -266,7 +268,6 @@ class ClientLink(asyncio.Protocol):
     def _handle(self, frames: list[bytes], until: float) -> None:
         """Do what some frames ask for, as long as there is time; the rest goes to the queue."""
         self._busy = True
-        queue, clock = self._queue, self._clients.turns.clock
         at, end = 0, len(frames)
         try:
             while at < end and self._open:
@@ -276,14 +277,14 @@ class ClientLink(asyncio.Protocol):
                 else:
                     self._asks(talk.unpack_frame(frames[at]))
                     at += 1
-                if at < end and (queue.held or clock() >= until):
-                    queue.put_back(frames[at:])  # a batch is read, and what follows it waits
+                if at < end and (self._queue.held or self._turns.clock() >= until):
+                    self._queue.put_back(frames[at:])  # a batch is read, and what follows it waits
                     break
         except PeerError as error:
             self._flush()  # what those before it have been answered
             self.refuse("bad-frame", str(error))
         except Unready as early:
-            queue.hold(frames[at:])
+            self._queue.hold(frames[at:])
             self._read(early.text)
         finally:
             self._busy = False
@@ -318,15 +319,15 @@ class ClientLink(asyncio.Protocol):
 
     # -- coming in -----------------------------------------------------------------------------
 
-    def _hear_stranger(self, data: bytes) -> None:
-        """Frames one by one, until it is known who sends them."""
+    def _hear_stranger(self, data: bytes) -> bool:
+        """Frames one by one, until it is known who sends them; whether it is."""
         entrance = self._entrance
         try:
             while self._principal is None and self._open:
                 heard = entrance.hear(self._framer, data)
                 data = b""
                 if heard is None:
-                    return
+                    return False
                 if isinstance(heard, talk.Challenge):
                     self.send(talk.pack_frame(heard))
                 else:
@@ -338,6 +339,7 @@ class ClientLink(asyncio.Protocol):
             self._note("client-refused", agent, code=error.code, why=str(error))
             self.send(talk.pack_refusal(error))
             self.drop()
+        return self._principal is not None
 
     def _let_in(self, principal: Principal) -> None:
         clients, hello = self._clients, self._entrance.hello
@@ -383,25 +385,27 @@ class ClientLink(asyncio.Protocol):
         if frame is None:
             return 1
         kind = frame[0]
-        if not talk.SEEK_PLAIN <= kind <= talk.ASK:
+        if not SEEK_PLAIN <= kind <= ASK:
             self._asks(frame)
             return 1
         try:
             call = talk.read_call(frame, self._clients.laws)
-            if kind == talk.ASK and isinstance(call[2], Open) and call[2].ontology is not None:
+            if kind == ASK and isinstance(call[2], Open) and call[2].ontology is not None:
                 self._clients.ready(call[2].ontology)
         except (CallerError, LawError) as error:
             self._sessions.refuse(session, frame[1], error)
             return 1
-        if kind == talk.ASK and not talk.goes_along(frame):
+        if kind == ASK and not talk.goes_along(frame):
             self._ask(session, *call)
             return 1
         asked = [call]
         if at + 1 < len(frames):
             self._read_more(frames, at + 1, asked)
-        ask_many, clock = self._sessions.ask_many, self._clients.turns.clock
+        ask_many = self._sessions.ask_many
         done = ask_many(session, asked)
-        while done < len(asked) and clock() < until and self._open and not session.ended:
+        while done < len(asked) and self._turns.clock() < until and self._open:
+            if session.ended:
+                break
             done += ask_many(session, asked[done:])
         return done
 
@@ -425,7 +429,7 @@ class ClientLink(asyncio.Protocol):
         try:
             frame = talk.unpack_call(data)
         except CallTooWide as error:
-            if not talk.SEEK_PLAIN <= data[1] <= talk.ASK:
+            if not SEEK_PLAIN <= data[1] <= ASK:
                 raise BadFrame(why="what is as wide as that is no call") from None
             self._sessions.refuse(session, talk.call_number(data), error)
             return None

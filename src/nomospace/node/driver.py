@@ -17,8 +17,8 @@ import asyncio
 import logging
 import secrets
 from abc import ABC, abstractmethod
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Final, Protocol, cast
 
@@ -92,8 +92,11 @@ _log = logging.getLogger("nomospace.host")
 class Recorder(Protocol):
     """Who writes the journal of a host."""
 
-    def records(self, effects: list[Effect], now: int) -> StepRecords:
-        """What the journal says of a step."""
+    def records(self, effects: Iterable[object], now: int) -> StepRecords:
+        """What the journal says of a step, and before it of all that was set aside."""
+
+    def set_aside(self, effects: Iterable[object], now: int) -> int:
+        """Take in what a step says that nobody waits for, or a record; how many wait now."""
 
     def restore(self, small: dict[str, bytes], last: int) -> None:
         """Go on counting from what was kept at the end of a store's last life; takes it away."""
@@ -124,9 +127,8 @@ class Driver(ABC):
         self._keeper: Keeper | None = None
         self._behind: deque[tuple[int, list[Effect | Outgoing]]] = deque()
         """Effects that may be seen once a step is on disk, with the number of that step."""
-        self._aside: list[bytes] = []
-        """Records of steps that nobody waits for."""
-        self._aside_counts: dict[str, int] = {}
+        self._keeping = False
+        """Whether records that nobody waits for are kept soon."""
         self.small: dict[str, bytes] = {}
         """What parts beside the core have kept, by name."""
         self._sessions: HostSessions | None = None
@@ -148,7 +150,7 @@ class Driver(ABC):
         self._tracing = Tracing(self.name)
         self.steps = 0
         """How many steps the core has made."""
-        self.calls: dict[type, int] = {}
+        self.calls: dict[type, int] = defaultdict(int)
         """How many calls agents have made, by kind."""
         self._stepping = False
         self._looking = False
@@ -232,11 +234,9 @@ class Driver(ABC):
         try:
             done, effects = core.handle_many(events, now=now)
             self.steps += done
-            calls = self.calls
             for event in events if done == len(events) else events[:done]:
-                if event.__class__ is Call:
-                    kind = event.request.__class__
-                    calls[kind] = calls.get(kind, 0) + 1
+                if type(event) is Call:
+                    self.calls[type(event.request)] += 1
             if effects:
                 self._carry(effects, now)
             while self._inbox and self._core is not None:
@@ -322,51 +322,43 @@ class Driver(ABC):
             self._close_spans(effects)
         keeper, todo = self._keeper, cast("list[Effect | Outgoing]", effects)
         first = effects[0]
-        persists = first.__class__ is Persist
+        persists = type(first) is Persist
         kept: tuple[KeptForClient, ...] = ()
         if self._sessions is not None:
             kept = self._sessions.outputs(todo, persists)
         if keeper is None:
             self._do(todo)
             return
-        records: tuple[bytes, ...] = ()
-        ruled: tuple[int, ...] = ()
-        counts: dict[str, int] = {}
-        if self._recorder is not None:
-            records, ruled, counts = self._recorder.records(effects, now)
-            if records and not persists:
-                self._set_aside(records, counts)
+        recorder = self._recorder
         if persists:
             assert isinstance(first, Persist)
-            if aside := self._aside:
-                ruled = tuple([len(aside) + place for place in ruled])
-                records, self._aside = (*aside, *records), []
-                counts = self._take_aside_counts() | counts
+            records, ruled, counts = _UNRECORDED
+            if recorder is not None:
+                records, ruled, counts = recorder.records(effects, now)
             self._behind.append((keeper.last + 1, todo))
             keeper.put(Step(first.changes, kept, records, ruled, counts))
-        elif self._behind:
+            return
+        if recorder is not None:
+            self._set_aside(recorder.set_aside(effects, now))
+        if self._behind:
             self._behind.append((keeper.last, todo))
         else:
             self._do(todo)
 
-    def _take_aside_counts(self) -> dict[str, int]:
-        found, self._aside_counts = self._aside_counts, {}
-        return found
-
-    def _set_aside(self, records: tuple[bytes, ...], counts: dict[str, int]) -> None:
-        """Keep what the journal says of a step that nobody waits for: soon, with others."""
-        if not self._aside:
-            self._loop.call_later(ASIDE_S, self._keep_aside)
-        self._aside.extend(records)
-        self._aside_counts.update(counts)
-        if len(self._aside) >= ASIDE_MAX:
+    def _set_aside(self, records: int) -> None:
+        """So many records wait: they are kept soon, with others."""
+        if records >= ASIDE_MAX:
             self._keep_aside()
+        elif records and not self._keeping:
+            self._keeping = True
+            self._loop.call_later(ASIDE_S, self._keep_aside)
 
     def _keep_aside(self) -> None:
-        keeper = self._keeper
-        if self._aside and keeper is not None:
-            records, self._aside = tuple(self._aside), []
-            keeper.put(Step((), (), records, (), self._take_aside_counts()))
+        self._keeping = False
+        if self._keeper is not None and self._recorder is not None:
+            records, _, counts = self._recorder.records((), self._now())
+            if records:
+                self._keeper.put(Step((), (), records, (), counts))
 
     def keep_small(self, name: str, body: bytes) -> None:
         """Keep something small through restarts, under a name; empty, no more."""
@@ -402,16 +394,15 @@ class Driver(ABC):
         self._end()
 
     def _do(self, effects: list[Effect | Outgoing]) -> None:
-        local = self._local
         for effect in effects:
-            kind = effect.__class__
-            if kind in _DONE:
-                continue
-            if effect.__class__ is Outgoing:
+            kind = type(effect)
+            if type(effect) is Outgoing:
                 assert self._sessions is not None
                 self._sessions.release(effect)
-            elif effect.__class__ is Answer:
-                local.answer(effect)
+            elif type(effect) is Answer:
+                self._local.answer(effect)
+            elif kind in _DONE:
+                continue
             elif isinstance(effect, Transmit):
                 if self._network is not None:
                     self._network.transmit(self.name, effect.to, effect.frame)
@@ -431,7 +422,7 @@ class Driver(ABC):
                 if effect.ended:
                     self._left(effect.agent)
             else:
-                local.take_in(cast("Effect", effect))
+                self._local.take_in(cast("Effect", effect))
 
     def _ask_tables(self, effect: AskTables) -> None:
         assert self._store is not None, "whose tables are asked"
@@ -596,5 +587,6 @@ def _named(request: Asked) -> str:
     return str(getattr(request, "how", "")) or type(request).__name__.lower()
 
 
+_UNRECORDED: Final = StepRecords((), (), {})
 _DONE: Final = frozenset({Persist, Ruled, Traced, LeaseTraced})
 """Effects that are done when a step is kept: what must survive, and what the journal is told."""

@@ -94,7 +94,8 @@ class Journalist:
         self._notes = 0
         self._scribe = Scribe(host, law=self._law, member=self._member)
         self.records = self._scribe.records
-        """What the journal says of a step."""
+        self.set_aside = self._scribe.set_aside
+        """What the journal says of a step, now or later."""
         self.restore = self._scribe.restore
         """Takes what earlier lives have counted."""
 

@@ -587,8 +587,8 @@ class Host(Grouped):
 
     def record(self, record: bytes) -> None:
         """Let the journal have something that no step tells."""
-        if self._keeper is not None:
-            self._set_aside((record,), {})
+        if self._recorder is not None:
+            self._set_aside(self._recorder.set_aside((record,), self._now()))
 
     @property
     def keeper(self) -> Keeper | None:

@@ -561,7 +561,8 @@ class Server:
 
     def _waited(self) -> Mapping[str, tuple[list[int], float]]:
         waited = self.host.core.spaces.waited
-        return {name: (times.counts, times.total_us / 1e6) for name, times in waited.items()}
+        found = {name: times.counted() for name, times in waited.items()}
+        return {name: (counts, total_us / 1e6) for name, (counts, total_us) in found.items()}
 
     def _counted(self, what: str) -> float:
         return self.links.counts().get(what, 0)

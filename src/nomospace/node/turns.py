@@ -232,19 +232,16 @@ class Turns:
         clock does: it shows at least as much, and more when the machine was at something else.
         """
         now = self.clock()
-        took = now - began
+        counted = took = now - began
         if account.watched:
-            took = self.used() - since
+            counted = took = self.used() - since
             account.watched = account.watched - 1 if took < SHORT_S else WATCHED
-            counted = took
-        elif took < SHORT_S:
-            counted = took
-        else:
+        elif took >= SHORT_S:
             account.watched = WATCHED
             counted, cut = LITTLE_S, False
-        self._used += took
+        self._used = used = self._used + took
         self._note(account, counted, now, cut=cut)
-        if self._used >= TURN_S and not self._set:
+        if used >= TURN_S and not self._set:
             self._soon()
 
     def send_soon(self, send: Callable[[], None]) -> None:
@@ -291,8 +288,9 @@ class Turns:
             if account is not self._about_who:
                 self._about_who, self._about_before = account, self._about
             self._about = now
-            self._awaited = 0 if self.disk is None else self.disk.last
-            if self.disk is None or self.disk.kept >= self._awaited:
+            disk = self.disk
+            self._awaited = 0 if disk is None else disk.last
+            if disk is None or disk.kept >= disk.last:
                 self._answered = now
         elif took >= LONG_S:
             self._rest = now + min(took, REST_S_MAX)

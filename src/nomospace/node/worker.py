@@ -142,7 +142,7 @@ def _work(job: Callable[..., Iterator[bytes]], given: list[Any], results: Binary
             _write(results, PART, part)
     except NomospaceError as error:
         kind, last = ERROR, pickle.dumps(error)
-    except (MemoryError, RecursionError):
+    except (MemoryError, RecursionError, SystemError):  # which is what it may say without memory
         fit, kind = False, OVER
     except Exception as error:
         fit, kind, last = False, BROKEN, f"{type(error).__name__}: {error}"[:1_000].encode()

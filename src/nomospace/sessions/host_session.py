@@ -165,10 +165,14 @@ class HostSession:
         )
 
 
+Pushes = list[tuple[HostSession, Push]]
+"""Pushes, and whose they are."""
+
+
 class Outgoing(msgspec.Struct, eq=False):
     """What one step of the core has for clients. It goes out when the step is on disk."""
 
-    pushes: list[tuple[HostSession, Push]] = []
+    pushes: Pushes = []
     replaced: tuple[str, int] | None = None
     """What the disk may forget once this is out: a key, and a number."""
     kept: bool = False

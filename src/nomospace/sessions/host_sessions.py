@@ -402,15 +402,14 @@ class HostSessions(Pushing):
 
         As `ask` does. They are calls that the core gets as they are.
         """
-        outbox = session.outbox
         seq, seen, request = asked[0]
-        if outbox and outbox[0][0] <= seen:
+        if session.outbox and session.outbox[0][0] <= seen:
             self._forget(session, seen)
             if session.deferred:
                 self._go_on_deferred(session)
-        calls = session.calls
+        calls, high = session.calls, session.high
         if (
-            seq <= session.high
+            seq <= high
             or session.moved_to
             or session.deferred
             or session.weight > OUTBOX_BYTES_MAX
@@ -418,7 +417,7 @@ class HostSessions(Pushing):
         ):
             self.ask(session, seq, request)
             return 1
-        ops, op, agent, high = self._ops, self._op, session.agent, session.high
+        op = self._op
         told: list[Call] = []
         for seq, _, request in asked:
             if seq <= high:
@@ -426,22 +425,23 @@ class HostSessions(Pushing):
             op += 1
             high = seq
             calls[seq] = op
-            ops[op] = (session, seq, request)
-            told.append(Call(op, agent, request))
+            self._ops[op] = (session, seq, request)
+            told.append(Call(op, session.agent, request))
         self._op = op
         try:
             done = self._gate.tell_many(told)
         except NomospaceError as error:
-            first = ops.pop(told[0].op, None) is not None
+            first = self._ops.pop(told[0].op, None) is not None
             self._untell(session, asked, told, 0 if first else 1)
             if not first:
                 raise  # it was answered, and what went wrong is something else
             session.high = asked[0][0]
             self.refuse(session, asked[0][0], error)
             return 1
-        session.high = asked[done - 1][0]
         if done < len(told):
+            high = asked[done - 1][0]
             self._untell(session, asked, told, done)
+        session.high = high
         return done
 
     def _untell(

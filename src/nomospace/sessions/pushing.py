@@ -17,7 +17,7 @@ from nomospace.errors import NomospaceError
 from nomospace.host.calls import Asked, Call, PutBack
 from nomospace.host.effects import Answer, Came, Effect, Fire, Left, Mail
 from nomospace.host.shares import USUAL_SHARES
-from nomospace.sessions.host_session import Gate, HostSession, Outgoing, Push
+from nomospace.sessions.host_session import Gate, HostSession, Outgoing, Pushes
 from nomospace.sessions.taken import Taken, giving_back
 from nomospace.store.interface import KeptForClient
 from nomospace.wire.talk import (
@@ -70,61 +70,33 @@ class Pushing:
         transaction. When the driver comes to the `Outgoing`, behind whatever had to be written
         down before, it hands it to `release`.
         """
-        if not persisted and len(effects) == 1 and effects[0].__class__ is Answer:  # most often
-            asked = self._ops.pop(effects[0].op, None)
-            if asked is not None:
-                only = Outgoing()
-                self._answered(only, asked, effects[0])
-                effects[:] = [only]
-            return ()
-        out: Outgoing | None = None
         ops = self._ops
+        pushes: Pushes = []
         rest: list[Effect | Outgoing] = []
         for effect in effects:
-            kind = effect.__class__
-            if effect.__class__ is Answer:
+            kind = type(effect)
+            if type(effect) is Answer:
                 asked = ops.pop(effect.op, None)
                 if asked is None:
                     rest.append(effect)
-                    continue
-                if out is None:
-                    out = Outgoing()
-                self._answered(out, asked, effect)
-            elif kind in _OTHERS:
-                if out is None:
-                    out = Outgoing()
-                if self._other(out, effect):  # type: ignore[arg-type]
-                    rest.append(effect)
-            else:
+                else:
+                    self._answered(pushes, asked, effect)
+            elif kind not in _OTHERS or self._other(pushes, effect):  # type: ignore[arg-type]
                 rest.append(effect)
-        if out is None:
-            return ()
-        if out.pushes:
-            rest.append(out)
+        if pushes:
+            rest.append(Outgoing(pushes, None, persisted))
         effects[:] = rest
         if not persisted:
             return ()
-        out.kept = True
-        kept: list[KeptForClient] = []
-        for session, (number, body, _, _) in out.pushes:
-            kept.append(KeptForClient(session.key, number, body))
-        return tuple(kept)
+        return tuple([KeptForClient(to.key, push[0], push[1]) for to, push in pushes])
 
     def release(self, out: Outgoing) -> None:
         """A step is on disk, or needs not be: its pushes go out."""
-        kept = out.kept
-        session = out.pushes[0][0] if len(out.pushes) > 1 else None
-        if session is not None and not session.ended and out.replaced is None:
-            pushes = [push for of, push in out.pushes if of is session]
-            if len(pushes) == len(out.pushes):  # all for one
-                for push in pushes:
-                    session.calls.pop(push[2], None)
-                if kept:
-                    session.kept = pushes[-1][0]
-                self._put_out_all(session, pushes)
-                return
-        for session, push in out.pushes:
-            number, _, seq, taken = push
+        pushes, kept = out.pushes, out.kept
+        if len(pushes) > 1 and out.replaced is None and self._put_out_all(pushes, kept):
+            return
+        for session, push in pushes:
+            number, body, seq, taken = push
             if seq:
                 session.calls.pop(seq, None)
             if session.ended:
@@ -133,31 +105,44 @@ class Pushing:
                 continue
             if kept:
                 session.kept = number
-            self._put_out(session, push)
+            # It waits until it is seen, and is sent if there is a connection.
+            session.outbox.append(push)
+            session.weight += len(body)
+            if seq:
+                session.answers += 1
+            link = session.link
+            if link is not None and not session.clogged:
+                if link.send(body):
+                    session.sent = session.shown = number
+                else:
+                    session.clogged = True
         if out.replaced is not None:
             self._gate.trim(*out.replaced)
 
     def _answered(
-        self, out: Outgoing, asked: tuple[HostSession, int, Asked], answer: Answer
+        self,
+        pushes: Pushes,
+        asked: tuple[HostSession, int, Asked],
+        answer: Answer,
     ) -> None:
         session, seq, request = asked
-        error = answer.error
+        value, error = answer.value, answer.error
         taken: Taken | None = None
-        if request.__class__ is Seek:
-            if error is None and answer.value and request.how in TAKING:
-                taken = (request, answer.value)
-        elif error is None and request.__class__ is React and not session.ended:
-            session.reactions[answer.value] = request.mode
-            self._reacting[session.agent, answer.value] = session
+        if type(request) is Seek:
+            if error is None and value and request.how in TAKING:
+                taken = (request, value)
+        elif error is None and type(request) is React and not session.ended:
+            session.reactions[value] = request.mode
+            self._reacting[session.agent, value] = session
         if session.ended:
             self._afterwards(session, request, taken, answer)
             return
-        if error.__class__ is AgentLeft:
+        if type(error) is AgentLeft:
             return  # `Left` follows, and the client asks again where the agent is now
         session.number = number = session.number + 1
         try:
             if error is None:
-                body = pack_reply(number, seq, answer.value)
+                body = pack_reply(number, seq, value)
             else:
                 body = pack_failure(number, seq, error)
         except NomospaceError as failed:
@@ -166,7 +151,7 @@ class Pushing:
                 self._undo(session, taken)
                 taken = None
             body = pack_failure(number, seq, failed)
-        out.pushes.append((session, (number, body, seq, taken)))
+        pushes.append((session, (number, body, seq, taken)))
 
     def _afterwards(
         self,
@@ -184,13 +169,13 @@ class Pushing:
             facts = {"agent": session.agent, "space": request.space, "error": str(answer.error)}
             self._gate.note("not-put-back", facts)
 
-    def _other(self, out: Outgoing, effect: Effect) -> bool:
+    def _other(self, pushes: Pushes, effect: Effect) -> bool:
         """Push what is for clients; says whether it concerns others too."""
         if isinstance(effect, Fire):
             session = self._reacting.get((effect.agent, effect.reaction))
             if session is None:
                 return True
-            self._fired(out, session, effect)
+            self._fired(pushes, session, effect)
             return False
         if isinstance(effect, Mail):
             speakers = self._of.get(effect.agent, {})
@@ -202,12 +187,13 @@ class Pushing:
                     facts = {"agent": effect.agent, "law": effect.law, "limit": limit}
                     self._gate.note("mail-lost", facts)
                 else:
-                    self._push(out, session, pack_mail, effect.law, effect.sender, effect.message)
+                    letter = (effect.law, effect.sender, effect.message)
+                    self._push(pushes, session, pack_mail, *letter)
             return True  # programs of this host may hold the same agent
         if isinstance(effect, Left):
             address = self._gate.address_of(effect.to)
             for session in self._of.get(effect.agent, {}).values():
-                self._push(out, session, pack_left, effect.to, address)
+                self._push(pushes, session, pack_left, effect.to, address)
                 self._leave(session, effect.to)
             return True
         assert isinstance(effect, Came), effect
@@ -218,22 +204,22 @@ class Pushing:
         for session in self._of.get(effect.agent, {}).values():
             session.moved_to = ""
             if effect.error is not None:
-                self._push(out, session, pack_back, effect.error)
+                self._push(pushes, session, pack_back, effect.error)
         return False
 
-    def _fired(self, out: Outgoing, session: HostSession, fire: Fire) -> None:
+    def _fired(self, pushes: Pushes, session: HostSession, fire: Fire) -> None:
         if self._full(session):
             # Nobody knows how many firings it would miss, so it must not seem to be at work.
             self._inside(session, Adjust(fire.reaction, "remove"))
             del self._reacting[session.agent, fire.reaction]
             del session.reactions[fire.reaction]
             error = Busy(what="firings that wait for a client", limit=self.letters_max)
-            self._push(out, session, pack_gone, fire.reaction, error)
+            self._push(pushes, session, pack_gone, fire.reaction, error)
             return
         if session.reactions[fire.reaction] == ONCE:
             del self._reacting[session.agent, fire.reaction]
             del session.reactions[fire.reaction]
-        self._push(out, session, pack_fired, fire.reaction, fire.tuple)
+        self._push(pushes, session, pack_fired, fire.reaction, fire.tuple)
 
     def _full(self, session: HostSession) -> bool:
         waiting = len(session.outbox) - session.answers
@@ -243,10 +229,14 @@ class Pushing:
         return True
 
     def _push(
-        self, out: Outgoing, session: HostSession, pack: Callable[..., bytes], *what: object
+        self,
+        pushes: Pushes,
+        session: HostSession,
+        pack: Callable[..., bytes],
+        *what: object,
     ) -> None:
         session.number = number = session.number + 1
-        out.pushes.append((session, (number, pack(number, *what), 0, None)))
+        pushes.append((session, (number, pack(number, *what), 0, None)))
 
     # -- letters that wait for a program ---------------------------------------------------------
 
@@ -287,38 +277,31 @@ class Pushing:
             out.replaced = (session.key, session.number)
             self._gate.bring(out, kept)
 
-    def _put_out_all(self, session: HostSession, pushes: list[Push]) -> None:
-        """As `_put_out`, of answers that go out together."""
+    def _put_out_all(self, out: Pushes, kept: bool) -> bool:
+        """Answers of one session go out together; false when they are not, or cannot."""
+        session = out[0][0]
         link = session.link
-        if link is None or session.clogged or not link.ready:
-            for push in pushes:
-                self._put_out(session, push)
-            return
-        session.outbox.extend(pushes)
+        if link is None or session.ended or session.clogged or not link.ready:
+            return False
         bodies: list[bytes] = []
-        weight = answers = 0
-        for _, body, seq, _ in pushes:
+        weight = 0
+        for of, (_, body, seq, _) in out:
+            if of is not session or not seq:
+                return False
             bodies.append(body)
             weight += len(body)
-            answers += seq > 0
+        calls, outbox = session.calls, session.outbox
+        for _, push in out:
+            calls.pop(push[2], None)
+            outbox.append(push)
+        last = push[0]
+        if kept:
+            session.kept = last
         session.weight += weight
-        session.answers += answers
+        session.answers += len(out)
         link.send_now(bodies)
-        session.sent = session.shown = pushes[-1][0]
-
-    def _put_out(self, session: HostSession, push: Push) -> None:
-        """A push waits until it is seen, and is sent if there is a connection."""
-        number, body, seq, _ = push
-        session.outbox.append(push)
-        session.weight += len(body)
-        if seq:
-            session.answers += 1
-        link = session.link
-        if link is not None and not session.clogged:
-            if link.send(body):
-                session.sent = session.shown = number
-            else:
-                session.clogged = True
+        session.sent = session.shown = last
+        return True
 
     def _forget(self, session: HostSession, number: int) -> None:
         """The client has everything up to a number: it needs not be kept any longer."""

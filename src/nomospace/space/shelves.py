@@ -37,8 +37,9 @@ from nomospace.terms.templates import Path, Template, features_of, is_eager, key
 
 SEGMENT: Final = 341
 """Records in one dictionary of the store: as many as fill it before it would grow."""
-SHRINK_AT: Final = frozenset((170, 85, 42, 21, 10, 5))
-"""Sizes at which a segment that only loses records is copied: a dictionary never shrinks."""
+SHRINK_AT: Final = frozenset((170, 85, 42, 21, 10, 5, 0))
+"""Sizes at which a segment that only loses records is copied, or ends: a dictionary never
+shrinks."""
 
 WIDE: Final = 64
 """Slots with more records than this are wide: a composite is used if there is one."""
@@ -112,7 +113,7 @@ class Shelf:
                     deep = True
                     continue
                 key = key_of(key)
-            shard = slots.shards[hash(key) % slots.width]
+            shard = slots.whole or slots.shards[hash(key) % slots.width]
             slot = shard.get(key)
             if slot is None:
                 shard[key] = record
@@ -130,14 +131,14 @@ class Shelf:
                     if found is None:
                         found = self.deep[path] = Slots(self.resolve, self.living)
                     found.add(key, record)
-        key = record.cur
-        slot = self.held.shards[hash(key) % self.held.width].get(key)
+        key, held = record.cur, self.held
+        slot = (held.whole or held.shards[hash(key) % held.width]).get(key)
         if type(slot) is Many and len(last := slot.last) < CHUNK_MAX and order > last[-1]:
             last.append(order)
             slot.size += 1
         else:
-            self.held.add(key, record)
-        if record.cur != record.dest:
+            held.add(key, record)
+        if key != record.dest:
             self.astray.add(record.dest, record)
         if self.composites:
             for composite in self.composites.values():
@@ -151,11 +152,11 @@ class Shelf:
         order = record.order
         segment = self.segments[order // SEGMENT]
         del segment[order]
-        left = len(segment)
-        if left in SHRINK_AT:
-            self.segments[order // SEGMENT] = segment.copy()
-        elif not left:
-            del self.segments[order // SEGMENT]
+        if len(segment) in SHRINK_AT:
+            if segment:
+                self.segments[order // SEGMENT] = segment.copy()
+            else:
+                del self.segments[order // SEGMENT]
         # From here on its order does not resolve, which is what `Slots.leave` asks for.
         deep = False
         for slots, key in zip(self.columns, record.fields):  # noqa: B905 - the word costs 0.3 µs
@@ -164,18 +165,17 @@ class Shelf:
                     deep = True
                     continue
                 key = key_of(key)
-            shard = slots.shards[hash(key) % slots.width]
+            shard = slots.whole or slots.shards[hash(key) % slots.width]
             slot = shard[key]
             if slot is record:
                 del shard[key]
-                continue
-            if type(slot) is Many:
-                slot.size -= 1
-                slot.dead += 1
-                if slot.size <= FEW_MAX // 2 or not slot.dead & SWEEP_MASK:
+            elif type(slot) is Many:
+                slot.size = size = slot.size - 1
+                slot.dead = dead = slot.dead + 1
+                if size <= FEW_MAX // 2 or not dead & SWEEP_MASK:
                     slots.settle(shard, key, slot)
-                continue
-            slots.drop(key, record)
+            else:
+                slots.drop(key, record)
         if deep:
             for path, key in features_of(record.fields):
                 if len(path) > 1:
@@ -183,16 +183,16 @@ class Shelf:
                     found.leave(key, record)
                     if found.width == 1 and not found.shards[0]:
                         del self.deep[path]
-        key = record.cur
-        shard = self.held.shards[hash(key) % self.held.width]
+        key, held = record.cur, self.held
+        shard = held.whole or held.shards[hash(key) % held.width]
         slot = shard[key]
-        if slot.__class__ is Many:
-            slot.size -= 1
-            slot.dead += 1
-            if slot.size <= FEW_MAX // 2 or not slot.dead & SWEEP_MASK:
-                self.held.settle(shard, key, slot)
+        if type(slot) is Many:
+            slot.size = size = slot.size - 1
+            slot.dead = dead = slot.dead + 1
+            if size <= FEW_MAX // 2 or not dead & SWEEP_MASK:
+                held.settle(shard, key, slot)
         else:
-            self.held.drop(key, record)
+            held.drop(key, record)
         if key != record.dest:
             self.astray.leave(record.dest, record)
         if self.composites:
@@ -282,24 +282,20 @@ class Shelf:
 
     def only(self, equal: Sequence[tuple[int, Term]]) -> Record | None:
         """The record that shows these values at these places, if only it shows one of them."""
-        columns, record = self.columns, None
         for place, key in equal:
             if type(key) is not str and type(key) is not int:
                 return None
-            if record is None:
-                slots = columns[place]
-                slot = slots.shards[hash(key) % slots.width].get(key)
-                if slot is None:
-                    return None
-                if type(slot) is Record:
-                    record = slot
-        if record is not None:
-            fields = record.fields
-            for place, key in equal:
-                field = fields[place]
-                if field.__class__ is not key.__class__ or field != key:
-                    return None
-        return record
+            slots = self.columns[place]
+            slot = (slots.whole or slots.shards[hash(key) % slots.width]).get(key)
+            if type(slot) is Record:
+                for at, value in equal:
+                    field = slot.fields[at]
+                    if type(field) is not type(value) or field != value:
+                        return None
+                return slot
+            if slot is None:
+                return None
+        return None
 
     def lacks(self, equal: Sequence[tuple[int, Term]]) -> bool:
         """Whether no record shows one of these values, a number or a text, at its place."""

@@ -226,13 +226,15 @@ class Slots(Generic[T]):
     [('job', 1), ('job', 3)]
     """
 
-    __slots__ = ("living", "resolve", "shards", "width")
+    __slots__ = ("living", "resolve", "shards", "whole", "width")
 
     def __init__(self, resolve: Callable[[int], T | None], living: Living | None = None) -> None:
         self.resolve = resolve
         self.living = living or living_by(resolve)
         self.width = 1
-        self.shards: list[dict[Hashable, Slot]] = [{}]
+        self.whole: dict[Hashable, Slot] = {}
+        """The only shard; empty when there are many, and the key says which."""
+        self.shards = [self.whole]
 
     def get(self, key: Hashable) -> Slot | None:
         """What a key leads to."""
@@ -349,7 +351,7 @@ class Slots(Generic[T]):
 
     def spread(self) -> None:
         """Go over from one dictionary to many."""
-        (whole,) = self.shards
+        whole, self.whole = self.whole, {}
         self.width = SHARDS
         self.shards = [{} for _ in range(SHARDS)]
         for key, slot in whole.items():

@@ -128,23 +128,21 @@ class SpaceRecords:
     def remove(self, record: Record) -> None:
         """Let go of a record. `NotInSpace` when it does not lie here."""
         count = record.count
-        segments = self._ids.get(record.writer)
-        segment = None if segments is None else segments.get(count // SEGMENT)
-        if (
-            record.order <= 0
-            or segments is None
-            or segment is None
-            or segment.get(count) is not record
-        ):
-            raise self.missing(record)
+        try:
+            segments = self._ids[record.writer]
+            segment = segments[count // SEGMENT]
+            if record.order <= 0 or segment[count] is not record:
+                raise self.missing(record)
+        except KeyError:
+            raise self.missing(record) from None
         del segment[count]
-        left = len(segment)
-        if left in SHRINK_AT:
-            segments[count // SEGMENT] = segment.copy()
-        elif not left:
-            del segments[count // SEGMENT]
-            if not segments:
-                del self._ids[record.writer]
+        if len(segment) in SHRINK_AT:
+            if segment:
+                segments[count // SEGMENT] = segment.copy()
+            else:
+                del segments[count // SEGMENT]
+                if not segments:
+                    del self._ids[record.writer]
         width = len(record.fields)
         shelf = self.shelves[width]
         if shelf.drop(record):

@@ -22,6 +22,8 @@ MARKS_MAX: Final = 64
 """How many marks a scale has; then the older half goes, which the next scale has too."""
 SCALES_MAX: Final = 16
 """The last one reaches back for years."""
+LOT: Final = 64
+"""How many that were taken are counted at once."""
 BOUNDS_S: Final = (1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 1e2, 3e2, 1e3, 3e3, 1e4)
 _BOUNDS_US: Final = tuple([round(bound * 1e6) for bound in BOUNDS_S])
 
@@ -29,11 +31,24 @@ _BOUNDS_US: Final = tuple([round(bound * 1e6) for bound in BOUNDS_S])
 class WaitTimes:
     """How many tuples were taken after how long, in the steps of `BOUNDS_S`; for good."""
 
-    __slots__ = ("counts", "total_us")
+    __slots__ = ("_counts", "_total_us", "taken")
 
     def __init__(self) -> None:
-        self.counts = [0] * (len(_BOUNDS_US) + 1)
-        self.total_us = 0
+        self._counts = [0] * (len(_BOUNDS_US) + 1)
+        self._total_us = 0
+        self.taken: list[tuple[SpaceWaits, int, int]] = []
+        """What is not counted yet, where it lay and when it was taken: some at once cost less."""
+
+    def counted(self) -> tuple[list[int], int]:
+        """How many for each step, and the sum of all times in microseconds."""
+        counts = self._counts
+        for waits, order, now in self.taken:
+            waited = now - waits.since(order)
+            if waited > 0:
+                self._total_us += waited
+            counts[bisect_left(_BOUNDS_US, waited)] += 1
+        self.taken.clear()
+        return counts, self._total_us
 
 
 class SpaceWaits:
@@ -44,11 +59,12 @@ class SpaceWaits:
     >>> waits.since(FIRST_ORDER + 3), waits.since(FIRST_ORDER + 5), waits.since(FIRST_ORDER + 9)
     (10, 20000, 20000)
     >>> waits.took(FIRST_ORDER + 5, now=24_000)
-    >>> waits.times.counts[:4], waits.times.total_us
+    >>> counts, total_us = waits.times.counted()
+    >>> counts[:4], total_us
     ([0, 0, 1, 0], 4000)
     """
 
-    __slots__ = ("_began", "_came", "_end", "_first", "_scales", "next", "times")
+    __slots__ = ("_began", "_scales", "next", "times")
 
     def __init__(self, times: WaitTimes, *, began: int) -> None:
         self.times = times
@@ -56,13 +72,13 @@ class SpaceWaits:
         self._scales = [(array("q"), array("q"))]
         self.next = began
         """A tuple that comes before then needs no mark."""
-        # What was last looked for came between two marks: the first place, the end, and when.
-        self._first = self._end = self._came = 0
 
     def mark(self, place: int, now: int) -> None:
         """The tuple that comes has this place."""
+        if self.times.taken:  # while the marks beside it are fine
+            self.times.counted()
         self.next = now + FINEST_US
-        self._end = gap = 0
+        gap = 0
         for number, (places, times) in enumerate(self._scales, 1):
             if times and now - times[-1] < gap:
                 return
@@ -79,17 +95,12 @@ class SpaceWaits:
         place = FIRST_ORDER + order % BAND  # as `arrival` says
         for places, times in self._scales:
             if places and places[0] <= place:
-                at = bisect_right(places, place)
-                self._first, self._came = places[at - 1], times[at - 1]
-                self._end = places[at] if at < len(places) else FIRST_ORDER + BAND
-                return self._came
-        self._end, self._came = 0, self._began
+                return times[bisect_right(places, place) - 1]
         return self._began
 
     def took(self, order: int, now: int) -> None:
         """The tuple of an order is taken."""
-        if not self._first <= order < self._end:  # else it came when the one before did
-            self.since(order)
-        waited, times = max(0, now - self._came), self.times
-        times.counts[bisect_left(_BOUNDS_US, waited)] += 1
-        times.total_us += waited
+        taken = self.times.taken
+        taken.append((self, order, now))
+        if len(taken) >= LOT:
+            self.times.counted()

@@ -20,7 +20,7 @@ another law would have done is a matter of running it on the same events.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable
 from typing import Final, TypeAlias
 
@@ -31,7 +31,7 @@ from nomospace.control import Ruling, Snapshot, redo
 from nomospace.control.events import goes_out
 from nomospace.errors import Unavailable
 from nomospace.host.changes import LawLearnt, MemberJoined
-from nomospace.host.effects import Effect, LeaseTraced, Persist, Ruled, Traced
+from nomospace.host.effects import LeaseTraced, Persist, Ruled, Traced
 from nomospace.store.interface import StepRecords
 from nomospace.terms import Term, encode
 from nomospace.wire.changes import (
@@ -248,6 +248,10 @@ class RulingCounts:
 
 
 _NOTHING: Final = StepRecords((), (), {})
+_ASIDE: Final = (Traced, LeaseTraced, bytes)
+_Aside: TypeAlias = tuple[Traced | LeaseTraced | bytes, int]
+LOT: Final = 64
+"""How many records are written at once, of those that nobody waits for."""
 
 
 class Scribe:
@@ -277,43 +281,37 @@ class Scribe:
         self._law = law
         self._member = member
         self._every = every
-        self._untold: dict[str, int] = {}  # counts that are to be kept with the next records
+        self._aside: list[_Aside] = []  # what is not written yet, and when it happened
+        self._told: list[bytes] = []  # records that are not given yet
+        self._traced: defaultdict[tuple[str, str], int] = defaultdict(int)  # by space and kind
+        self._touched: dict[str, int] = {}  # counts that are to be kept with the next records
         self._names: dict[str, str] = {}  # laws that this life has told of
         self._since: dict[tuple[str, str], int] = {}  # rulings since the last checkpoint
 
-    def records(self, effects: list[Effect], now: int) -> StepRecords:
-        """What the journal says of a step; nothing, mostly."""
-        told: list[bytes] = []
-        ruled: list[int] = []
-        counts: dict[str, int] = {}
-        host = self.host
+    def set_aside(self, effects: Iterable[object], now: int) -> int:
+        """Take in what a step says that nobody waits for, or a record; how many are not given yet.
+
+        They are written some at a time, which costs half as much.
+        """
+        aside = self._aside
         for effect in effects:
-            kind = effect.__class__
-            if kind is Traced:
-                assert isinstance(effect, Traced)
-                # A `TupleRecord`, as `encode_record` would write it.
-                try:
-                    body = _encode(effect.fields)
-                except (OverflowError, RecursionError):  # huge integers, deep terms
-                    body = encode(effect.fields)
-                space, writer, count, op = effect.space, effect.writer, effect.count, effect.op
-                record = (_TUPLE, host, now, space, writer, count, op, effect.agent, body)
-                told.append(_VERSION + _encode(record))
-                name = f"{_COUNT}{SPACE}\x1f{space}\x1f{op}"
-                counts[name] = counts.get(name, 0) + 1
-            elif kind is Ruled:
-                assert isinstance(effect, Ruled)
-                ruled.append(self._ruled(effect, told, counts, now))
-            elif kind is LeaseTraced:
-                assert isinstance(effect, LeaseTraced)
-                # A `LeaseRecord`, likewise.
-                id = (effect.space, effect.writer, effect.count)
-                rest = (effect.op, effect.agent, effect.lease, effect.until, effect.why)
-                told.append(_VERSION + _encode((_LEASE, host, now, *id, *rest)))
-                name = f"{_COUNT}{SPACE}\x1f{effect.space}\x1f{effect.op}"
-                counts[name] = counts.get(name, 0) + 1
-            elif kind is Persist:
-                assert isinstance(effect, Persist)
+            if isinstance(effect, _ASIDE):
+                aside.append((effect, now))
+        if len(aside) >= LOT:
+            self._write_aside()
+        return len(self._told) + len(aside)
+
+    def records(self, effects: Iterable[object], now: int) -> StepRecords:
+        """What the journal says of a step, and before it of all that was set aside."""
+        self._write_aside()
+        told, self._told = self._told, []
+        ruled: list[int] = []
+        for effect in effects:
+            if isinstance(effect, Traced | LeaseTraced):
+                self._write(((effect, now),), told)
+            elif isinstance(effect, Ruled):
+                ruled.append(self._ruled(effect, told, now))
+            elif isinstance(effect, Persist):
                 for change in effect.changes:
                     if change.__class__ is MemberJoined:
                         self._checkpoint(change.snapshot, told, now)
@@ -321,31 +319,54 @@ class Scribe:
                         self._learnt(self._law(change.text.hash) or change.text, told, now)
         if not told:
             return _NOTHING
-        touched, self._untold = self._untold, {}
-        tally = self.tally
-        for name, more in counts.items():
-            number = tally.kept.get(name)
-            if number is None or tally.second != now // 1_000_000:
-                tally.count(name, now, touched, more)
-            else:  # the same, without a call
-                tally.kept[name] = touched[name] = number + more
-                tally.lately[name] = tally.lately.get(name, 0) + more
+        self._count_traces(now)
+        touched, self._touched = self._touched, {}
         return StepRecords(tuple(told), tuple(ruled), touched)
+
+    def _write_aside(self) -> None:
+        aside, self._aside = self._aside, []
+        self._write(aside, self._told)
+
+    def _write(self, aside: Iterable[_Aside], told: list[bytes]) -> None:
+        """Tell what became of tuples and leases, and when; records are told as they are."""
+        host, traced = self.host, self._traced
+        for one, at in aside:
+            if isinstance(one, bytes):
+                told.append(one)
+                continue
+            space, writer, count, op, agent = one.space, one.writer, one.count, one.op, one.agent
+            traced[space, op] += 1
+            if isinstance(one, LeaseTraced):  # a `LeaseRecord`, as `encode_record` would write it
+                rest = (op, agent, one.lease, one.until, one.why)
+                told.append(_VERSION + _encode((_LEASE, host, at, space, writer, count, *rest)))
+                continue
+            try:
+                body = _encode(one.fields)
+            except (OverflowError, RecursionError):  # huge integers, deep terms
+                body = encode(one.fields)
+            # A `TupleRecord`, likewise.
+            record = (_TUPLE, host, at, space, writer, count, op, agent, body)
+            told.append(_VERSION + _encode(record))
+
+    def _count_traces(self, now: int) -> None:
+        for (space, op), more in self._traced.items():
+            self.tally.count(count_name(SPACE, space, op), now, self._touched, more)
+        self._traced.clear()
 
     def restore(self, small: dict[str, bytes], last: int) -> None:
         """Go on counting from what was kept."""
         self.tally.restore(small, last)
         if EARLIER in self.tally.kept:
-            self._untold[EARLIER] = self.tally.kept[EARLIER]
+            self._touched[EARLIER] = self.tally.kept[EARLIER]
 
-    def _ruled(self, effect: Ruled, told: list[bytes], counts: dict[str, int], now: int) -> int:
+    def _ruled(self, effect: Ruled, told: list[bytes], now: int) -> int:
         """Tell of a ruling, and count it; gives the place of its record."""
         ruling, tally = effect.ruling, self.tally
         home, law = ruling.home, ruling.law
         tally.rulings += 1
         if effect.hops:
             tally.hops += effect.hops
-            counts[HOPS] = counts.get(HOPS, 0) + effect.hops
+            tally.count(HOPS, now, self._touched, effect.hops)
         verdict = RULED  # as `verdict_counted` says
         if ruling.event.kind == "sent":
             tally.sent += 1
@@ -357,8 +378,7 @@ class Scribe:
                 else:
                     verdict = REFUSED
                     tally.refused += 1
-        counted = f"{_COUNT}{law}\x1f{ruling.rule or ''}\x1f{verdict}"
-        counts[counted] = counts.get(counted, 0) + 1
+        tally.count(count_name(law, ruling.rule or "", verdict), now, self._touched)
         name = self._names.get(law)
         if name is None:
             name = self._name(law, told, now)

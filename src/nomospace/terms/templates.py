@@ -176,24 +176,20 @@ class Template(msgspec.Struct, frozen=True, eq=False, gc=False):
         if type(patterns) is tuple or type(patterns) is list:
             width = len(patterns)
             if 0 < width <= WIDTH_MAX:
-                equal = []
-                features: list[tuple[Path, Key]] = []
+                equal: list[tuple[int, Term]] = []
                 for pos, pattern in enumerate(patterns):
-                    kind = pattern.__class__
-                    if kind is str:
+                    if type(pattern) is str:
                         if len(pattern) > SHORT or not pattern.isascii():
                             break
                         equal.append((pos, pattern))
-                        features.append((_AT[pos], pattern))
-                    elif kind is int:
+                    elif type(pattern) is int:
                         if not -PLAIN_INT < pattern < PLAIN_INT:
                             break
                         equal.append((pos, pattern))
-                        features.append((_AT[pos], pattern))
                     elif pattern is not ANY:
                         break
                 else:
-                    return cls(tuple(patterns), width, True, tuple(equal), tuple(features), ())
+                    return cls(tuple(patterns), width, True, tuple(equal), None, ())
             return _remembered(tuple(patterns))
         return _read(freeze_fields(patterns, "template", types=True))
 
@@ -209,25 +205,24 @@ class Template(msgspec.Struct, frozen=True, eq=False, gc=False):
         """
         if type(width) is not int or not 0 < width <= WIDTH_MAX:
             raise ValueError(f"a template has 1 to {WIDTH_MAX} fields")
-        equal: list[tuple[int, Term]] = []
-        last = -1
-        for at in range(first, len(places), 2):
-            pos, value = places[at], places[at + 1]
-            if type(pos) is not int or not last < pos < width:
-                raise ValueError("the places of a template go up, and are below its width")
-            kind = value.__class__
-            if kind is str:
-                if len(value) > SHORT or not value.isascii():
-                    break
-            elif kind is not int or not -PLAIN_INT < value < PLAIN_INT:
-                break
+        equal = tuple(zip(bytes(places[first::2]), places[first + 1 :: 2], strict=True))
+        last, plain = -1, True
+        for pos, value in equal:
+            if pos <= last:
+                raise ValueError("the places of a template go up")
             last = pos
-            equal.append((last, value))
-        else:
-            return cls(None, width, True, tuple(equal), None, ())
+            if type(value) is str:
+                if len(value) > SHORT or not value.isascii():
+                    plain = False
+            elif type(value) is not int or not -PLAIN_INT < value < PLAIN_INT:
+                plain = False
+        if last >= width:
+            raise ValueError("the places of a template are below its width")
+        if plain:
+            return cls(None, width, True, equal, None, ())
         patterns: list[object] = [ANY] * width
-        for at in range(first, len(places), 2):
-            patterns[places[at]] = places[at + 1]
+        for pos, value in equal:
+            patterns[pos] = value
         return cls.of(patterns)
 
     @classmethod

@@ -204,7 +204,7 @@ def unpack_frame(data: bytes, most: int = 0) -> Frame:
         raise BadFrame(why=str(error)) from None
     except (RecursionError, ValueError, msgspec.MsgspecError):
         frame = _unpacked(data)
-    if not isinstance(frame, list) or not frame or frame[0].__class__ is not int:
+    if not isinstance(frame, list) or not frame or type(frame[0]) is not int:
         raise BadFrame(why="a frame is a list that begins with its kind")
     return frame
 
@@ -332,10 +332,10 @@ def read_call(frame: Frame, laws: Laws) -> tuple[int, int, Request]:
     kind, seq, seen = _numbers(frame)
     try:
         if kind == SEEK_PLAIN:
-            space = frame[3]
-            if space.__class__ is not str:
+            space, how, width = frame[3:6]
+            if type(space) is not str:
                 raise Unfit(_WRONG_KIND)
-            return seq, seen, Seek(space, WAYS[frame[4]], Template.at_places(frame[5], frame, 6))
+            return seq, seen, Seek(space, WAYS[how], Template.at_places(width, frame, 6))
         if kind == SEEK:
             return seq, seen, _read_seek(frame)
         if kind == OUT:
@@ -367,14 +367,13 @@ _BAD: Final = (IndexError, TypeError, ValueError, msgspec.MsgspecError)
 _WRONG_KIND: Final = "a part of it is of another kind than it must be"
 
 
-def _numbers(frame: Frame) -> tuple[int, int, int]:
+def _numbers(frame: Frame) -> list[int]:
     """The kind of a call, its number, and what its client has seen; raises `BadFrame`."""
     if len(frame) > 2:
-        kind, seq, seen = frame[:3]
-        if seq.__class__ is int and seen.__class__ is int and seq >= 1:
-            parts = _PARTS.get(kind, 0)
-            if len(frame) == parts or (kind == SEEK_PLAIN and len(frame) >= 6):
-                return kind, seq, seen
+        kind, seq, seen = numbers = frame[:3]
+        if type(seq) is int and type(seen) is int and seq >= 1:
+            if len(frame) >= 6 if kind == SEEK_PLAIN else len(frame) == _PARTS.get(kind):
+                return numbers
             raise BadFrame(why=f"a frame of kind {kind} with {len(frame)} parts")
     raise BadFrame(why="a call without its numbers")
 
@@ -446,9 +445,7 @@ def pack_reply(number: int, seq: int, value: object) -> bytes:
     >>> frame[:4], read_found(frame) == found
     ([24, 1, 7, ['job', 17]], True)
     """
-    if value.__class__ is Found and not (
-        value.why or value.members or value.history or value.priority
-    ):
+    if type(value) is Found and not (value.why or value.members or value.history or value.priority):
         fields, writer, count, source = value.fields, value.writer, value.count, value.source
         frame = (FOUND, number, seq, fields, writer, count, source, value.deliveries, value.lease)
         try:
