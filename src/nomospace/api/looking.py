@@ -106,6 +106,12 @@ async def position(views: TheViews, asked: m.HostPosition) -> a.ContactLine:
     return await views.ask(a.SetPosition(tuple(asked.position)))
 
 
+@router.post("/domains/{domain}/promote")
+async def promote(views: TheViews, domain: Suspendable) -> a.DomainLine:
+    """Have the host serve a domain without the other of its two servers, until that is back."""
+    return await views.ask(a.PromoteHost(domain))
+
+
 @router.get("/communities")
 async def communities(views: TheViews) -> list[v.CommunityView]:
     """The laws that have members at this host."""

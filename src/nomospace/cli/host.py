@@ -230,6 +230,25 @@ def disengage(remote: Remote) -> None:
     _say(remote, remote.ask(Disengage()))
 
 
+@app.command()
+@on_host
+def promote(
+    remote: Remote,
+    domain: Annotated[str, typer.Argument(help="A domain that the host serves with another.")],
+) -> None:
+    """Have a host serve a domain without its other server, which is gone, until that is back.
+
+    Tell one of the two only: nobody but you can know that the other is gone.
+    """
+    from nomospace.wire.admin import PromoteHost
+
+    line = remote.ask(PromoteHost(domain))
+    if remote.as_json:
+        print_json(msgspec.to_builtins(line))
+    else:
+        print(f"it serves {line.domain} alone; {line.standby} follows when it is back")
+
+
 @app.command(context_settings={"ignore_unknown_options": True})  # -5 is a number
 @on_host
 def position(

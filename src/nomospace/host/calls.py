@@ -196,6 +196,13 @@ class Primary(msgspec.Struct, frozen=True):
     term: int
 
 
+class Promote(msgspec.Struct, frozen=True):
+    """An operator has this host serve a domain without the other of its two servers."""
+
+    domain: str
+    op: int
+
+
 class Suspend(msgspec.Struct, frozen=True):
     """An operator suspends an agent (its id) or a law (its hash) at this host."""
 
@@ -253,6 +260,7 @@ Event: TypeAlias = (
     | Unattended
     | Attended
     | Primary
+    | Promote
     | Suspend
     | Resume
     | Engage

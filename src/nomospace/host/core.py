@@ -233,6 +233,7 @@ class Host:
             self.lending,
             self.reacting,
             self.system,
+            self.posting,
         )
         self.outcomes = Outcomes(self)
         self.calls = CallTable(self, self._handlers())
@@ -318,6 +319,7 @@ class Host:
             facts.Arrive: self.holding.arrive,
             facts.Depart: self.holding.depart,
             facts.Primary: self.posting.primary,
+            facts.Promote: self.posting.promote,
             facts.Speak: self.telling.speak,
             facts.MonitorSpace: self.governed.monitoring.switch,
             facts.Suspend: self.suspending.suspend,

@@ -17,14 +17,14 @@ one is marked `UNSEALED`.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Set as AbstractSet
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from nomospace.calls.addresses import split_key
 from nomospace.errors import CallerError
-from nomospace.host.calls import Primary
+from nomospace.host.calls import Primary, Promote
 from nomospace.host.changes import (
     Durable,
     ParcelGiven,
@@ -34,16 +34,18 @@ from nomospace.host.changes import (
     RoutingFolded,
 )
 from nomospace.host.effects import HERE, Journey
-from nomospace.host.part import HostPart
+from nomospace.host.part import GroupFollower
 from nomospace.protocols.births import FITS
 from nomospace.protocols.courier import Courier, Frame, Parcel, Receipt
 from nomospace.protocols.routing.daemon import Daemon
 from nomospace.protocols.routing.frames import (
     KINDS,
     PATH_MAX,
+    WANTED,
     Frame as RoutingFrame,
     NotPrimary,
     Post,
+    Rejoin,
     post_in,
     server_of,
     with_post,
@@ -66,7 +68,7 @@ from nomospace.protocols.routing.records import Kind
 from nomospace.protocols.routing.residents import AWAY, CREATING
 from nomospace.protocols.routing.seats import Seat
 from nomospace.protocols.routing.server import DomainServer
-from nomospace.protocols.routing.standby import PairedServer
+from nomospace.protocols.routing.standby import JOINING, PRIMARY, STANDBY, PairedServer
 from nomospace.protocols.transfers import Transfers
 from nomospace.terms import Term
 
@@ -171,7 +173,17 @@ class Everywhere(Places):
         return domain in self.servers or site == domain
 
 
-class Posting(HostPart):
+class NotItsServer(CallerError):
+    """A host was to take over a domain that it cannot take over."""
+
+    code = "routing.not-its-server"
+    words = "{host} cannot serve domain {domain!r} alone: {why}"
+    host: str
+    domain: str
+    why: str
+
+
+class Posting(GroupFollower):
     """The post office of one host."""
 
     def __init__(
@@ -210,6 +222,10 @@ class Posting(HostPart):
         self._owed: dict[str, int] = {}
         """Peers that are to be told of more, and when."""
         self._own: deque[tuple[str, RoutingFrame]] = deque()
+        self._introduced: set[tuple[str, str, int]] = set()
+        """Who was told that this host serves a domain, since which term."""
+        self._met: AbstractSet[str] = frozenset()
+        """Who was in the group when it last stood still."""
         self._running = False
         self._written: dict[str, int] = {}
         self._fold_at: dict[str, int] = {}
@@ -286,7 +302,60 @@ class Posting(HostPart):
             self._carry(domain, server.take_over(term))
         for served, core in self._servers.items():
             self._carry(served, core.primary(domain, site, term))
-        self._carry("", self.daemon.primary(domain, site, term))
+        news = self.daemon.primary(domain, site, term)
+        self._carry("", news)
+        if news:
+            self._carry("", self._waiting_for(domain, site))
+
+    def _waiting_for(self, domain: str, site: str) -> list[Effect]:
+        """What waits for another server of a domain, for the one that is primary now.
+
+        The other may be gone for good. If it comes back, both hear it: repeats do no harm.
+        """
+        return [
+            TransmitFrame(site, what)
+            for other in self._places.servers.get(domain, ())
+            if other not in (site, self._step.name)
+            for what in tuple(self.courier.book.waiting.get(other, {}).values())
+            if isinstance(what, WANTED) and server_of(what) == domain
+        ]
+
+    def promote(self, event: Promote) -> None:
+        """Serve a domain without its other server: as the primary, or, if it is that, alone."""
+        domain, server = event.domain, self._servers.get(event.domain)
+        if not isinstance(server, PairedServer):
+            sites = self._places.servers.get(domain, (domain,))
+            why = f"it is served by {' and '.join(sites)}"
+            self._refuse(event, why if server is None else f"{why} already")
+        elif server.role is JOINING:
+            self._refuse(event, f"it is behind {server.peer}, which is the primary; promote that")
+        else:
+            if server.role is PRIMARY:
+                self._carry(domain, server.standby_away())
+            else:
+                self.primary(Primary(domain, self._step.name, server.term + 1))
+                self.respread()
+            self._step.note("promoted", domain=domain, term=server.term)
+            self._step.answer(event.op, server.peer)
+
+    def _refuse(self, event: Promote, why: str) -> None:
+        error = NotItsServer(host=self._step.name, domain=event.domain, why=why)
+        self._step.fail(event.op, error)
+
+    def respread(self) -> None:
+        """Tell the group which domains this host has taken over; follow a primary that is back."""
+        name, members = self._step.name, self._host.group.members
+        come, self._met = members - self._met, members
+        for domain, server in self._servers.items():
+            if not isinstance(server, PairedServer):
+                continue
+            if server.role is STANDBY and server.peer in come:
+                self.parcel(server.peer, Rejoin(domain, server.term))
+            for peer in sorted(members) if server.role is PRIMARY and server.term else ():
+                known = (peer, domain, server.term)
+                if peer not in (name, server.peer) and known not in self._introduced:
+                    self._introduced.add(known)
+                    self.parcel(peer, NotPrimary(domain, name, server.term))
 
     # -- parcels ---------------------------------------------------------------------------
 

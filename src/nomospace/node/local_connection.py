@@ -31,7 +31,7 @@ from nomospace.calls.requests import (
 from nomospace.calls.ways import STRONG
 from nomospace.client import Closed, Departed, DisclosedRuling, Ear, Mailbox, Report, TimedOut
 from nomospace.client.tuples import agent_id
-from nomospace.host.calls import Call, Event, MonitorSpace, PaceLimits, Speak
+from nomospace.host.calls import Call, Event, MonitorSpace, PaceLimits, Promote, Speak
 from nomospace.host.effects import Answer, Effect, Fire, Mail, Note
 from nomospace.host.monitoring import check_limits
 from nomospace.law import CompiledLaw
@@ -40,8 +40,10 @@ from nomospace.sessions.open_calls import Asker
 from nomospace.terms import Term, term
 from nomospace.wire.admin import (
     A,
+    DomainLine,
     MonitorLine,
     OperatorQuestion,
+    PromoteHost,
     SpaceMonitor,
     SpaceTell,
     pack_answer,
@@ -347,6 +349,9 @@ class LocalConnection:
             await self._order(partial(_monitor, asked))
             limits = (asked.most or 0.0, asked.rest, asked.longest)
             answer = MonitorLine(asked.space, *limits, asked.rest, 0)
+        elif isinstance(asked, PromoteHost):
+            standby = await self._order(partial(Promote, asked.domain))
+            answer = DomainLine(asked.domain, str(standby))
         else:
             raise TypeError(f"{type(asked).__name__} is asked of a host that serves clients")
         return read_answer(question, pack_answer(answer))

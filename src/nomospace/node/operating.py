@@ -91,7 +91,7 @@ class Operating:
             return self._launch(question)
         if isinstance(question, admin.EndProgram):
             return self._end_program(question.agent)
-        if isinstance(question, admin.SpaceTell):
+        if isinstance(question, admin.SpaceTell | admin.PromoteHost):
             return self._server.host.operate(question)
         if isinstance(question, admin.SpaceMonitor):
             return self._monitor(question)

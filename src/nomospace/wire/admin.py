@@ -1,8 +1,9 @@
 """What operators ask a running host, and the answers: for the command line and for consoles.
 
 Questions have no part in sessions: one whose answer is lost is asked again. Most change nothing;
-those that do (`Suspend`, `Resume`, `EndAgent`, `Engage`, `Disengage`, `SetPosition`) leave the same
-behind when they are asked twice, or say so (`LaunchProgram`, `EndProgram`, `SpaceTell`).
+those that do (`Suspend`, `Resume`, `EndAgent`, `Engage`, `Disengage`, `SetPosition`, `PromoteHost`)
+leave the same behind when they are asked twice, or say so (`LaunchProgram`, `EndProgram`,
+`SpaceTell`).
 Only a client with the scope `operator` may ask them. Each question is a struct with a tag that says
 in brackets what it is answered with; new questions are added here and nowhere else. Answers that
 HTTP has too are dataclasses, which both msgspec and FastAPI read and write.
@@ -303,6 +304,20 @@ class SpaceMonitor(OperatorQuestion[MonitorLine], frozen=True, tag="space-monito
     longest: float = 60.0
 
 
+@dataclass(frozen=True, slots=True)
+class DomainLine:
+    """A host serves a domain alone: until its standby is back, and has followed."""
+
+    domain: str
+    standby: str
+
+
+class PromoteHost(OperatorQuestion[DomainLine], frozen=True, tag="promote"):
+    """Have the host serve a domain without the other of its two servers, which is gone."""
+
+    domain: str
+
+
 class SpaceMonitors(OperatorQuestion[list[MonitorLine]], frozen=True, tag="space-monitors"):
     """Which spaces watch their load?"""
 
@@ -341,6 +356,7 @@ Question: TypeAlias = (
     | SpaceTell
     | SpaceMonitor
     | SpaceMonitors
+    | PromoteHost
     | Doctor
 )
 """What an operator may ask."""

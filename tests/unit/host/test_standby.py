@@ -1,7 +1,10 @@
-"""A domain with a standby: the primary dies under load, and mail goes on through the other."""
+"""A domain with a standby: one of the two dies under load, and mail goes on through the other."""
+
+import pytest
 
 from nomospace.calls.requests import Adopt, Move, Tell
-from nomospace.host.calls import Arrive, Primary
+from nomospace.host.calls import Arrive, Primary, Promote
+from nomospace.host.posting import NotItsServer
 from nomospace.law import load
 from nomospace.terms import t
 from nomospace.terms.values import parts_of
@@ -33,3 +36,114 @@ def test_the_standby_takes_over_under_load_and_the_old_primary_becomes_the_stand
     net.settle()
     got = [parts_of(letter.message)[0] for letter in net.mail if letter.agent == "bob@lab"]
     assert got == list(range(10))
+
+
+def promote(net: Hosts, host: str, domain: str = "lab") -> object:
+    """What an operator is answered who has a host take over."""
+    net.tell(host, Promote(domain, op=900))
+    answer = net.answers.pop(900)
+    return answer.error or answer.value
+
+
+def come(net: Hosts, agent: str, host: str) -> None:
+    net.tell(host, Arrive(agent))
+    net.settle()
+    net.do(agent, Adopt(LAW))
+
+
+def heard(net: Hosts, agent: str) -> list[object]:
+    return [parts_of(letter.message)[0] for letter in net.mail if letter.agent == agent]
+
+
+def test_a_standby_that_is_promoted_serves_the_domain_while_its_primary_is_gone_for_good() -> None:
+    net = Hosts("abpq", laws=[LAW], domain="lab", servers=SERVERS)
+    come(net, "ann@lab", "a")
+    net.stop("p")
+    net.tell("b", Arrive("bob@lab"))  # the dead primary is asked for its record
+    net.call("ann@lab", Tell(LAW.hash, t.hello(1), "bob@lab"))
+    net.run(5)
+    assert heard(net, "bob@lab") == []
+    assert promote(net, "q") == "p"  # nobody else is told: the standby tells them
+    net.settle()
+    net.do("bob@lab", Adopt(LAW))
+    net.call("ann@lab", Tell(LAW.hash, t.hello(2), "bob@lab"))
+    net.settle()
+    net.call("bob@lab", Move("a"))
+    net.settle()
+    assert "bob@lab" in net.hosts["a"].agents
+    come(net, "cleo@lab", "b")
+    net.call("cleo@lab", Tell(LAW.hash, t.hello(3), "bob@lab"))
+    net.settle()
+    assert heard(net, "bob@lab")[-2:] == [2, 3]
+
+
+def test_a_host_that_comes_later_hears_who_has_taken_over() -> None:
+    net = Hosts("abpq", "ap aq pq", laws=[LAW], domain="lab", servers=SERVERS)
+    net.settle()
+    net.stop("p")
+    promote(net, "q")
+    net.settle()
+    net.join("ab bq")
+    net.settle()
+    come(net, "bob@lab", "b")
+    come(net, "ann@lab", "a")
+    net.call("ann@lab", Tell(LAW.hash, t.hello(1), "bob@lab"))
+    net.settle()
+    assert heard(net, "bob@lab") == [1]
+
+
+def test_a_primary_that_is_promoted_goes_on_alone_and_its_standby_follows_when_it_is_back() -> None:
+    net = Hosts("abpq", laws=[LAW], domain="lab", servers=SERVERS)
+    come(net, "ann@lab", "a")
+    net.stop("q")
+    net.tell("b", Arrive("bob@lab"))
+    net.run(5)  # its record waits for the standby
+    assert promote(net, "p") == "q"
+    net.settle()
+    net.do("bob@lab", Adopt(LAW))
+    net.start("q")
+    net.settle()
+    net.stop("p")
+    promote(net, "q")
+    net.settle()
+    net.call("ann@lab", Tell(LAW.hash, t.hello(1), "bob@lab"))
+    net.settle()
+    assert heard(net, "bob@lab") == [1]
+    net.start("p")
+    net.settle()
+    come(net, "cleo@lab", "b")
+    net.call("cleo@lab", Tell(LAW.hash, t.hello(2), "bob@lab"))
+    net.settle()
+    assert heard(net, "bob@lab") == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("host", "domain", "why"),
+    [
+        ("a", "lab", "it is served by p and q"),
+        ("a", "a", "it is served by a already"),
+        ("q", "moon", "it is served by moon"),
+    ],
+)
+def test_who_cannot_be_promoted_is_told_why(host: str, domain: str, why: str) -> None:
+    net = Hosts("apq", laws=[LAW], domain="lab", servers=SERVERS)
+    error = promote(net, host, domain)
+    assert isinstance(error, NotItsServer)
+    assert str(error) == f"{host} cannot serve domain {domain!r} alone: {why}"
+
+
+def test_two_that_were_cut_off_take_over_from_each_other() -> None:
+    net = Hosts("abpq", laws=[LAW], domain="lab", servers=SERVERS)
+    come(net, "ann@lab", "a")
+    net.cut("pq ap bp")
+    promote(net, "q")
+    come(net, "bob@lab", "b")
+    net.join("pq ap bp")
+    net.settle()
+    assert promote(net, "p") == "q"  # it has followed, and knows the agent that came meanwhile
+    net.settle()
+    net.stop("q")
+    promote(net, "p")
+    net.call("ann@lab", Tell(LAW.hash, t.hello(1), "bob@lab"))
+    come(net, "cleo@lab", "b")
+    assert heard(net, "bob@lab") == [1]

@@ -300,21 +300,10 @@ Frame: TypeAlias = (
 KINDS: Final = frozenset(get_args(Frame))
 """The kinds of frame that there are."""
 
-_FOR_SERVERS = (
-    SeekAgent,
-    Register,
-    Migrating,
-    AgentMigrated,
-    Stayed,
-    AgentEnded,
-    Hint,
-    Replicate,
-    Replicated,
-    ServerSnapshot,
-    Deposed,
-    Rejoin,
-    Relayed,
-)
+WANTED = (SeekAgent, Register, Migrating, AgentMigrated, Stayed, AgentEnded, Hint)
+"""What daemons and other servers want of a domain's server, besides to know of an `Update`."""
+PAIRS = (Replicate, Replicated, ServerSnapshot, Deposed, Rejoin, Relayed)
+"""What the two servers of a domain say to each other."""
 
 
 def post_in(frame: Frame) -> Post | None:
@@ -352,6 +341,6 @@ def server_of(frame: Frame) -> str:
     """
     if isinstance(frame, Update):
         return frame.way[-1] if frame.way else ""
-    if isinstance(frame, _FOR_SERVERS):
+    if isinstance(frame, (*WANTED, *PAIRS)):
         return frame.domain
     return ""

@@ -12,7 +12,7 @@ nobody. Refusals wait too: they might come from a primary that does not know yet
 | STANDBY | `Replicate`             | its changes; its frames are held; `Replicated` | STANDBY |
 | STANDBY | `take_over`             | all frames held; `Deposed`                     | PRIMARY |
 | PRIMARY | `Deposed`               | `Relayed`, what was heard since; `Rejoin`      | JOINING |
-| PRIMARY | `Rejoin`                | `ServerSnapshot`                               | PRIMARY |
+| PRIMARY | `Rejoin`, while alone   | `ServerSnapshot`                               | PRIMARY |
 | JOINING | `ServerSnapshot`        | its changes; `Replicated`                      | STANDBY |
 
 A standby that takes over does not know which of the last frames its primary let out, and lets all
@@ -34,6 +34,7 @@ from typing import Self
 from nomospace.protocols.routing import changes as written
 from nomospace.protocols.routing.changes import Change
 from nomospace.protocols.routing.frames import (
+    PAIRS,
     Astray,
     Deposed,
     Frame,
@@ -163,7 +164,10 @@ class PairedServer:
         return out
 
     def standby_back(self) -> list[Effect]:
-        """The standby is there again: bring it up to date, and wait for it from now on."""
+        """The standby is there again: bring it up to date, and wait for it from now on.
+
+        A standby says so when it meets its primary again, which may have gone on alone meanwhile.
+        """
         if self.role is not PRIMARY or self._paired or not self.peer:
             return []
         return self._snapshot()
@@ -180,7 +184,7 @@ class PairedServer:
             return self.hear(frame.src, frame.frame, now=now)
         if isinstance(frame, NotPrimary):
             return self._inner.hear(src, frame, now=now)
-        if isinstance(frame, Replicate | Replicated | ServerSnapshot | Deposed | Rejoin | Relayed):
+        if isinstance(frame, PAIRS):
             return self._hear_peer(src, frame)
         if self.role is PRIMARY:
             return self._take_step(src, frame, now)
@@ -232,7 +236,7 @@ class PairedServer:
         elif isinstance(frame, Deposed) and frame.term > self.term:
             self._step_down(frame, out)
         elif isinstance(frame, Rejoin) and frame.term == self.term and self.role is PRIMARY:
-            out += self._snapshot()
+            out += self.standby_back()
         else:
             out.append(Noted("of another term", (src, frame)))
         return out

@@ -1,0 +1,85 @@
+"""Section 5: query servers are replicated. A server that is gone for good is not missed for long.
+
+Three host processes; two of them serve one domain, and the primary is killed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nomospace.client import Agent
+from nomospace.client.remote import RemoteHost
+from nomospace.host.posting import NotItsServer
+from nomospace.wire.admin import PromoteHost, Where, WhereLine
+from tests.real.hosts import RealHost, caller, end, play, start
+
+SEEN_S = 60.0
+SERVED = '[host]\ndomain = "ward"\n[servers]\nward = ["w1", "w2"]\n'
+
+
+def host(name: str, folder: Path, *arguments: str, port: int = 0) -> RealHost:
+    config = folder / "served.toml"
+    config.write_text(SERVED)
+    return RealHost(name, folder, "--config", str(config), "--insecure", *arguments, port=port)
+
+
+async def one_group(client: RemoteHost, count: int) -> None:
+    async with asyncio.timeout(SEEN_S):
+        while len((await client.contact()).members) < count:
+            await asyncio.sleep(0.02)
+
+
+async def on_record(agent: Agent) -> None:
+    """Wait until a new agent can write: until the server of its domain has it on record."""
+    async with asyncio.timeout(SEEN_S):
+        message = None
+        while message != "ready":
+            await agent.send("ready", to=agent.id)
+            message = (await anext(agent.inbox())).message
+
+
+def test_mail_to_a_new_agent_and_a_move_end_when_the_standby_is_promoted(tmp_path: Path) -> None:
+    w1 = host("w1", tmp_path)
+    w2 = host("w2", tmp_path, "--join", w1.address)
+    icu = host("icu", tmp_path, "--join", w1.address, "--join", w2.address)
+    start(w1, w2, icu)
+
+    async def story() -> None:
+        async with caller(icu, None) as one, caller(w2, None) as two:
+            ann = await one.agent("ann")
+            await one_group(one, 3)
+            await on_record(ann)
+            assert w1.end(signal.SIGKILL) == -signal.SIGKILL
+            bob = await two.agent("bob")  # its record would be with the primary
+            await ann.send("hello", to="bob@ward")
+            with pytest.raises(NotItsServer, match="it is served by w1 and w2"):
+                await one.ask(PromoteHost("ward"))
+            command = ["-P", "-m", "nomospace.cli", "host", "promote", "ward"]
+            said = await asyncio.to_thread(
+                subprocess.run,
+                [sys.executable, *command, "--host", f"nomos+plain://{w2.address}"],
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+            assert said.stdout == "it serves ward alone; w1 follows when it is back\n"
+            assert (await anext(bob.inbox())).message == "hello"
+            await bob.move("icu")
+            assert await two.ask(Where("bob@ward")) == WhereLine("bob@ward", "icu", True)
+            again = host("w1", tmp_path, "--join", w2.address, port=w1.port)
+            await again.ready()
+            await one_group(one, 3)
+            cleo = await one.agent("cleo")
+            await on_record(cleo)
+            await cleo.send("welcome", to="ann@ward")
+            assert (await anext(ann.inbox())).message == "welcome"
+            end(again)
+
+    play(story())
+    end(w2, icu)
