@@ -12,6 +12,9 @@ from typing import Any, Final, Self
 HELD_BYTES_MAX: Final = 256 << 10
 """What the proxy itself takes while it is cut; then the sender has to wait, as on a real link."""
 
+TURNS: Final = 5
+"""For so many turns of the loop nobody may be seen before the proxy has ended."""
+
 
 class _End(asyncio.Protocol):
     """One end of a connection through the proxy; what it reads, its other end writes."""
@@ -97,14 +100,14 @@ class Proxy:
 
     async def __aexit__(self, *_: object) -> None:
         self._server.close()
-        # A caller may have been taken in just now: until all are gone, or for long enough.
-        for _try in range(1_000):
+        # Whoever was taken in just now is seen some turns of the loop later.
+        turns = 0
+        while turns < TURNS:
             for task in list(self.tasks):
                 task.cancel()
             self.reset()
             await asyncio.sleep(0.001)
-            if not self.ends and not self.tasks:
-                break
+            turns = 0 if self.ends or self.tasks else turns + 1
 
     @property
     def address(self) -> str:

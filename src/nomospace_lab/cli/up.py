@@ -178,7 +178,6 @@ def up(
         if given and not any(DEMOS[name].game for name in names):
             raise NotJoinable(option=option)
     need("console", "the console of nomospace up (--text does without)")
-    address = f"127.0.0.1:{_free_port(port)}"
     place = (data or _data_home() / "nomospace" / "up").absolute()
     from nomospace_lab.cli.venue import LOOPBACK, Stations
 
@@ -189,13 +188,13 @@ def up(
         join=tuple(join or ()),
         trust=trust,
     )
-    with _held(place):
+    with _held_port(port) as held, _held(place):
         if fresh:
             _forget(place, [*names, GAMES])
         with _logged(place):
             from nomospace.node.loops import run_loop
 
-            run_loop(_run(names, seed, place, address, venue, browser=browser, for_s=for_s))
+            run_loop(_run(names, seed, place, held, venue, browser=browser, for_s=for_s))
 
 
 # -- what runs -----------------------------------------------------------------------------------
@@ -205,7 +204,7 @@ async def _run(
     names: list[str],
     seed: int,
     place: Path,
-    address: str,
+    held: socket.socket,
     venue: Stations,
     *,
     browser: bool,
@@ -221,11 +220,12 @@ async def _run(
             stack.push_async_callback(venue.stop)
             if any(DEMOS[name].game for name in names):
                 await venue.gate()
+            address = "{}:{}".format(*held.getsockname())
             running = [
                 await _open(stack, name, seed, place, venue, "" if turn else address)
                 for turn, name in enumerate(names)
             ]
-            served = await _serve(stack, running, names, place)
+            served = await _serve(stack, running, names, place, held)
             _tell(names, served, place, venue, browser=browser)
             for _, _, act in running:
                 stack.push_async_callback(act.stop)
@@ -272,9 +272,13 @@ async def _open(
 
 
 async def _serve(
-    stack: AsyncExitStack, running: list[Running], demos: list[str], place: Path
+    stack: AsyncExitStack,
+    running: list[Running],
+    demos: list[str],
+    place: Path,
+    held: socket.socket,
 ) -> ServedApi:
-    """Serve the console at the first host; it shows the journals of all."""
+    """Serve the console at the first host, on the port that was held; it shows all journals."""
     from nomospace.api.http import serving
     from nomospace.api.service import Service
     from nomospace.cli.console import Workshop
@@ -302,6 +306,7 @@ async def _serve(
     stages = Stages(bench=workshop.bench, pipeline=workshop.pipeline, plugin=plugin)
     console = Console(stages=stages, beside=beside, laws=path("ap").parent)
     stack.callback(Console.detach)
+    held.close()
     return await stack.enter_async_context(serving(first, pages=console.attach))
 
 
@@ -343,19 +348,22 @@ def _spawn_browser(url: str) -> None:
 # -- ports and files -----------------------------------------------------------------------------
 
 
-def _free_port(asked: int | None) -> int:
-    """The port that was asked for, or the usual one, or (0) any; raises `PortTaken`."""
-    port = PORT if asked is None else asked
-    with socket.socket() as trial:
-        trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            trial.bind(("127.0.0.1", port))
-            trial.listen(1)
-        except OSError:
-            if asked is not None:
-                raise PortTaken(port=asked) from None
-            return 0
-    return port
+@contextmanager
+def _held_port(asked: int | None) -> Iterator[socket.socket]:
+    """Listen on the port that was asked for, or the usual one, or any; raises `PortTaken`.
+
+    Whoever starts meanwhile finds it taken. It is let go when the console begins to listen there.
+    """
+    with socket.socket() as held:
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        for port in (PORT, 0) if asked is None else (asked,):
+            with suppress(OSError):
+                held.bind(("127.0.0.1", port))
+                held.listen(1)
+                break
+        else:
+            raise PortTaken(port=asked or 0)
+        yield held
 
 
 def _data_home() -> Path:

@@ -19,7 +19,7 @@ import pytest
 
 from nomospace.cli import BAD_INPUT, main
 from nomospace_lab.cli.demos import DEMOS
-from nomospace_lab.cli.up import PORT, _free_port, _held
+from nomospace_lab.cli.up import PORT, PortTaken, _held, _held_port
 from tests.ports import free_port
 
 START = [sys.executable, "-m", "nomospace.cli", "up", "--no-browser"]
@@ -155,6 +155,12 @@ def test_fresh_forgets_what_hosts_kept_and_nothing_else(tmp_path: Path) -> None:
     assert [file.name for file in folder.iterdir()] == ["notes.txt"]
 
 
-def test_a_free_port_is_the_one_asked_for() -> None:
+def test_a_port_is_held_from_the_start() -> None:
+    """Of two that start at once one has the usual port, and the other finds another."""
     port = free_port()
-    assert _free_port(port) == port
+    with _held_port(port) as held:
+        assert held.getsockname()[1] == port
+        with pytest.raises(PortTaken, match=f"port {port} is taken"), _held_port(port):
+            pass
+    with _held_port(None) as first, _held_port(None) as second:
+        assert first.getsockname()[1] != second.getsockname()[1] != PORT
