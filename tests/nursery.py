@@ -89,10 +89,21 @@ class Child:
             self._status.close()
         return self.returncode
 
+    def communicate(self, timeout: float = BORN_S) -> tuple[bytes, None]:
+        """Wait until it has ended; what it has said and nobody has read."""
+        said = self.stdout.read()
+        self.wait(timeout)
+        self.stdout.close()
+        return said, None
+
     def send_signal(self, how: int) -> None:
         """Send it a signal, unless it has ended."""
         if self.poll() is None:
             os.kill(self.pid, how)
+
+    def terminate(self) -> None:
+        """Ask it to end."""
+        self.send_signal(signal.SIGTERM)
 
     def kill(self) -> None:
         """End it at once."""

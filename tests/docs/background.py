@@ -11,12 +11,15 @@ from __future__ import annotations
 
 import re
 import shlex
+import subprocess
+import sys
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Final, Self
+from typing import Any, Final, Self
 
 import pytest
 
+from tests import nursery
 from tests.unit.cli.running import running
 
 EXPORT: Final = re.compile(r"export (\w+)=\$\((.*)\)")
@@ -25,6 +28,22 @@ _PLAIN: Final = re.compile(r"export (\w+)=([^$]*)")
 _START: Final = "./nomospace host run "
 _USUAL: Final = re.compile(r"nomos(\+plain)?://127\.0\.0\.1:7420")
 """Where pages say that their hosts are."""
+
+
+_popen: Any = subprocess.Popen
+_RUN: Final = [sys.executable, "-m", "nomospace.cli", "host", "run"]
+
+
+class Started(subprocess.Popen[bytes]):
+    """What a program of a page starts: a host is a fork (`tests.nursery`), which is soon there."""
+
+    def __new__(cls, command: Any, *more: Any, **options: Any) -> Any:
+        """Not one of these, ever."""
+        if not isinstance(command, list) or command[: len(_RUN)] != _RUN:
+            return _popen(command, *more, **options)
+        with ExitStack() as files:
+            log = options.get("stderr") or files.enter_context(Path("hosts.log").open("ab"))
+            return nursery.start(command[3:], folder=Path.cwd(), log=log)
 
 
 class Background:
@@ -37,6 +56,7 @@ class Background:
         self._url = ""
 
     def __enter__(self) -> Self:
+        self._patch.setattr(subprocess, "Popen", Started)
         return self
 
     def __exit__(self, *_: object) -> None:
