@@ -15,7 +15,7 @@ from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, settings
 
 from tests.compiling import compile_all
-from tests.rounds import put_long_first, whole
+from tests.rounds import Manners, put_long_first, whole
 
 # Machines are shared: that an input took long to be made or tried says nothing about the test.
 settings.register_profile("long", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -54,6 +54,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):  # processes of xdist have it from their parent
         os.environ["XDG_STATE_HOME"] = config.stash[_state] = tempfile.mkdtemp()
     config.pluginmanager.register(Doctests())
+    if config.getoption("processes", 1) > 1:
+        config.pluginmanager.register(Manners())
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
