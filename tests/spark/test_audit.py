@@ -43,20 +43,6 @@ def test_functions_from_frame_to_frame(spark: Any, tmp_path: Path) -> None:
     assert found == here.tables["obligations"]
 
 
-def test_refusals_of_a_large_journal_are_told_down_to_their_cause(
-    spark: Any, journals: Journals, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The states that say so are read by Spark's workers, and say what one process says."""
-    folder = journals.made(3_000, 60, hosts=3)
-    here = run_audit(folder, engine=AuditEngine.DUCKDB)
-    monkeypatch.setattr(inspecting, "HERE_ROWS", 0)
-    there = run_audit(folder, spark=spark)
-    for table in ("refusals", "reasons"):
-        said = [[row.get("said") for row in found.tables[table]] for found in (here, there)]
-        assert said[0] == said[1]
-        assert any(said[0])
-
-
 def test_a_damaged_page_fails_the_job_by_name(
     spark: Any, journals: Journals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

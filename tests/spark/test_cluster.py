@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from nomospace.pipeline import inspecting
 from nomospace.pipeline.jobs import compact
 from nomospace.pipeline.jobs.audit import AuditEngine, run_audit
 from nomospace.pipeline.jobs.compact import run_compact
@@ -33,12 +34,18 @@ def both_workers(cluster: Cluster) -> Iterator[None]:
     assert all(after[worker] > before[worker] for worker in after), (before, after)
 
 
-def test_an_audit(on_cluster: Any, cluster: Cluster, journals: Journals) -> None:
+def test_an_audit(
+    on_cluster: Any, cluster: Cluster, journals: Journals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As of a large journal: workers inspect its files, and read the states that tell causes."""
+    monkeypatch.setattr(inspecting, "HERE_ROWS", 0)
     folder = journals.made(3_000, 60, hosts=3)
     with both_workers(cluster):
         there = run_audit(folder, spark=on_cluster)
     here = run_audit(folder, engine=AuditEngine.DUCKDB)
     assert there.refused > 30
+    for table in ("refusals", "reasons"):
+        assert any(row.get("said") for row in there.tables[table])
     assert there.tables == here.tables
     assert there.width_us == here.width_us
 
