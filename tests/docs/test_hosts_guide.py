@@ -60,7 +60,7 @@ LIMITS = {
 }
 RAISED_IN = """
     calls.problems client.dialling host.posting node.client_link node.config node.journaling
-    node.listen store.backup store.interface wire.segments
+    node.listen store.backup store.interface store.segments wire.segments
 """.split()
 
 

@@ -102,7 +102,6 @@ def _restore_file(file: Path, target: SqliteStore, *, force: bool) -> BackupSumm
         summary = restore_backup(file, SqliteStore(beside))
         if path.exists():
             _put_aside(target)
-            sync(path.parent)  # the old log must not be found beside the new store
         beside.replace(path)
         sync(path.parent)
     finally:
@@ -111,8 +110,13 @@ def _restore_file(file: Path, target: SqliteStore, *, force: bool) -> BackupSumm
 
 
 def _put_aside(store: SqliteStore) -> None:
-    """Rename a store that no host has open, with all its files."""
+    """Give a store that no host has open another name, with all its files.
+
+    It has its old one until the new store takes that; its log does not: that would be read as the
+    new store's.
+    """
     from nomospace.store.interface import StoreDamaged
+    from nomospace.store.private import sync
 
     try:
         with suppress(StoreDamaged):  # which may be just why it is replaced
@@ -122,9 +126,13 @@ def _put_aside(store: SqliteStore) -> None:
     path, number = store.path, 1
     while (aside := path.with_name(f"{path.name}.replaced-{number}")).exists():
         number += 1
-    for ending in _BESIDE:
-        with suppress(FileNotFoundError):
-            path.with_name(path.name + ending).replace(aside.with_name(aside.name + ending))
+    files = [file for ending in _BESIDE if (file := path.with_name(path.name + ending)).exists()]
+    for file in files:
+        aside.with_name(aside.name + file.name.removeprefix(path.name)).hardlink_to(file)
+    sync(path.parent)
+    for file in files[1:]:
+        file.unlink()
+    sync(path.parent)
 
 
 def _remove(path: Path) -> None:

@@ -93,6 +93,8 @@ class Credentials:
         if claim.kind != "authority":
             why = f"it is a {claim.about}, not that of an authority"
             raise _useless(folder / AUTHORITY, why, "nomospace trust init")
+        if not claim.signed_by(claim.key):
+            raise _useless(folder / AUTHORITY, "it is not what was signed", "a copy of it")
         self.authority: PublicKey = claim.key
         if (folder / REVOKED).exists():
             data = _read(folder / REVOKED, LIST_BYTES_MAX, "nomospace trust revoke")

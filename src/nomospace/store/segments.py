@@ -33,7 +33,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
-from hashlib import file_digest
+from hashlib import file_digest, sha256
 from itertools import compress
 from operator import itemgetter, not_
 from pathlib import Path
@@ -44,7 +44,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from nomospace.errors import CallerError, NomospaceError
+from nomospace.errors import CallerError, NomospaceError, Unavailable
 from nomospace.store.interface import JournalEntry, Store
 from nomospace.store.journal import EventRecord, JournalGap, Record, decode_record, encode_record
 from nomospace.store.opening import open_store
@@ -78,6 +78,15 @@ class SegmentLimits(msgspec.Struct, frozen=True):
     seconds: float = SECONDS
 
 
+class SegmentDamaged(Unavailable):
+    """A file of a segment is not what was sealed."""
+
+    code = "store.segment-damaged"
+    words = "the segment {path} is damaged: {why}; bring the file back from a copy"
+    path: str
+    why: str
+
+
 class SealingAlready(CallerError):
     """Two processes would seal into one folder."""
 
@@ -96,6 +105,19 @@ def read_manifest(folder: Path) -> Manifest:
     except FileNotFoundError:
         return Manifest()
     return decode_manifest(data, str(folder))
+
+
+def _sealed(folder: Path, segment: Segment, table: str) -> pa.BufferReader:
+    """The bytes of a segment's file, which are those that were sealed; raises `SegmentDamaged`."""
+    path = _path(folder, table, segment.number)
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise SegmentDamaged(path=str(path), why=error.strerror or str(error)) from None
+    expected = segment.hashes.get(table, "")
+    if expected and sha256(data).hexdigest() != expected:
+        raise SegmentDamaged(path=str(path), why="its hash is not that of the manifest")
+    return pa.BufferReader(data)
 
 
 def _path(folder: Path, table: str, number: int) -> Path:
@@ -166,8 +188,8 @@ def _host_of(folder: Path, manifest: Manifest) -> str:
     if not manifest.segments:
         return ""
     last = manifest.segments[-1]
-    path = _path(folder, next(iter(last.rows)), last.number)
-    return str(pq.read_table(path, columns=["host"]).column("host")[0].as_py())
+    file = _sealed(folder, last, next(iter(last.rows)))
+    return str(pq.read_table(file, columns=["host"]).column("host")[0].as_py())
 
 
 def _remove_unknown(folder: Path, manifest: Manifest) -> None:
@@ -243,7 +265,7 @@ def read_segment(folder: Path, segment: Segment) -> list[tuple[int, Record]]:
     """The records of a segment with their numbers, in order."""
     found: list[tuple[int, Record]] = []
     for table in segment.rows:
-        made = pq.read_table(_path(folder, table, segment.number), schema=SCHEMAS[table])
+        made = pq.read_table(_sealed(folder, segment, table), schema=SCHEMAS[table])
         found += _records(table, made)
     found.sort(key=itemgetter(0))
     return found
@@ -291,7 +313,7 @@ def _begin_of(folder: Path, segment: Segment) -> int:
     """When the first record of a segment was."""
     begins: list[Any] = []
     for table in segment.rows:
-        outline = pq.read_metadata(_path(folder, table, segment.number))
+        outline = pq.read_metadata(_sealed(folder, segment, table))
         place = SCHEMAS[table].get_field_index("at")
         groups = [outline.row_group(number) for number in range(outline.num_row_groups)]
         told = [group.column(place).statistics for group in groups]
@@ -309,9 +331,9 @@ def read_tuple(folder: Path, id: str) -> list[tuple[int, Record]]:
     for segment in read_manifest(folder).segments:
         for table in ("tuples", "leases"):
             if table in segment.rows:
-                path = _path(folder, table, segment.number)
+                file = _sealed(folder, segment, table)
                 asked = pc.field("tuple_id") == id
-                found += _records(table, pq.read_table(path, schema=SCHEMAS[table], filters=asked))
+                found += _records(table, pq.read_table(file, schema=SCHEMAS[table], filters=asked))
     found.sort(key=itemgetter(0))
     return found
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -36,7 +37,9 @@ from nomospace.store.interface import (
 from nomospace.store.private import make_file, make_folder
 from nomospace.store.schema import VERSION, Params, SqlRow
 from nomospace.store.sql import SqlStore
+from nomospace.store.wal import damaged_frame
 
+SMALLEST_PAGE: Final = 512
 BUSY_S: Final = 5.0
 """How long one writer waits for another; the others' transactions are short."""
 CACHE_KB: Final = 8_192
@@ -92,6 +95,8 @@ class SqliteStore(SqlStore):
             self._take()
         if self._writer is not None:
             return
+        if alone:
+            self._check_log()
         with self._told():
             for end in ("", "-wal", "-shm"):  # SQLite gives the new ones the mode of the first
                 file = self.path.with_name(self.path.name + end)
@@ -112,6 +117,20 @@ class SqliteStore(SqlStore):
                 self._release()
         elif version > VERSION:
             raise StoreTooNew(where=self.where, version=version, known=VERSION)
+
+    def _check_log(self) -> None:
+        """Raise `StoreDamaged` where SQLite would pass over commits that were synced."""
+        try:
+            log = self.path.with_name(self.path.name + "-wal").read_bytes()
+            with self.path.open("rb") as file:
+                head = file.read(18)
+        except OSError:  # most often there is no log
+            return
+        page = int.from_bytes(head[16:18], "big") or SMALLEST_PAGE
+        frame = damaged_frame(log, 65_536 if page == 1 else max(page, SMALLEST_PAGE))
+        if frame:
+            why = "its checksum does not fit, and commits follow; restore a backup"
+            raise StoreDamaged(where=self.where, table="the log", key=f"frame {frame}", why=why)
 
     def _connected(self) -> sqlite3.Connection:
         return sqlite3.connect(
@@ -354,13 +373,16 @@ class SqliteStore(SqlStore):
             yield
         except sqlite3.Error as error:
             raise self._translated(error) from error
+        except UnicodeDecodeError as error:  # in what SQLite says of names that are altered
+            raise StoreDamaged(where=self.where, table="the file", key="", why=str(error)) from None
 
     def _translated(self, error: sqlite3.Error) -> NomospaceError:
         """An error of SQLite as one of ours; what is neither disk nor file is a bug, and stays."""
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code == sqlite3.SQLITE_FULL:
             return StoreFull(where=self.where, why=str(error))
-        if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        altered = _ALTERED.match(str(error)) is not None
+        if altered or code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
             return StoreDamaged(where=self.where, table="the file", key="", why=str(error))
         if code in _PASSING:
             return self._unavailable(str(error))
@@ -379,6 +401,8 @@ class SqliteStore(SqlStore):
         return iter([StoreFinding("the file", "", line) for line in found if line != "ok"])
 
 
+_ALTERED: Final = re.compile("no such|Could not decode to UTF-8|malformed")
+"""What SQLite says of names and texts that are not those which were written."""
 _PASSING: Final = (
     sqlite3.SQLITE_BUSY,
     sqlite3.SQLITE_LOCKED,

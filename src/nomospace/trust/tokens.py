@@ -44,6 +44,7 @@ FILE_CHARS_MAX: Final = 16_000_000
 
 _VERSION: Final = "ns1"
 _HASH: Final = "sha256:"
+_SUM: Final = "# Checksum of all above; remove it when you change something: "
 _HEAD: Final = "# Tokens of scripts: hashes only. `nomospace trust issue token` adds one.\n"
 
 
@@ -222,7 +223,12 @@ class Tokens:
                 f'hash = "{_HASH}{token.digest.hex()}"\n',
                 f"expires = {moment(token.not_after):%Y-%m-%dT%H:%M:%SZ}\n",
             ]
-        return "".join(parts)
+        text = "".join(parts)
+        return f"{text}\n{_SUM}{_sum_of(text)}\n"
+
+
+def _sum_of(text: str) -> str:
+    return sha256(text.strip().encode()).hexdigest()
 
 
 def _listed(words: tuple[str, ...]) -> str:
@@ -244,6 +250,10 @@ def read_tokens(text: str) -> Tokens:
     """
     if len(text) > FILE_CHARS_MAX:
         raise BadTokensFile(why=f"{len(text):,} characters are too many")
+    before, mark, told = text.rpartition(_SUM)
+    if mark and told.strip() != _sum_of(before):
+        why = "it is not what was written; who has changed it by hand removes its last line"
+        raise BadTokensFile(why=why)
     try:
         tables = tomllib.loads(text).get("tokens", {})
     except tomllib.TOMLDecodeError as error:

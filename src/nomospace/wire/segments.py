@@ -10,6 +10,7 @@ reader has a table from these words to its own types.
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import Final
 
 import msgspec
@@ -117,6 +118,8 @@ class Manifest(msgspec.Struct, frozen=True):
     version: int = JOURNAL_VERSION
     segments: tuple[Segment, ...] = ()
     host: str = ""
+    check: str = ""
+    """In the file: the SHA-256 of the others. Manifests of before there was one have none."""
 
     @property
     def last(self) -> int:
@@ -192,7 +195,12 @@ def membership(home: str, law: str, host: str) -> str:
 
 def encode_manifest(manifest: Manifest) -> bytes:
     """A manifest as it stands in its file, for people too."""
-    return msgspec.json.format(msgspec.json.encode(manifest), indent=1)
+    checked = msgspec.structs.replace(manifest, check=_check_of(manifest))
+    return msgspec.json.format(msgspec.json.encode(checked), indent=1)
+
+
+def _check_of(manifest: Manifest) -> str:
+    return sha256(msgspec.json.encode(msgspec.structs.replace(manifest, check=""))).hexdigest()
 
 
 def decode_manifest(data: bytes, folder: str) -> Manifest:
@@ -203,9 +211,12 @@ def decode_manifest(data: bytes, folder: str) -> Manifest:
     """
     try:
         manifest = msgspec.json.decode(data, type=Manifest)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise BadManifest(folder=folder, why=str(error)) from None
     if manifest.version > JOURNAL_VERSION:
         why = f"it has version {manifest.version}, and this nomospace knows {JOURNAL_VERSION}"
         raise NewerManifest(folder=folder, why=why, version=manifest.version)
-    return manifest
+    if manifest.check and manifest.check != _check_of(manifest):
+        why = "it is not what was written; who has changed it by hand removes `check`"
+        raise BadManifest(folder=folder, why=why)
+    return msgspec.structs.replace(manifest, check="")

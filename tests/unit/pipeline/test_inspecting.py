@@ -72,6 +72,7 @@ def forge(folder: Path, *, rehash: bool | None, **cells: object) -> None:
         segment["hashes"]["events"] = hashlib.sha256(path.read_bytes()).hexdigest()
     elif rehash is None:
         segment.pop("hashes", None)
+    facts.pop("check", None)
     (folder / "manifest.json").write_text(json.dumps(facts))
 
 

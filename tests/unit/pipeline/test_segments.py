@@ -90,6 +90,7 @@ def told_checkpoints(folder: Path, number: int) -> int:
 def test_a_range_that_the_manifest_lacks(journals: Journals, tmp_path: Path) -> None:
     folder = journals.copied(tmp_path / "j")
     manifest = told(folder)
+    del manifest["check"]  # as who changes it by hand does
     segments = manifest["segments"]
     assert isinstance(segments, list)
     gone = segments.pop(1)
@@ -102,6 +103,7 @@ def test_a_range_that_the_manifest_lacks(journals: Journals, tmp_path: Path) -> 
 def test_a_beginning_that_was_dropped_is_no_fault(journals: Journals, tmp_path: Path) -> None:
     folder = journals.copied(tmp_path / "j")
     manifest = told(folder)
+    del manifest["check"]  # as who changes it by hand does
     segments = manifest["segments"]
     assert isinstance(segments, list)
     del segments[0]

@@ -128,6 +128,8 @@ class AuthorityFiles:
         claim = read_certificate(path)
         if claim.kind != "authority":
             raise Unusable(what=str(path), why=f"it is the {claim.about}")
+        if not claim.signed_by(claim.key):
+            raise Unusable(what=str(path), why="it is not what was signed; bring it back")
         return cls(folder, claim)
 
     @property

@@ -117,6 +117,9 @@ class ServiceLog(Generic[T]):
         self._size = 0
         for number, line in enumerate(file, start=1):
             if not line.endswith(b"\n"):
+                checksum, _, body = line[:-1].partition(b" ")
+                if checksum == b"%08x" % crc32(body):
+                    raise self._damaged(number, "its end is altered")
                 file.truncate(self._size)  # a crash came in between: nobody was told that it holds
                 break
             checksum, _, body = line[:-1].partition(b" ")

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Final, NamedTuple
 from uuid import uuid4
@@ -81,6 +82,8 @@ class Chunk(msgspec.Struct, frozen=True):
 
     name: str
     rows: int
+    hash: str = ""
+    """SHA-256 of the file, in hex; chunks of before there was one have none."""
 
 
 class State(msgspec.Struct, frozen=True):
@@ -89,6 +92,13 @@ class State(msgspec.Struct, frozen=True):
     batch: int = -1
     chunks: tuple[Chunk, ...] = ()
     latest: int = 0
+    check: str = ""
+    """In the file: the SHA-256 of the others. Files of before there was one have none."""
+
+    @property
+    def checksum(self) -> str:
+        """What `check` must be."""
+        return sha256(msgspec.json.encode(msgspec.structs.replace(self, check=""))).hexdigest()
 
     @property
     def rows(self) -> int:
@@ -142,7 +152,10 @@ class Memory:
             return State()
         place = self._manifest(max(earlier))
         with self._named(place):
-            return msgspec.json.decode(place.read_bytes(), type=State)
+            state = msgspec.json.decode(place.read_bytes(), type=State)
+            if state.check and state.check != state.checksum:
+                raise ValueError("it is not what was written: its checksum differs")
+            return msgspec.structs.replace(state, check="")
 
     def after(self, batch: int, rows: pa.Table) -> StateStep:
         """Let a batch with these rows (of `ROWS`) count.
@@ -171,7 +184,11 @@ class Memory:
         for chunk in chunks:
             place = self.folder / chunk.name
             with self._named(place):
-                read.append(pq.read_table(place, schema=schema, page_checksum_verification=True))
+                data = place.read_bytes()
+                if chunk.hash and sha256(data).hexdigest() != chunk.hash:
+                    raise ValueError("it is not what was written: its checksum differs")
+                file = pa.BufferReader(data)
+                read.append(pq.read_table(file, schema=schema, page_checksum_verification=True))
         return pa.concat_tables(read) if read else schema.empty_table()
 
     # -- inside ----------------------------------------------------------------------------------
@@ -227,7 +244,9 @@ class Memory:
         name = f"chunk-{uuid4().hex}.parquet"
         with whole(self.folder / name) as new:
             pq.write_table(rows, new, compression="zstd", write_page_checksum=True)
-        return (*chunks[:kept], Chunk(name, rows.num_rows)), left
+        with (self.folder / name).open("rb") as file:
+            digest = file_digest(file, "sha256").hexdigest()
+        return (*chunks[:kept], Chunk(name, rows.num_rows, digest)), left
 
     def _lean(
         self, rows: pa.Table, latest: int, all_of_it: bool
@@ -251,7 +270,8 @@ class Memory:
     def _keep(self, state: State, base: State) -> None:
         """Let a state count beside the one before it, and forget all else."""
         with whole(self._manifest(state.batch)) as new:
-            new.write_bytes(msgspec.json.encode(state))
+            checked = msgspec.structs.replace(state, check=state.checksum)
+            new.write_bytes(msgspec.json.encode(checked))
         named = {chunk.name for one in (state, base) for chunk in one.chunks}
         for number in self._numbers():
             if number not in (state.batch, base.batch):

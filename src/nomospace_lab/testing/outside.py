@@ -1,0 +1,337 @@
+"""Hosts checked from outside: can one history of a transiently shared space explain what was told?
+
+Clients write down what they asked for and what they were told, with the moments of both
+(`Operation`). `explain` looks for an order in which each operation takes effect at one moment
+between the two, so that every answer is right: a tuple is there from its write until it is taken,
+by one taker; a lease holds it until it ends; a set is taken whole; a key writes once; letters of
+one sender come once and in order. What nobody knows the outcome of may have been done, then or
+later.
+
+All tuples are different, so first each is looked at alone, with what was said of it: what cannot be
+explained there cannot be at all. Then those that something ties together are looked at together:
+a set, a key, an answer that nothing is there, a take of unknown outcome, which may have been any.
+Both are searched as Wing and Gong do, with a memory of where the search has been, as Lowe's checker
+and Knossos have it; `STEPS_MAX` bounds it, and then the answer is `unknown`. Of a history that
+nothing explains the smallest piece is shown: whatever could be doubted without explaining the rest
+is left out.
+
+>>> history = [
+...     Operation("ann", "out", 1, 2, ids=("a",)),
+...     Operation("bob", "take", 3, 6, ids=("a",)),
+...     Operation("eve", "take", 4, 5, ids=("a",)),
+...     Operation("ann", "read", 7, 8, ids=("b",)),
+...     Operation("ann", "out", 5, 9, ids=("b",)),
+... ]
+>>> print(explain(history))
+no: nothing explains 3 operations (5 in all)
+  1..2  ann: out a
+  3..6  bob: take a
+  4..5  eve: take a
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from math import inf
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+STEPS_MAX: Final = 50_000
+"""The most steps of one search."""
+SMALLER_STEPS_MAX: Final = 500_000
+"""The most steps of all searches that make a piece smaller."""
+
+Kind: TypeAlias = Literal[
+    "out", "read", "take", "lend", "acknowledge", "give back", "lapse", "send", "receive"
+]
+Outcome: TypeAlias = Literal["done", "refused", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """What one client asked for, and what it was told.
+
+    | kind | `ids` | what it does |
+    | --- | --- | --- |
+    | `out` | one tuple | writes it; with a `key` only if nothing was written under that |
+    | `read`, `take` | what was found: one, a set that was taken whole, or nothing | |
+    | `lend` | one tuple | takes it under `lease`, until that ends |
+    | `acknowledge`, `give back` | | ends `lease`: the tuple is gone, or there again |
+    | `lapse` | | the same as `give back`, by the host itself |
+    | `send`, `receive` | a letter, or nothing | through the queue `topic` |
+
+    `topic` says what was looked for. Found nothing speaks for the whole topic: leave such an
+    answer out where a part of the space was out of reach.
+    """
+
+    client: str
+    kind: Kind
+    called: float
+    returned: float = inf
+    ids: tuple[str, ...] = ()
+    topic: str = ""
+    key: str = ""
+    lease: str = ""
+    outcome: Outcome = "done"
+
+    def __str__(self) -> str:
+        until = "?" if self.returned == inf else f"{self.returned:g}"
+        what = [self.kind, ", ".join(self.ids) or (self.topic and f"nothing of {self.topic}")]
+        what += [
+            f"under {self.lease}" if self.lease else "",
+            f"once {self.key}" if self.key else "",
+        ]
+        what += ["" if self.outcome == "done" else f"({self.outcome})"]
+        return f"{self.called:g}..{until}  {self.client}: {' '.join([one for one in what if one])}"
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Whether a history can be explained; the smallest piece that cannot."""
+
+    answer: Literal["yes", "no", "unknown"]
+    operations: int
+    pieces: int = 0
+    """How many histories it fell into."""
+    proof: tuple[Operation, ...] = ()
+
+    def __str__(self) -> str:
+        if self.answer == "yes":
+            return f"yes: {self.operations} operations in {self.pieces} pieces are explained"
+        said = "nothing explains" if self.answer == "no" else "no answer in time for"
+        head = f"{self.answer}: {said} {len(self.proof)} operations ({self.operations} in all)"
+        return "\n".join([head, *[f"  {one}" for one in self.proof]])
+
+
+class _Space(NamedTuple):
+    """What is there at one moment."""
+
+    here: frozenset[str] = frozenset()
+    lent: frozenset[tuple[str, str]] = frozenset()
+    """Leases, and the tuples that they hold."""
+    keys: frozenset[str] = frozenset()
+    letters: tuple[str, ...] = ()
+
+
+def _after(space: _Space, one: Operation, of: frozenset[str]) -> Iterable[_Space]:
+    """What a space may be after an operation; nothing if that could not be. `of` is its topic."""
+    here, lent, keys, letters = space
+    held = [pair for pair in lent if pair[0] == one.lease]
+    match one.kind:
+        case "out":
+            if one.key in keys:
+                return [space]
+            found = keys | {one.key} if one.key else keys
+            return [_Space(here.union(one.ids), lent, found, letters)]
+        case "read" | "take" | "lend" if one.ids and not here.issuperset(one.ids):
+            return []
+        case "read" if one.ids:
+            return [space]
+        case "take" if one.ids:
+            return [space._replace(here=here.difference(one.ids))]
+        case "take" if one.outcome == "unknown":  # it may have been any
+            return [space._replace(here=here - {id}) for id in sorted(here & of)]
+        case "lend" if one.ids:
+            held += [(one.lease, id) for id in one.ids]
+            return [_Space(here.difference(one.ids), lent.union(held), keys, letters)]
+        case "read" | "take" | "lend":
+            return [] if here & of else [space]
+        case "acknowledge":
+            return [space._replace(lent=lent.difference(held))] if held else []
+        case "give back" | "lapse":
+            back = here.union([id for _, id in held])
+            return [_Space(back, lent.difference(held), keys, letters)] if held else []
+        case "send":
+            return [space._replace(letters=letters + one.ids)]
+        case "receive":
+            if not one.ids:
+                return [] if letters else [space]
+            return [space._replace(letters=letters[1:])] if letters[:1] == one.ids else []
+
+
+class _Search:
+    """An order for a few operations, if there is one."""
+
+    def __init__(
+        self, operations: Sequence[Operation], loose: frozenset[int] = frozenset()
+    ) -> None:
+        order = sorted(range(len(operations)), key=lambda n: operations[n].called)
+        self._all = [operations[n] for n in order]
+        self._must = [n not in loose and operations[n].outcome == "done" for n in order]
+        self._of = topics(self._all)
+        self.steps = 0
+
+    def run(self) -> bool | None:
+        """Whether there is one; `None` when that took too long."""
+        goal = sum(1 << place for place, must in enumerate(self._must) if must)
+        seen = {(0, _Space())}
+        stack = [(0, _Space())]
+        while stack:
+            done, space = stack.pop()
+            if done & goal == goal:
+                return True
+            for state in reversed(self._follow(done, space)):
+                self.steps += 1
+                if state not in seen:
+                    seen.add(state)
+                    stack.append(state)
+            if self.steps > STEPS_MAX:
+                return None
+        return False
+
+    def _follow(self, done: int, space: _Space) -> list[tuple[int, _Space]]:
+        """What may come next. An answer that is right now and changes nothing may come at once."""
+        found = []
+        for place in self._next(done):
+            one = self._all[place]
+            for after in _after(space, one, self._of.get(one.topic, frozenset())):
+                state = (done | 1 << place, after)
+                if self._must[place] and after == space:
+                    return [state]
+                found.append(state)
+        return found
+
+    def _next(self, done: int) -> list[int]:
+        """What may take effect next: all that were called before any that must be had returned.
+
+        Those that must be come first, the earliest to return before others.
+        """
+        soonest, found = inf, []
+        for place, one in enumerate(self._all):
+            if one.called > soonest:
+                break
+            if not done >> place & 1:
+                found.append(place)
+                if self._must[place]:
+                    soonest = min(soonest, one.returned)
+        found = [place for place in found if self._all[place].called <= soonest]
+        return sorted(found, key=lambda place: (not self._must[place], self._all[place].returned))
+
+
+def topics(operations: Iterable[Operation]) -> dict[str, frozenset[str]]:
+    """The tuples that each topic has."""
+    found: dict[str, set[str]] = {}
+    for one in operations:
+        found.setdefault(one.topic, set()).update(one.ids)
+    return {topic: frozenset(ids) for topic, ids in found.items()}
+
+
+def _is_wide(one: Operation) -> bool:
+    """Whether it speaks of a whole topic."""
+    return not one.ids and not one.lease
+
+
+class _Ties:
+    """What hangs together, by name."""
+
+    def __init__(self) -> None:
+        self._root: dict[str, str] = {}
+
+    def top(self, name: str) -> str:
+        """The one that stands for all that a name hangs together with."""
+        root = self._root
+        root.setdefault(name, name)
+        while root[name] != name:
+            root[name] = name = root[root[name]]
+        return name
+
+    def tie(self, names: Sequence[str]) -> None:
+        """These hang together."""
+        for other in names[1:]:
+            self._root[self.top(other)] = self.top(names[0])
+
+
+def _names(one: Operation) -> list[str]:
+    """What an operation is about."""
+    if _is_wide(one):
+        return [f"topic {one.topic}"]
+    said = [f"lease {one.lease}"] if one.lease else []
+    return [*said, *[f"key {one.key}"] * bool(one.key), *[f"id {id}" for id in one.ids]]
+
+
+def alone(operations: Sequence[Operation]) -> list[list[Operation]]:
+    """Each tuple or letter with what was said of it, also where that was said of others too."""
+    ties, wide = _Ties(), dict[str, list[Operation]]()
+    for one in operations:
+        if _is_wide(one):
+            wide.setdefault(one.topic, []).append(one)
+        elif len(one.ids) < 2:
+            ties.tie(_names(one))
+    found: dict[str, list[Operation]] = {}
+    within: dict[str, dict[str, None]] = {}
+    for one in operations:
+        if _is_wide(one):
+            continue
+        parts = [replace(one, ids=(id,)) for id in one.ids] if len(one.ids) > 1 else [one]
+        for part in parts:
+            top = ties.top(_names(part)[0])
+            found.setdefault(top, []).append(part)
+            within.setdefault(top, {})[one.topic] = None
+    for top, listed in found.items():
+        first = min(one.called for one in listed)
+        for topic in within.get(top, ()):
+            listed += [one for one in wide.get(topic, ()) if one.returned > first]
+    return list(found.values())
+
+
+def pieces(operations: Sequence[Operation]) -> list[list[Operation]]:
+    """The histories that a history falls into: what has nothing to do with each other."""
+    ties, told = _Ties(), topics(operations)
+    for one in operations:
+        others = [f"id {id}" for id in told[one.topic]] if _is_wide(one) else []
+        queue = [f"topic {one.topic}"] if one.kind in ("send", "receive") else []
+        ties.tie([*_names(one), *queue, *others])
+    found: dict[str, list[Operation]] = {}
+    for one in operations:
+        found.setdefault(ties.top(_names(one)[0]), []).append(one)
+    return list(found.values())
+
+
+def explain(history: Iterable[Operation]) -> Explanation:
+    """Look for one history of a space that explains what clients were told.
+
+    What was refused has not been done, and explains nothing.
+    """
+    operations = [one for one in history if one.outcome != "refused"]
+    parts = pieces(operations)
+    doubtful: tuple[Operation, ...] = ()
+    for part in chain(alone(operations), parts):
+        found = _Search(part).run()
+        if found is False:
+            return Explanation("no", len(operations), len(parts), smallest(part))
+        if found is None and not doubtful:
+            doubtful = tuple(part)
+    answer: Literal["yes", "unknown"] = "unknown" if doubtful else "yes"
+    return Explanation(answer, len(operations), len(parts), doubtful)
+
+
+def smallest(part: Sequence[Operation]) -> tuple[Operation, ...]:
+    """Of operations that nothing explains, those that matter.
+
+    One after the other is let be: it may have been done or not. If they still cannot be explained
+    it does not matter. Writes that the others speak of stay in the story.
+    """
+    loose: frozenset[int] = frozenset()
+    steps = 0
+    for place in range(len(part)):
+        search = _Search(part, loose | {place})
+        if steps < SMALLER_STEPS_MAX and search.run() is False:
+            loose |= {place}
+        steps += search.steps
+    core = [one for place, one in enumerate(part) if place not in loose]
+    spoken = set(chain.from_iterable([one.ids for one in core]))
+    leases = {one.lease for one in core if one.lease}
+    shown = [
+        one
+        for one in part
+        if one in core
+        or (one.kind in ("out", "send") and spoken.intersection(one.ids))
+        or (one.kind == "lend" and one.lease in leases)
+    ]
+    return tuple(sorted(shown, key=lambda one: (one.called, one.returned)))
+
+
+def unanswered(one: Operation) -> Operation:
+    """An operation of which nobody was told what became of it."""
+    return replace(one, returned=inf, outcome="unknown")
