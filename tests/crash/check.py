@@ -29,7 +29,7 @@ from nomospace.client import Membership, Space
 from nomospace.client.remote import RemoteHost, connect
 from nomospace.client.tuples import Tuple
 from nomospace.errors import NomospaceError
-from nomospace_lab.testing.outside import Explanation, Operation, explain, unanswered
+from nomospace_lab.testing.outside import HistoryVerdict, Operation, explain, unanswered
 from tests.crash.hosts import Nowhere
 from tests.crash.load import BOOKS
 from tests.parity.processes import HOSTS, Real
@@ -62,7 +62,7 @@ class Attacked(Real):
 class CheckOutcome:
     """What clients were told, what was done to hosts, and whether the first can be explained."""
 
-    explanation: Explanation
+    explanation: HistoryVerdict
     kinds: Counter[str]
     attacks: Counter[str]
     took_s: float = 0.0

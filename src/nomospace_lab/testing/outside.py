@@ -31,7 +31,7 @@ no: nothing explains 3 operations (5 in all)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from math import inf
@@ -87,7 +87,7 @@ class Operation:
 
 
 @dataclass(frozen=True)
-class Explanation:
+class HistoryVerdict:
     """Whether a history can be explained; the smallest piece that cannot."""
 
     answer: Literal["yes", "no", "unknown"]
@@ -150,63 +150,89 @@ def _after(space: _Space, one: Operation, of: frozenset[str]) -> Iterable[_Space
             return [space._replace(letters=letters[1:])] if letters[:1] == one.ids else []
 
 
+class _State(NamedTuple):
+    """Where a search is."""
+
+    first: int = 0
+    """All operations that must be done, up to this one, are."""
+    done: int = 0
+    """Which of those that follow are, as bits."""
+    doubtful: int = 0
+    """Which of those that may be done are."""
+    space: _Space = _Space()
+
+
 class _Search:
-    """An order for a few operations, if there is one."""
+    """An order for a few operations, if there is one; those that are `loose` may be left out."""
 
     def __init__(
         self, operations: Sequence[Operation], loose: frozenset[int] = frozenset()
     ) -> None:
-        order = sorted(range(len(operations)), key=lambda n: operations[n].called)
-        self._all = [operations[n] for n in order]
-        self._must = [n not in loose and operations[n].outcome == "done" for n in order]
-        self._of = topics(self._all)
+        self._must: list[Operation] = []
+        self._may: list[Operation] = []
+        for place in sorted(range(len(operations)), key=lambda place: operations[place].called):
+            one = operations[place]
+            must = one.outcome == "done" and place not in loose
+            (self._must if must else self._may).append(one)
+        self._of = topics(operations)
         self.steps = 0
 
     def run(self) -> bool | None:
         """Whether there is one; `None` when that took too long."""
-        goal = sum(1 << place for place, must in enumerate(self._must) if must)
-        seen = {(0, _Space())}
-        stack = [(0, _Space())]
+        if not self._must:
+            return True
+        most = STEPS_MAX + 4 * len(self._must)
+        seen = set[_State]()
+        stack = [self._follow(_State())]
         while stack:
-            done, space = stack.pop()
-            if done & goal == goal:
+            state = next(stack[-1], None)
+            if state is None:
+                stack.pop()
+                continue
+            self.steps += 1
+            if state.first == len(self._must):
                 return True
-            for state in reversed(self._follow(done, space)):
-                self.steps += 1
-                if state not in seen:
-                    seen.add(state)
-                    stack.append(state)
-            if self.steps > STEPS_MAX:
+            if self.steps > most:
                 return None
+            if state not in seen:
+                seen.add(state)
+                stack.append(self._follow(state))
         return False
 
-    def _follow(self, done: int, space: _Space) -> list[tuple[int, _Space]]:
-        """What may come next. An answer that is right now and changes nothing may come at once."""
-        found = []
-        for place in self._next(done):
-            one = self._all[place]
-            for after in _after(space, one, self._of.get(one.topic, frozenset())):
-                state = (done | 1 << place, after)
-                if self._must[place] and after == space:
-                    return [state]
-                found.append(state)
-        return found
+    def _follow(self, state: _State) -> Iterator[_State]:
+        """What may come next: all that were called before any that must be done had returned.
 
-    def _next(self, done: int) -> list[int]:
-        """What may take effect next: all that were called before any that must be had returned.
-
-        Those that must be come first, the earliest to return before others.
+        An answer that is right now and changes nothing may come at once. Else the earliest to
+        return comes first, and what is doubtful last.
         """
-        soonest, found = inf, []
-        for place, one in enumerate(self._all):
+        soonest, open_now = inf, list[tuple[float, int, Operation]]()
+        for place in range(state.first, len(self._must)):
+            one = self._must[place]
             if one.called > soonest:
                 break
-            if not done >> place & 1:
-                found.append(place)
-                if self._must[place]:
-                    soonest = min(soonest, one.returned)
-        found = [place for place in found if self._all[place].called <= soonest]
-        return sorted(found, key=lambda place: (not self._must[place], self._all[place].returned))
+            if not state.done >> place - state.first & 1:
+                open_now.append((one.returned, place, one))
+                soonest = min(soonest, one.returned)
+        found: list[_State] = []
+        for _, place, one in sorted([each for each in open_now if each[2].called <= soonest]):
+            for after in self._after(state, one):
+                first, done = state.first, state.done | 1 << place - state.first
+                while done & 1:
+                    first, done = first + 1, done >> 1
+                found.append(_State(first, done, state.doubtful, after))
+                if after == state.space:
+                    yield found[-1]
+                    return
+        yield from found
+        for place, one in enumerate(self._may):
+            if one.called > soonest:
+                return
+            if not state.doubtful >> place & 1:
+                for after in self._after(state, one):
+                    yield state._replace(doubtful=state.doubtful | 1 << place, space=after)
+
+    def _after(self, state: _State, one: Operation) -> Iterable[_Space]:
+        return _after(state.space, one, self._of.get(one.topic, frozenset()))
 
 
 def topics(operations: Iterable[Operation]) -> dict[str, frozenset[str]]:
@@ -288,7 +314,7 @@ def pieces(operations: Sequence[Operation]) -> list[list[Operation]]:
     return list(found.values())
 
 
-def explain(history: Iterable[Operation]) -> Explanation:
+def explain(history: Iterable[Operation]) -> HistoryVerdict:
     """Look for one history of a space that explains what clients were told.
 
     What was refused has not been done, and explains nothing.
@@ -299,11 +325,11 @@ def explain(history: Iterable[Operation]) -> Explanation:
     for part in chain(alone(operations), parts):
         found = _Search(part).run()
         if found is False:
-            return Explanation("no", len(operations), len(parts), smallest(part))
+            return HistoryVerdict("no", len(operations), len(parts), smallest(part))
         if found is None and not doubtful:
             doubtful = tuple(part)
     answer: Literal["yes", "unknown"] = "unknown" if doubtful else "yes"
-    return Explanation(answer, len(operations), len(parts), doubtful)
+    return HistoryVerdict(answer, len(operations), len(parts), doubtful)
 
 
 def smallest(part: Sequence[Operation]) -> tuple[Operation, ...]:

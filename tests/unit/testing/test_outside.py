@@ -6,12 +6,12 @@ from math import inf
 
 import pytest
 
-from nomospace_lab.testing.outside import Explanation, Operation, explain, pieces, unanswered
+from nomospace_lab.testing.outside import HistoryVerdict, Operation, explain, pieces, unanswered
 
 Op = Operation
 
 
-def _told(*operations: Operation) -> Explanation:
+def _told(*operations: Operation) -> HistoryVerdict:
     """What the checker says, with other clients' work around."""
     others = []
     for n in range(20):
@@ -138,7 +138,7 @@ def test_operations_that_overlap_may_have_been_in_any_order() -> None:
             Op("bob", "take", 4, 7, ids=("a",), topic="t"),
             Op("eve", "take", 6, 8, topic="t"),
         ]
-    ) == Explanation("yes", 5, 1)
+    ) == HistoryVerdict("yes", 5, 1)
 
 
 def test_what_is_unknown_may_have_been_done_late_or_never() -> None:
@@ -246,7 +246,7 @@ def test_what_a_space_does_that_works_is_always_explained(seed: int) -> None:
     assert told.answer == "yes", told
 
 
-def _changed(how: Callable[[list[Operation], random.Random], None], seed: int) -> Explanation:
+def _changed(how: Callable[[list[Operation], random.Random], None], seed: int) -> HistoryVerdict:
     rng = random.Random(seed)
     host = _Host(rng)
     for _ in range(60):
