@@ -10,6 +10,7 @@ later.
 All tuples are different, so first each is looked at alone, with what was said of it: what cannot be
 explained there cannot be at all. Then those that something ties together are looked at together:
 a set, a key, an answer that nothing is there, a take of unknown outcome, which may have been any.
+(An answer after all is over is one for each tuple alone.)
 Both are searched as Wing and Gong do, with a memory of where the search has been, as Lowe's checker
 and Knossos have it; `STEPS_MAX` bounds it, and then the answer is `unknown`. Of a history that
 nothing explains the smallest piece is shown: whatever could be doubted without explaining the rest
@@ -31,7 +32,7 @@ no: nothing explains 3 operations (5 in all)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from math import inf
@@ -301,8 +302,29 @@ def alone(operations: Sequence[Operation]) -> list[list[Operation]]:
     return list(found.values())
 
 
+def _is_last(operations: Sequence[Operation]) -> Callable[[Operation], bool]:
+    """Says of an answer for a whole topic whether all about that was over before it was asked for.
+
+    Then it is right if it is right for each tuple alone.
+    """
+    over: dict[str, float] = {}
+    for one in operations:
+        if not _is_wide(one) or one.outcome != "done":
+            ended = max(one.called, one.returned if one.outcome == "done" else one.called)
+            over[one.topic] = max(over.get(one.topic, 0.0), ended)
+    leases = over.get("", 0.0)  # the end of a lease names no topic
+    return lambda one: (
+        _is_wide(one)
+        and one.outcome == "done"
+        and bool(one.topic)
+        and max(leases, over.get(one.topic, 0.0)) <= one.called
+    )
+
+
 def pieces(operations: Sequence[Operation]) -> list[list[Operation]]:
     """The histories that a history falls into: what has nothing to do with each other."""
+    is_last = _is_last(operations)
+    operations = [one for one in operations if not is_last(one)]
     ties, told = _Ties(), topics(operations)
     for one in operations:
         others = [f"id {id}" for id in told[one.topic]] if _is_wide(one) else []

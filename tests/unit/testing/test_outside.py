@@ -175,6 +175,7 @@ def test_a_history_falls_into_what_has_nothing_to_do_with_each_other() -> None:
     assert len(pieces(history)) == 9
     assert len(pieces([*history, Op("bob", "take", 3, 9, ids=("a1", "a2"))])) == 8
     assert len(pieces([*history, Op("bob", "take", 0, 1, topic="t")])) == 1
+    assert len(pieces([*history, Op("bob", "take", 20, 21, topic="t")])) == 9
 
 
 class _Host:
