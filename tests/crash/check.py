@@ -2,12 +2,12 @@
 
     python -m tests.crash.check --minutes 30
 
-Clients of three host processes write, read, take, lend, write under keys and send letters under a
-law, and write down what they asked for and what they were told. A nemesis kills hosts and starts
-them again, stops them for a while (SIGSTOP), and cuts them off from the others. In the end all is
-healed and the space emptied. Then `nomospace_lab.testing.outside` looks for one history of a shared
-space that explains everything. With `--store memory` hosts forget what they had acknowledged when
-they are killed, and that must be found.
+Clients of three host processes write, read, take, take sets, lend, write under keys and send
+letters under a law, and write down what they asked for and what they were told. A nemesis kills
+hosts and starts them again, stops them for a while (SIGSTOP), and cuts them off from the others. In
+the end all is healed and the space emptied. Then `nomospace_lab.testing.outside` looks for one
+history of a shared space that explains everything. With `--store memory` hosts forget what they had
+acknowledged when they are killed, and that must be found.
 """
 
 from __future__ import annotations
@@ -24,11 +24,13 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any, Final
 
-from nomospace import TimedOut, t
+from nomospace import ANY, TimedOut, t
 from nomospace.client import Membership, Space
 from nomospace.client.remote import RemoteHost, connect
 from nomospace.client.tuples import Tuple
 from nomospace.errors import NomospaceError
+from nomospace.terms import obj
+from nomospace_lab.apps.correlation.papers import CARS, SPACE, WANTED
 from nomospace_lab.testing.outside import HistoryVerdict, Operation, explain, unanswered
 from tests.crash.hosts import Nowhere
 from tests.crash.load import BOOKS
@@ -95,6 +97,7 @@ class Clients:
         self._tasks: list[asyncio.Task[None]] = []
         self._receivers: list[asyncio.Task[None]] = []
         self._spaces: list[Space] = []
+        self._papers: list[Space] = []
         self._made = 0
 
     @property
@@ -139,6 +142,11 @@ class Clients:
                     space = await agent.space("jobs", shared=True)
                     self._spaces.append(space)
                     self._begin(self._tasks, agent.id, program(agent.id, space))
+            for role, work in (("clerk", self._write_papers), ("dealer", self._take_papers)):
+                agent = await link.agent(role)
+                papers = await agent.space(SPACE, shared=True, ontology=CARS)
+                self._papers.append(papers)
+                self._begin(self._tasks, agent.id, work(agent.id, papers))
             agent = await link.agent("member")
             members[agent.id] = await agent.adopt(BOOKS)
         for me, member in members.items():
@@ -199,6 +207,21 @@ class Clients:
                 asked = Operation(me, "give back", 0, lease=lease)
                 await self.do(asked, jobs.give_back(job), lambda _: {})
 
+    async def _write_papers(self, me: str, papers: Space) -> None:
+        while self._on:
+            car = self.new("c")
+            for paper in ("Insurance", "Finance"):
+                asked = Operation(me, "out", 0, ids=(f"{paper} {car}",), topic=SPACE)
+                call = papers.out(obj("Car", car), obj(paper, car))
+                await self.do(asked, call, lambda _: {})
+            await asyncio.sleep(self._rng.uniform(0, 20 * PAUSE_S))
+
+    async def _take_papers(self, me: str, papers: Space) -> None:
+        while self._on:
+            asked = Operation(me, "take", 0, topic=SPACE)
+            call = papers.take(*WANTED, correlate="auto", max_set=3, timeout=WAIT_S)
+            await self.do(asked, call, _papers_of)
+
     async def _send(self, me: str, member: Membership, to: str) -> None:
         number = 0
         while self._on:
@@ -257,8 +280,19 @@ class Clients:
                     break
             taken = Operation(me, "take", called, self.now, (found[2],), found[1])
             self.history.append(taken)
+        while (found := await self._paper()) is not None:
+            ids = _papers_of(found)["ids"]
+            self.history.append(Operation(me, "take", called, self.now, ids, SPACE))
+            called = self.now
         for topic in {one.topic for one in self.history if one.kind == "out"}:
             self.history.append(Operation(me, "take", called, self.now, (), topic))
+
+    async def _paper(self) -> Tuple | None:
+        """A paper that is left over."""
+        try:
+            return await self._papers[0].take(ANY, ANY, timeout=WAIT_S)
+        except TimedOut:
+            return None
 
     async def _read_up(self) -> None:
         """Until all letters have come, or for long enough; then none is left."""
@@ -278,6 +312,12 @@ class Clients:
         await asyncio.gather(*self._tasks, *self._receivers, return_exceptions=True)
         for link in self._links.values():
             await link.close()
+
+
+def _papers_of(found: Any) -> dict[str, Any]:
+    """The names of papers that were taken together."""
+    papers = [paper.args for _, paper in found.tuples]
+    return {"ids": tuple([f"{name} {car}" for name, car, _ in papers])}
 
 
 class Nemesis:
@@ -338,7 +378,9 @@ async def check(
     finally:
         await hosts.close()
     explanation = explain(clients.history)
-    kinds = Counter(f"{one.kind} ({one.outcome})" for one in clients.history)
+    kinds = Counter(
+        f"{one.kind}{' of a set' * (len(one.ids) > 1)} ({one.outcome})" for one in clients.history
+    )
     return CheckOutcome(
         explanation, kinds, nemesis.attacks, time.monotonic() - began, clients.errors
     )

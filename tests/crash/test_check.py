@@ -20,3 +20,4 @@ def test_one_history_of_a_space_explains_what_clients_of_attacked_hosts_were_tol
     assert set(outcome.attacks) <= {"kill", "pause", "cut off"}
     assert outcome.attacks["kill"]
     assert outcome.explanation.operations > 200
+    assert outcome.kinds["take of a set (done)"]
