@@ -6,6 +6,7 @@ goes to a host on another address; its program reacts strongly, makes a helper, 
 
 from __future__ import annotations
 
+import asyncio
 import json
 from base64 import b64encode
 from collections.abc import Iterator
@@ -125,6 +126,33 @@ def test_a_bundle_is_launched_elsewhere_reacts_makes_a_helper_moves_on_and_ends(
             assert await desk.take("done", str, timeout=60) == ("done", "icu")
 
     play(story())
+
+
+def test_mail_waits_for_a_program_that_moves_and_begins_and_for_who_comes_after_it(
+    group: Group,
+) -> None:
+    """`003_…` 4.1: it goes along unread, comes while the process starts, and outlives the run."""
+    assert group.launch("pat", "courier", "--state", '{"stops": ["icu"]}') == 0
+    sent = [f"note({n})" for n in range(30)]
+
+    async def story() -> list[str]:
+        async with ns.connect(group.url) as ward:
+            nurse = await ward.agent("nurse")
+            desk = await nurse.space("desk", shared=True)
+            assert await desk.take("here", str, str, timeout=60) == ("here", "ward", "")
+            await nurse.send(sent[0], to="pat@ward")
+            await desk.out("go", "ward")
+            for text in sent[1:]:
+                await nurse.send(text, to="pat@ward")
+                await asyncio.sleep(0.05)
+            assert await desk.take("here", str, str, timeout=60) == ("here", "icu", "ward")
+            await desk.out("go", "icu")
+            assert await desk.take("done", str, timeout=60) == ("done", "icu")
+        async with ns.connect(f"nomos+plain://{group.icu.address}") as icu:
+            inbox = (await icu.agent("pat@ward")).inbox()
+            return [ns.show((await anext(inbox)).message) for _ in sent]
+
+    assert play(story()) == sent
 
 
 @pytest.mark.parametrize("wrong", ["altered", "unknown", "outside", "garbage", "none"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
@@ -16,7 +17,7 @@ from nomospace.client.membership import Inbox, Letter, LetterQueue, Membership, 
 from nomospace.client.reactions import LISTENER_TIMEOUT_S, AnyHandle
 from nomospace.client.space import Space
 from nomospace.errors import CallerError
-from nomospace.terms import freeze
+from nomospace.terms import Term, freeze
 from nomospace.terms.templates import ANY
 
 if TYPE_CHECKING:  # a client has no compiler
@@ -355,18 +356,33 @@ class Agent:
 
     async def leave(self, to: str, program: str, state: bytes, code: bytes | None) -> None:
         """Go to another host with a program's state and the mail that it has not read."""
-        boxes: list[tuple[str, LetterQueue]] = [("", self.mail)]
-        boxes += [(each.key, each) for each in self._memberships]
-        letters = [(law, each, each.drain()) for law, each in boxes]
-        unread = tuple(
-            (law, letter.sender, letter.message) for law, _, its in letters for letter in its
-        )
+        unread = self.unread()
         try:
             await self._connection.move(to, program, state, code, unread)
         except (Exception, asyncio.CancelledError):
-            for _, each, its in letters:
-                each.put_back(its)
+            self.put_back(unread)
             raise
+
+    def unread(self) -> tuple[tuple[str, str, Term], ...]:
+        """The mail that was not read, by law, sender and message; it waits here no longer."""
+        return tuple(
+            [
+                (law, letter.sender, letter.message)
+                for law, queue in self._queues().items()
+                for letter in queue.drain()
+            ]
+        )
+
+    def put_back(self, unread: Iterable[tuple[str, str, Term]]) -> None:
+        """Let mail that was not read wait before all other."""
+        letters: dict[str, list[Letter]] = {}
+        for law, sender, message in unread:
+            letters.setdefault(law, []).append(Letter(sender, message))
+        for law, queue in self._queues().items():
+            queue.put_back(letters.get(law, ()))
+
+    def _queues(self) -> dict[str, LetterQueue]:
+        return {"": self.mail, **{each.key: each for each in self._memberships}}
 
     async def save(self, state: bytes) -> None:
         """Make the state of the program that runs as this agent durable."""

@@ -511,10 +511,9 @@ class Host(Grouped):
     def _came(self, came: Came) -> None:
         if came.program and came.program != CLIENT_PROGRAM:
             why = getattr(came.error, "why", "")
-            self._stage.begin(
-                ProgramKept(came.agent, came.program, came.state, came.code, came.origin, why),
-                came.mail,
-            )
+            kept = ProgramKept(came.agent, came.program, came.state, came.code, came.origin, why)
+            self._stage.begin(kept, came.mail)
+            self.served.has_come(came.agent)
 
     def _left(self, agent: str) -> None:
         self._stage.left(agent)

@@ -10,7 +10,7 @@ steps, have as long as a strong listener, and whose values are kept, since they 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -192,6 +192,7 @@ class Processes:
     def begin(self, kept: ProgramKept, unread: tuple[Unread, ...] = ()) -> None:
         """Begin a program that has come, or that an earlier life of the host ran."""
         process = self._make(kept, unread)
+        process.expect()
         task = asyncio.get_running_loop().create_task(self._begin(process))
         self._tasks[task] = None
         task.add_done_callback(lambda task: self._tasks.pop(task, None))
@@ -273,6 +274,10 @@ class Processes:
     def line(self, agent: str) -> LocalConnection:
         """A connection of its own for an agent here."""
         return self._host.line(agent)
+
+    def leave_mail(self, agent: str, unread: Iterable[tuple[str, str, Term]]) -> None:
+        """Mail that a program has not read waits for whoever speaks for its agent next."""
+        self._host.served.leave_mail(agent, unread)
 
     def helper_id(self, maker: str, name: str) -> str:
         """The id of a helper: it says whose it is."""

@@ -32,7 +32,7 @@ from nomospace.calls.requests import Adjust, Out, React, Request, Seek
 from nomospace.calls.ways import READ_ALL, READ_NOWAIT, STRONG, TAKE_ALL, TAKE_NOWAIT, Way
 from nomospace.client import Agent, Departed, Mailbox, Report
 from nomospace.client.connection import Ear
-from nomospace.client.membership import Letter
+from nomospace.client.membership import LetterQueue
 from nomospace.client.program import (
     AnyProgram,
     Registry,
@@ -216,6 +216,10 @@ def read_answer(frame: talk.Frame) -> object:
     return talk.read_reply(frame)
 
 
+def _mail_of(agent: Agent) -> tuple[tuple[str, str, bytes], ...]:
+    return tuple([(law, sender, encode(message)) for law, sender, message in agent.unread()])
+
+
 class ProgramConnection(LocalConnection):
     """An agent's connection in a program's process: mail is asked for where it is."""
 
@@ -228,6 +232,30 @@ class ProgramConnection(LocalConnection):
     def attend(self, law: str, mailbox: Mailbox) -> None:
         super().attend(law, mailbox)
         self._life.tell(say.Attend(self.agent, law))
+
+    async def move(
+        self,
+        to: str,
+        program: str,
+        state: bytes,
+        code: bytes | None,
+        unread: tuple[tuple[str, str, Term], ...],
+    ) -> None:
+        # What the host has sent meanwhile goes along, too.
+        await self._life.hold_mail(self.agent)
+        late = [
+            (law, box, box.drain())
+            for law, boxes in self._laws.items()
+            for box in boxes
+            if isinstance(box, LetterQueue)
+        ]
+        more = [(law, one.sender, one.message) for law, _, letters in late for one in letters]
+        try:
+            await super().move(to, program, state, code, (*unread, *more))
+        except (Exception, asyncio.CancelledError):
+            for _, box, letters in late:
+                box.put_back(letters)
+            raise
 
     async def operate(self, question: OperatorQuestion[A]) -> A:
         raise NotAnOperator(proved=f"the program of {self.agent}")
@@ -266,6 +294,7 @@ class ProgramLife(asyncio.Protocol):
         self._lines: dict[str, LocalConnection] = {}
         self._presence: Presence
         self._making: dict[int, asyncio.Future[str]] = {}
+        self._holding: dict[str, asyncio.Future[None]] = {}
         self._kind: type[AnyProgram]
 
     # -- its course ----------------------------------------------------------------------------
@@ -314,11 +343,9 @@ class ProgramLife(asyncio.Protocol):
         agent = Agent(self._line(birth.agent))
         self._presence = Presence(LineWatching(self._lines[birth.agent]), self._loop)
         for law, name in birth.laws:
-            letters = [
-                Letter(sender, unpack_term(body)) for its, sender, body in birth.mail if its == law
-            ]
             hash, number = split_key(law)
-            agent.resume(LawName(hash, name), number).put_back(letters)
+            agent.resume(LawName(hash, name), number)
+        agent.put_back([(law, sender, unpack_term(body)) for law, sender, body in birth.mail])
         try:
             program = self._kind()
             program.agent, program.state = agent, decode_state(self._kind, state)
@@ -334,9 +361,15 @@ class ProgramLife(asyncio.Protocol):
         except (Departed, asyncio.CancelledError):
             return
         except BaseException as error:
-            self.tell(say.Raised(told(error)))
+            self.tell(say.Raised(told(error), _mail_of(agent)))
             return
-        self.tell(say.Over())
+        self.tell(say.Over(_mail_of(agent)))
+
+    async def hold_mail(self, agent: str) -> None:
+        """Have the host send an agent no more mail, and wait until all has come."""
+        held = self._holding.setdefault(agent, self._loop.create_future())
+        self.tell(say.HoldMail(agent))
+        await asyncio.wait([held, self.over], return_when=asyncio.FIRST_COMPLETED)
 
     def _line(self, agent: str) -> LocalConnection:
         line = self._lines[agent] = ProgramConnection(self, agent)
@@ -423,6 +456,10 @@ class ProgramLife(asyncio.Protocol):
                     future.set_result(said.agent)
                 else:
                     future.set_exception(decode_error(said.error))
+        elif isinstance(said, say.MailHeld):
+            held = self._holding.pop(said.agent, None)
+            if held is not None and not held.done():
+                held.set_result(None)
         elif isinstance(said, say.Gone):
             line = self._lines.get(said.agent)
             if line is not None:

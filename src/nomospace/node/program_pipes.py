@@ -91,4 +91,4 @@ class PipeMailbox:
         self._law = law
 
     def on_mail(self, sender: str, message: Term) -> None:
-        self._process.send(self._agent, talk.pack_mail(0, self._law, sender, message))
+        self._process.mail(self._agent, self._law, sender, message)

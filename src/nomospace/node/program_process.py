@@ -17,7 +17,7 @@ import os
 import socket
 import sys
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -61,10 +61,12 @@ from nomospace.wire.calls import CallTooWide, Unready
 from nomospace.wire.errors import encode_error
 from nomospace.wire.framing import BadFrame, Framer
 from nomospace.wire.packing import Unfit
-from nomospace.wire.values import unpack_fields
+from nomospace.wire.values import unpack_fields, unpack_term
 
 OUTPUT_BYTES: Final = 2_000
 """How much of what a program has printed last is told when it has died."""
+EARLY_MAX: Final = 10_000
+"""How many letters under a law may wait for a program that has not begun yet."""
 CALLS_MAX: Final = 10_000
 """How many calls of a program may wait for their answers."""
 
@@ -116,6 +118,7 @@ class ProgramHost(StepTime, Protocol):
         self, maker: ProgramProcess, id: str, program: str, state: bytes | None
     ) -> None: ...
     def over(self, process: ProgramProcess, why: str) -> None: ...
+    def leave_mail(self, agent: str, unread: Iterable[tuple[str, str, Term]]) -> None: ...
     def report(self, report: Report) -> None: ...
 
 
@@ -135,6 +138,8 @@ class ProgramProcess(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._lines: dict[str, LocalConnection] = {}
         self._attended: dict[tuple[str, str], None] = {}
+        self._early: dict[tuple[str, str], list[tuple[str, Term]]] = {}
+        """Mail by agent and law that came before the process has asked for it."""
         self._calls: dict[tuple[str, int], PipeAsker | asyncio.Task[None]] = {}
         self._tasks: dict[asyncio.Task[None], None] = {}
         self._framer = Framer(say.FRAME_BYTES_MAX)
@@ -207,10 +212,16 @@ class ProgramProcess(asyncio.Protocol):
 
     def begin(self) -> None:
         """Let it run: its launch is on disk."""
-        self._line(self.agent)
-        for law, _ in self.birth.laws:
-            self._attend(self.agent, law)
+        self.expect()
         self._write(say.word(say.Begin()))
+
+    def expect(self) -> None:
+        """Its agent is here: what comes for it from now on waits until the process asks for it."""
+        if self.agent not in self._lines:
+            self._line(self.agent)
+            for law in ("", *[law for law, _ in self.birth.laws]):
+                self._early[self.agent, law] = []
+                self._attend(self.agent, law)
 
     async def stop(self) -> None:
         """Tell it to end, and see that it does."""
@@ -252,6 +263,10 @@ class ProgramProcess(asyncio.Protocol):
         lines, self._lines = self._lines, {}
         for agent, line in lines.items():
             line.shut(f"agent {agent}")
+        if not self.left:
+            early, self._early = self._early, {}
+            for (agent, law), mail in early.items():
+                self._host.leave_mail(agent, [(law, *one) for one in mail])
         for task in list(self._tasks):
             task.cancel()
 
@@ -300,6 +315,17 @@ class ProgramProcess(asyncio.Protocol):
         """Send what the host has for an agent of it."""
         if not self._over:
             self._write(say.envelope(agent, body))
+
+    def mail(self, agent: str, law: str, sender: str, message: Term) -> None:
+        """Send an agent's mail; what the process has not asked for yet waits."""
+        early = self._early.get((agent, law))
+        if early is None:
+            self.send(agent, talk.pack_mail(0, law, sender, message))
+        elif len(early) < EARLY_MAX:
+            early.append((sender, message))
+        else:
+            facts = {"agent": agent, "law": law, "limit": EARLY_MAX}
+            self._host.report(Report("mail-lost", facts))
 
     def reply(self, agent: str, seq: int, value: object) -> None:
         """Answer a call."""
@@ -415,16 +441,26 @@ class ProgramProcess(asyncio.Protocol):
             line.call_off(waiting.call)
 
     async def _move(self, line: LocalConnection, agent: str, seq: int, request: Move) -> None:
-        unread = tuple([(one.law, one.sender, one.message) for one in request.mail])
+        unread = [(one.law, one.sender, one.message) for one in request.mail]
+        held = [key for key in self._early if key[0] == agent]
+        for key in held:
+            unread += [(key[1], *one) for one in self._early[key]]
+        code = self.birth.code
         try:
-            await line.move(request.to, self.program, request.state, self.birth.code, unread)
+            await line.move(request.to, self.program, request.state, code, tuple(unread))
             self.reply(agent, seq, None)
         except Departed:
             pass  # it is told so
         except NomospaceError as error:
             self.fail(agent, seq, error)
+            for key in held:
+                self._bring_early(key)
         finally:
             self._calls.pop((agent, seq), None)
+
+    def _bring_early(self, key: tuple[str, str]) -> None:
+        for sender, message in self._early.pop(key, ()):
+            self.mail(*key, sender, message)
 
     def _told(self, said: say.ToHost) -> None:
         if isinstance(said, say.Born):
@@ -436,6 +472,12 @@ class ProgramProcess(asyncio.Protocol):
             self._told_strong(said)
         elif isinstance(said, say.Attend):
             self._attend(said.agent, said.law)
+            self._bring_early((said.agent, said.law))
+        elif isinstance(said, say.HoldMail):
+            for key in self._attended:
+                if key[0] == said.agent:
+                    self._early.setdefault(key, [])
+            self._write(say.word(say.MailHeld(said.agent)))
         elif isinstance(said, say.CreateHelper):
             self._spawn(self._create(said))
         elif isinstance(said, say.Said):
@@ -444,6 +486,9 @@ class ProgramProcess(asyncio.Protocol):
         elif isinstance(said, say.Raised | say.Over):
             self.why = OVER if isinstance(said, say.Over) else f"it raised {said.error}"
             self.end()
+            if not self.left:
+                unread = [(law, sender, unpack_term(body)) for law, sender, body in said.mail]
+                self._host.leave_mail(self.agent, unread)
             self._host.over(self, self.why)
 
     def _told_strong(self, said: say.Strong) -> None:

@@ -76,6 +76,12 @@ class HelperCreated(msgspec.Struct, tag="created"):
     error: Fault | None = None
 
 
+class MailHeld(msgspec.Struct, tag="held"):
+    """No more mail of an agent follows."""
+
+    agent: str
+
+
 class Gone(msgspec.Struct, tag="gone"):
     """An agent has left this host."""
 
@@ -124,6 +130,12 @@ class Attend(msgspec.Struct, tag="attend"):
     law: str
 
 
+class HoldMail(msgspec.Struct, tag="hold"):
+    """Bring an agent no more mail: it is about to move."""
+
+    agent: str
+
+
 class CreateHelper(msgspec.Struct, tag="create"):
     """Have a helper; one that runs a program of the same code, where one is named."""
 
@@ -144,20 +156,24 @@ class Said(msgspec.Struct, tag="said"):
 class Over(msgspec.Struct, tag="over"):
     """`run` has returned."""
 
+    mail: tuple[tuple[str, str, bytes], ...] = ()
+    """What it has not read."""
+
 
 class Raised(msgspec.Struct, tag="raised"):
     """`run` has raised."""
 
     error: str
+    mail: tuple[tuple[str, str, bytes], ...] = ()
 
 
 class ProgramAlive(msgspec.Struct, tag="pong"):
     """It is."""
 
 
-ToProgram: TypeAlias = Birth | Begin | HelperCreated | Gone | StopProgram | PingProgram
+ToProgram: TypeAlias = Birth | Begin | HelperCreated | MailHeld | Gone | StopProgram | PingProgram
 ToHost: TypeAlias = (
-    Born | Unborn | Strong | Attend | CreateHelper | Said | Over | Raised | ProgramAlive
+    Born | Unborn | Strong | Attend | HoldMail | CreateHelper | Said | Over | Raised | ProgramAlive
 )
 
 

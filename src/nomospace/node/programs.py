@@ -25,7 +25,6 @@ from nomospace.calls.addresses import split_key
 from nomospace.calls.problems import MoveRefused, NoSuchProgram, RunsAlready
 from nomospace.calls.requests import Unread
 from nomospace.client import Agent, Program, Report
-from nomospace.client.membership import Letter
 from nomospace.client.program import (
     Registry,
     decode_state,
@@ -305,14 +304,11 @@ class Stage:
         state = decode_state(kind, kept.state)
         id = kept.agent
         agent, line = self.agent_of(id)
-        letters: dict[str, list[Letter]] = {}
-        for one in unread:
-            letters.setdefault(one.law, []).append(Letter(one.sender, one.message))
-        agent.mail.put_back(letters.get("", ()))
         for key, law in self._laws_of(id):
             number = split_key(key)[1]
-            membership = agent.membership(law, number) or agent.resume(law, number)
-            membership.put_back(letters.get(key, ()))
+            if agent.membership(law, number) is None:
+                agent.resume(law, number)
+        agent.put_back([(one.law, one.sender, one.message) for one in unread])
         program = kind()
         program.agent, program.state, program.host = agent, state, self.host
         program.origin, program.code = kept.origin, kept.code

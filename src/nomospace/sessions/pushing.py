@@ -8,7 +8,7 @@ tuple by giving up the lease, another by writing it again.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from nomospace.calls.problems import AgentLeft, Busy
@@ -20,6 +20,7 @@ from nomospace.host.shares import USUAL_SHARES
 from nomospace.sessions.host_session import Gate, HostSession, Outgoing, Pushes
 from nomospace.sessions.taken import Taken, giving_back
 from nomospace.store.interface import KeptForClient
+from nomospace.terms import Term
 from nomospace.wire.talk import (
     pack_back,
     pack_failure,
@@ -52,6 +53,8 @@ class Pushing:
         self._of: dict[str, dict[str, HostSession]] = {}
         self._reacting: dict[tuple[str, str], HostSession] = {}
         self._awaited: dict[str, int | None] = {}
+        self._coming: dict[str, None] = {}
+        """Agents that have come, and whose programs are about to begin."""
         """Agents that came before their clients, and since when, as far as anybody has looked."""
         self.letters_max = USUAL_SHARES.agent_letters
         self.letter_bytes_max = USUAL_SHARES.agent_letter_bytes
@@ -179,7 +182,8 @@ class Pushing:
             return False
         if isinstance(effect, Mail):
             speakers = self._of.get(effect.agent, {})
-            if not speakers and not self._gate.held(effect.agent, effect.law):
+            held = effect.agent in self._coming or self._gate.held(effect.agent, effect.law)
+            if not speakers and not held:
                 speakers = {"": self._box(effect.agent)}
             for session in speakers.values():
                 if self._full(session):
@@ -198,6 +202,8 @@ class Pushing:
             return True
         assert isinstance(effect, Came), effect
         if effect.program != CLIENT_PROGRAM:
+            if effect.program:
+                self._coming[effect.agent] = None
             return True
         if effect.agent not in self._of:
             self._awaited[effect.agent] = None
@@ -246,6 +252,21 @@ class Pushing:
         if box is None:
             box = self._boxes[agent] = HostSession(agent + LETTERS, agent, self._top)
         return box
+
+    def has_come(self, agent: str) -> None:
+        """The program of an agent that came holds its mail, if it could begin."""
+        self._coming.pop(agent, None)
+
+    def leave_mail(self, agent: str, unread: Iterable[tuple[str, str, Term]]) -> None:
+        """Let mail that a program has not read wait for whoever speaks for its agent next."""
+        out = Outgoing(kept=True)
+        kept: list[KeptForClient] = []
+        for law, sender, message in unread:
+            to = next(iter(self._of.get(agent, {}).values()), None) or self._box(agent)
+            self._push(out, to, pack_mail, law, sender, message)
+            kept.append(KeptForClient(to.key, to.number, out.pushes[-1][1][1]))
+        if kept:
+            self._gate.bring(out, kept)
 
     def _pass_on(self, session: HostSession) -> None:
         """Let letters that a client has not said to have go to the next one of its agent.
