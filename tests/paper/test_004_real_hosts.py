@@ -26,8 +26,9 @@ CARS = Ontology(
 DEALS = Law.load(
     """law(deals).
     R1. sent(deals, found(Op, [object(C, hot, P) | Rest]), X) :- true.
-    R2. sent(X, M, Y) :- do(forward).
-    R3. arrived(X, M, Y) :- do(deliver)."""
+    R2. sent(deals, reacted(Op, [object(C, hot, P) | Rest]), X) :- true.
+    R3. sent(X, M, Y) :- do(forward).
+    R4. arrived(X, M, Y) :- do(deliver)."""
 )
 """Nobody gets the hot car."""
 BOTH = (a("Car"), a("Insurance"), a("Finance"))
@@ -113,6 +114,11 @@ def test_4_a_set_of_two_hosts_under_a_law_that_keeps_some(play: Play) -> None:
             await one.adopt(DEALS)
             spaces.append(await one.space("deals", shared=True, ontology=CARS, law=DEALS))
         ward, icu = spaces
+        met: asyncio.Queue[Any] = asyncio.Queue()
+        seen = ward.react(
+            BOTH, lambda found, *_: met.put_nowait(found), correlate="auto", key="SportsCar"
+        )
+        await seen.wait_registered()
         for car in ("hot", "x"):
             await ward.out(obj("SportsCar", car), obj("Insurance", f"i-{car}"))
             await icu.out(obj("SportsCar", car), obj("Finance", f"f-{car}"))
@@ -120,6 +126,11 @@ def test_4_a_set_of_two_hosts_under_a_law_that_keeps_some(play: Play) -> None:
         for space in spaces:
             read = await space.read(*BOTH, timeout=WAIT_S, **together)
             assert read[0] == obj("SportsCar", "x")
+        async with asyncio.timeout(WAIT_S):
+            told = await met.get()
+        assert (told[0], len(told.tuples)) == (obj("SportsCar", "x"), 2)
+        assert met.empty(), "no manager lets the hot one go"
+        seen.remove()
         found = await ward.take(*BOTH, lease=30, timeout=WAIT_S, **together)
         await ward.give_back(found)
         taken = await icu.take(*BOTH, timeout=WAIT_S, **together)

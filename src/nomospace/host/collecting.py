@@ -39,6 +39,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -74,6 +75,10 @@ SEEN_BYTES_MAX: Final = 256 << 20
 """How many bytes their fields may have."""
 KEPT_MAX: Final = 1_000
 """How many sets laws may keep from one operation; then it is told so."""
+ATTEMPTS_MAX: Final = 10_000
+"""How many sets may be under way; then reactions to them are disabled."""
+FIRINGS: Final = -(1 << 40)
+"""From here down are the numbers of firings whose sets managers are asked about."""
 LINGER_US: Final = 10_000_000
 """How long mirrors are kept up when nobody waits: who takes one set often waits for the next."""
 
@@ -109,6 +114,8 @@ class Attempt:
         "missing",
         "number",
         "one",
+        "reaction",
+        "then",
         "todo",
         "wide",
     )
@@ -123,6 +130,9 @@ class Attempt:
         self.asked = ""
         self.missing: dict[TupleId, None] = {}
         self.broken = False
+        self.reaction: Key | None = None
+        self.then: Callable[[Term, bool], None] | None = None
+        """For a reaction: who is told what the managers let go, or that it may be tried again."""
         sites: dict[str, list[Id]] = {}
         for id in gathering.ids:
             found = wide.find(id)
@@ -246,7 +256,7 @@ class Collecting(GroupFollower):
 
     def _refuse(self, one: Op, error: NomospaceError) -> None:
         if one.fires is not None:
-            one.fires(error)
+            one.fires(error, None)
         else:
             self._host.seeking.refuse(one, error)
 
@@ -312,15 +322,36 @@ class Collecting(GroupFollower):
         try:
             found = ask()
         except LimitReached as error:
-            one.fires(error)
+            one.fires(error, None)
             return
         for each in found:
             records = [wide.known[id] for id in each.ids if id in wide.known]
             late = any(0 < record.expires <= self._step.now for record in records)
-            if one.law and not wide.is_here(each.ids):
-                continue
             if one.number in wide.ops and not late and len(records) == len(each.ids):
-                one.fires(gathered_of(each, records))
+                elsewhere = one.law and not wide.is_here(each.ids)
+                managers = partial(self._ask_managers, wide, one, each) if elsewhere else None
+                one.fires(gathered_of(each, records), managers)
+
+    def _ask_managers(
+        self,
+        wide: Wide,
+        one: Op,
+        found: Gathering,
+        answer: Term,
+        reaction: Key,
+        then: Callable[[Term, bool], None],
+    ) -> None:
+        """Have the managers of all hosts that hold tuples of a set rule on a reaction's firing."""
+        assert one.fires is not None
+        if len(self._attempts) >= ATTEMPTS_MAX:
+            why = f"managers are asked about {ATTEMPTS_MAX:,} of them"
+            one.fires(TooManySeen(space=wide.name, why=why), None)
+            return
+        number = self._number()
+        attempt = Attempt(number, wide, replace(one, number=FIRINGS - number), found)
+        attempt.answer, attempt.reaction, attempt.then = answer, reaction, then
+        self._attempts[attempt.one.number] = attempt
+        self._advance(attempt)
 
     def _try(self, wide: Wide, one: Op, ask: Callable[[], Gathering | None]) -> None:
         """Serve an operation with the set that is found for it, unless it is busy."""
@@ -385,7 +416,9 @@ class Collecting(GroupFollower):
                 attempt.asked = site
                 attempt.missing = dict.fromkeys(ids)
                 key = (self._step.life, attempt.one.number, attempt.number)
-                fetch = Fetch(key, wide.name, ids, one.law, attempt.answer, one.takes)
+                law, answer = one.law, attempt.answer
+                reaction = attempt.reaction
+                fetch = Fetch(key, wide.name, ids, law, answer, one.takes, reaction)
                 host.group.tell(site, fetch)
                 if one.takes:
                     self._keep(attempt)
@@ -471,6 +504,10 @@ class Collecting(GroupFollower):
     def _finish(self, attempt: Attempt) -> None:
         """All have come: answer with the set, in this step."""
         host, one, name = self._host, attempt.one, attempt.wide.name
+        if attempt.then is not None:
+            self._end(attempt)
+            attempt.then(attempt.answer, False)
+            return
         if one.law and host.governing.find(one.agent, one.law) is None:
             self._give_up(attempt, kept=True)  # it has quit its community
             return
@@ -490,6 +527,9 @@ class Collecting(GroupFollower):
         """Not all can be had: give back what has come, and let the operation wait on."""
         one = attempt.one
         self._undo(attempt)
+        if attempt.then is not None:
+            attempt.then(None, not kept)
+            return
         if kept:
             one.kept[attempt.gathering.ids] = None
             if len(one.kept) > KEPT_MAX:

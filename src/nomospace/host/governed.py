@@ -24,7 +24,7 @@ from nomospace.control import Deliver, Event, Forward, Membership, Ruling, arriv
 from nomospace.errors import NomospaceError
 from nomospace.host.calls import Waiting
 from nomospace.host.deciding import no_ruling
-from nomospace.host.linda import read, show
+from nomospace.host.linda import firing_of, read, show
 from nomospace.host.monitoring import Monitoring
 from nomospace.host.outstanding import (
     ANSWERED,
@@ -384,8 +384,7 @@ class Governed(HostPart):
         self, space: str, law: str, agent: str, message: Term, found: Found
     ) -> Term:
         """May a firing be told to an agent? The message, or `None`."""
-        answer = Compound("reacted", (parts_of(message)[0], found.fields))
-        return self.let_go(space, law, agent, answer)
+        return self.let_go(space, law, agent, firing_of(message, found))
 
     def admits(self, space: str, law: str, agent: str, message: Term) -> bool:
         """Does the manager here let an operation arrive that was sent at another host?"""

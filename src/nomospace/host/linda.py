@@ -14,11 +14,13 @@ from __future__ import annotations
 from typing import Any, Final
 
 from nomospace.calls import requests
+from nomospace.calls.answers import Found
 from nomospace.calls.ways import PRIORITY_MAX
 from nomospace.errors import NomospaceError
 from nomospace.meaning.question import SET_MAX
 from nomospace.terms import Compound, Term
 from nomospace.terms.templates import Template, freeze_tuple
+from nomospace.terms.values import parts_of
 
 WORDS: Final = {
     requests.TAKE: "in",
@@ -193,3 +195,8 @@ def _priority(options: dict[str, Any]) -> int:
 def _micros(options: dict[str, Any], name: str) -> int:
     value = options.get(name, 0)
     return round(value * 1_000_000) if value.__class__ in (int, float) and value > 0 else 0
+
+
+def firing_of(message: Term, found: Found) -> Term:
+    """What a reaction, as laws see it, is told of: a tuple, or the fields of a set."""
+    return Compound("reacted", (parts_of(message)[0], found.fields))

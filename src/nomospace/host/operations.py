@@ -20,11 +20,15 @@ from nomospace.host.outstanding import Outstanding
 from nomospace.host.residents import SYSTEM, Interface
 from nomospace.meaning.ontology import PLAIN
 from nomospace.meaning.question import BadQuestion, check_starts
-from nomospace.protocols.spaces import Id
+from nomospace.protocols.spaces import Id, Key
 from nomospace.space import Gathering, Record, Search, SeenIds, SetQuestion, SetSearch, Slice, Space
 from nomospace.space.pages import Key as RowsKey
 from nomospace.terms import Term
 from nomospace.terms.templates import ANY, Template
+
+AskManagers: TypeAlias = Callable[[Term, Key, Callable[[Term, bool], None]], None]
+"""Has the managers of a set's hosts rule on a firing, by the key of its watch; then tells what they
+let go, or that it may be tried again."""
 
 READ_MAX: Final = 10_000
 """Tuples that one `read_all` gives: they are shown in one step."""
@@ -84,8 +88,9 @@ class Op:
     """What counts for it as long as it waits (`looking`)."""
     look: Look | None = None
     """The search at this host that goes on for it, if one does."""
-    fires: Callable[[Found | NomospaceError], None] | None = None
-    """For a reaction, which is no operation and waits for sets as one does: who is told."""
+    fires: Callable[[Found | NomospaceError, AskManagers | None], None] | None = None
+    """For a reaction, which is no operation and waits for sets as one does: who is told; and for a
+    set of other hosts under a law, how to ask their managers."""
     kept: dict[tuple[Id, ...], None] = field(default_factory=dict)
     """Sets that a law has kept from it."""
 
@@ -148,15 +153,23 @@ class Registered:
     met: dict[tuple[Id, ...], None] = field(default_factory=dict)
     """The sets that it has fired for, the latest ones."""
 
+    def part(self, members: Sequence[Member]) -> None:
+        """It has not fired for a set, and may."""
+        self.met.pop(_ids_of(members), None)
+
     def meet(self, members: Sequence[Member]) -> bool:
         """Whether a set is new to it; then it is not from now on."""
-        ids = tuple(sorted([(one.writer, one.count) for one in members]))
+        ids = _ids_of(members)
         if ids in self.met:
             return False
         while len(self.met) >= MET_MAX:
             del self.met[next(iter(self.met))]
         self.met[ids] = None
         return True
+
+
+def _ids_of(members: Sequence[Member]) -> tuple[Id, ...]:
+    return tuple(sorted([(one.writer, one.count) for one in members]))
 
 
 def agent_at(at: str) -> str | None:

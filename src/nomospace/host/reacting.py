@@ -47,6 +47,7 @@ from nomospace.host.calls import Call
 from nomospace.host.effects import Fire
 from nomospace.host.firing import Firing as Firing
 from nomospace.host.index import Index
+from nomospace.host.linda import firing_of
 from nomospace.host.looking import Scan
 from nomospace.host.operations import Carried, Op, Registered, check_meaning, check_sets
 from nomospace.host.part import GroupFollower
@@ -58,8 +59,10 @@ from nomospace.terms import Term
 from nomospace.terms.templates import Template
 
 if TYPE_CHECKING:
+    from nomospace.host.operations import AskManagers
     from nomospace.host.ports import HostParts
     from nomospace.host.residents import Level
+    from nomospace.protocols.spaces import Fetch
 
 INSIDE_FROM: Final = 1 << 62
 """Calls that listeners make have numbers from here on; they are answered inside the step."""
@@ -351,14 +354,33 @@ class Reacting(GroupFollower):
         elif one.sets is not None:
             self._host.collecting.leave(one.sets)
 
-    def _met(self, one: Registered, found: Found | NomospaceError) -> None:
+    def _met(self, one: Registered, found: Found | NomospaceError, ask: AskManagers | None) -> None:
         """Tuples that answer together are there; or too many, and the reaction is disabled."""
         if isinstance(found, NomospaceError):
             self._step.note("reaction-stopped", agent=one.agent, reaction=one.id, why=str(found))
             one.enabled = False
             self._withdraw(one)
         elif one.enabled and one.meet(found.members):
-            self._tell(one, found)
+            if ask is None:
+                self._tell(one, found)
+            else:
+                then = partial(self._released, one, found)
+                ask(firing_of(one.message, found), self._key(one), then)
+
+    def _released(self, one: Registered, found: Found, message: Term, again: bool) -> None:
+        """Managers have let a firing go, or one has kept it, or it may be tried `again`."""
+        if again:
+            one.part(found.members)
+        elif message is not None and one.enabled and self._registered.get(one.id) is one:
+            self._host.governed.react_arrived(one, message, found)
+
+    def let_go(self, peer: str, body: Fetch) -> Term:
+        """Rule on a peer's firing for a set of which tuples lie here; its watch has arrived."""
+        assert body.reaction is not None
+        known = self._watchdogs.get((peer, body.reaction))
+        if known is None or (known[0].law, known[0].space.name) != (body.law, body.space):
+            return None
+        return self._host.governed.let_go(body.space, body.law, known[1], body.answer)
 
     def _key(self, one: Registered) -> Key:
         return (self._step.life, one.id, one.generation)

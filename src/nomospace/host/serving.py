@@ -222,6 +222,8 @@ class Serving(GroupFollower):
 
     def let_go(self, peer: str, body: Fetch) -> Term:
         """Rule on a set that a peer collects, for an operation that has arrived here as well."""
+        if body.reaction is not None:
+            return self._host.reacting.let_go(peer, body)
         watched = self._watched.get((peer, (*body.key[:2], 0)))
         if watched is None or (watched.watch.space, watched.watch.law) != (body.space, body.law):
             return None

@@ -268,7 +268,8 @@ class Fetch(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="fetch")
     """Give these tuples, all in one step; if one is not there, it is `Denied`, and none is given.
 
     `key` names the operation, and in its last place the attempt, which is never 0. Under a law the
-    manager rules on the `answer`, as those before it have let it go; for a read that is all.
+    manager rules on the `answer`, as those before it have let it go; for a read that is all. For a
+    reaction, `reaction` is the key of its watch.
     """
 
     key: Key
@@ -277,6 +278,7 @@ class Fetch(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="fetch")
     law: str = ""
     answer: Term = None
     takes: bool = True
+    reaction: Key | None = None
 
 
 class ReactWatch(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="react"):

@@ -6,6 +6,7 @@ import pytest
 
 from nomospace.calls.answers import Found
 from nomospace.calls.requests import (
+    React,
     Seek,
     Sets,
 )
@@ -80,6 +81,49 @@ def test_a_set_that_a_law_keeps_stays_and_is_not_asked_for_again(how: str) -> No
     op = begin(net, ANN, how)
     net.until(lambda: op in net.answers)
     assert net.value(op).fields[2] == obj("Finance", "f-x"), "the next one that it may have"
+
+
+REACTED = load(
+    """law(reacted).
+    kept. sent(jobs, reacted(Pattern, [C, I, object('Finance', 'f-hot', P)]), X) :- true.
+    sent(X, M, Y) :- do(forward).
+    arrived(X, M, Y) :- do(deliver)."""
+)
+
+
+def test_a_reaction_under_a_law_fires_for_sets_that_every_manager_lets_go() -> None:
+    net = speakers(REACTED)
+    reaction: str = net.do(ANN, React("jobs", Template.of(WANTED), sets=Sets()))
+    for car in ("hot", "x"):
+        net.out(BOB, *insured(car))
+        net.out(CAT, *financed(car))
+    net.until(lambda: bool(net.firings(reaction)))
+    net.run(5)
+    fields = (obj("SportsCar", "x"), obj("Insurance", "i-x"), obj("Finance", "f-x"))
+    assert net.firings(reaction) == [fields], "once, and never for what one of them keeps"
+    assert sorted(net.messages(Fetch)) == ["ab", "ab", "ac"]
+    ruled = [(at, one.home) for at, one in net.ruled if "f-x" in show(one.event.args)]
+    assert ruled[-3:] == [("b", "jobs"), ("c", "jobs"), ("a", ANN)]
+    net.out(ANN, *insured("y"))  # the own host holds one of the next set
+    net.out(CAT, *financed("y"))
+    net.until(lambda: len(net.firings(reaction)) == 2)
+    assert net.messages(Fetch)[3:] == ["ac"]
+    assert len(left(net, ANN, BOB, CAT)) == 6
+
+
+def test_a_reaction_whose_managers_are_lost_fires_when_they_are_back() -> None:
+    net = speakers(ECHO)
+    reaction: str = net.do(ANN, React("jobs", Template.of(WANTED), sets=Sets()))
+    net.out(BOB, *insured("x"))
+    net.out(CAT, *financed("x"))
+    net.until(lambda: bool(net.messages(Fetch)))
+    net.cut("ab ac")  # what was asked is lost
+    net.run(60)
+    assert net.firings(reaction) == []
+    net.join("ab ac")
+    net.until(lambda: bool(net.firings(reaction)))
+    net.run(5)
+    assert len(net.firings(reaction)) == 1
 
 
 def test_a_host_that_a_law_doubts_is_shown_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
