@@ -21,6 +21,7 @@ from nomospace.client import Report
 from nomospace.client.program import STATE_BYTES_MAX
 from nomospace.errors import CallerError, LimitReached, NomospaceError
 from nomospace.host.changes import ProgramKept
+from nomospace.host.effects import Mail
 from nomospace.host.speaking import lend_functions
 from nomospace.node import program_talk as say
 from nomospace.node.config import ProgramSettings, Publisher
@@ -274,6 +275,11 @@ class Processes:
     def line(self, agent: str) -> LocalConnection:
         """A connection of its own for an agent here."""
         return self._host.line(agent)
+
+    def mail_waits(self, agent: str) -> bool:
+        """Whether mail for an agent waits for the disk."""
+        waiting = [one for _, effects in self._host._behind for one in effects]
+        return any(isinstance(one, Mail) and one.agent == agent for one in waiting)
 
     def leave_mail(self, agent: str, unread: Iterable[tuple[str, str, Term]]) -> None:
         """Mail that a program has not read waits for whoever speaks for its agent next."""

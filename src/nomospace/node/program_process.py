@@ -65,6 +65,8 @@ from nomospace.wire.values import unpack_fields, unpack_term
 
 OUTPUT_BYTES: Final = 2_000
 """How much of what a program has printed last is told when it has died."""
+MAIL_WAIT_S, MAIL_WAITS_MAX = 0.005, 2_000
+"""How often, and how many times, it is looked whether mail of one who moves waits for the disk."""
 EARLY_MAX: Final = 10_000
 """How many letters under a law may wait for a program that has not begun yet."""
 CALLS_MAX: Final = 10_000
@@ -118,6 +120,7 @@ class ProgramHost(StepTime, Protocol):
         self, maker: ProgramProcess, id: str, program: str, state: bytes | None
     ) -> None: ...
     def over(self, process: ProgramProcess, why: str) -> None: ...
+    def mail_waits(self, agent: str) -> bool: ...
     def leave_mail(self, agent: str, unread: Iterable[tuple[str, str, Term]]) -> None: ...
     def report(self, report: Report) -> None: ...
 
@@ -441,6 +444,10 @@ class ProgramProcess(asyncio.Protocol):
             line.call_off(waiting.call)
 
     async def _move(self, line: LocalConnection, agent: str, seq: int, request: Move) -> None:
+        for _ in range(MAIL_WAITS_MAX):  # what has been ruled on and waits for the disk goes along
+            if not self._host.mail_waits(agent):
+                break
+            await asyncio.sleep(MAIL_WAIT_S)
         unread = [(one.law, one.sender, one.message) for one in request.mail]
         held = [key for key in self._early if key[0] == agent]
         for key in held:
