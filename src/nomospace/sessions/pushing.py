@@ -263,7 +263,7 @@ class Pushing:
         kept: list[KeptForClient] = []
         for law, sender, message in unread:
             to = next(iter(self._of.get(agent, {}).values()), None) or self._box(agent)
-            self._push(out, to, pack_mail, law, sender, message)
+            self._push(out.pushes, to, pack_mail, law, sender, message)
             kept.append(KeptForClient(to.key, to.number, out.pushes[-1][1][1]))
         if kept:
             self._gate.bring(out, kept)
