@@ -247,7 +247,7 @@ class Pair:
         fields = draw_fields(rng)
         priority = 0 if rng.random() < 0.8 else rng.choice((-100, -1, 1, 5, 100))
         return (
-            Record(fields, writer, self.serial, cur, dest, expires, priority=priority),
+            Record(fields, writer, self.serial, cur, dest, expires, rare=((), priority)),
             Thing(fields, (writer, self.serial), cur, dest, expires, priority=priority),
         )
 

@@ -14,14 +14,16 @@ from __future__ import annotations
 
 import gc
 import sys
-
-from greenlet import getcurrent, greenlet
+from typing import TYPE_CHECKING
 
 from nomospace.control.bounded import Decided, units_of
 from nomospace.control.events import Effect, Event, Undecided
 from nomospace.control.membership import Membership
 from nomospace.law.budget import BudgetCut, Stop, Units, in_parts
 from nomospace.law.program import FRAMES_MAX
+
+if TYPE_CHECKING:
+    from greenlet import greenlet  # few hosts ever need it
 
 
 class Decision:
@@ -34,6 +36,7 @@ class Decision:
         self._now = 0
         self._decided: list[Decided] = []
         self._running: greenlet | None = None
+        self._parent: greenlet | None = None
         self._asked: tuple[Event, Units] | None = None
         self._ended = False
         self._deep = False
@@ -96,6 +99,8 @@ class Decision:
     def _evaluate(self, event: Event) -> None:
         whole = units_of(self._member.home)
         self._asked = (event, in_parts(self._slice, self._give_way, whole=whole))
+        from greenlet import greenlet
+
         self._running = greenlet(self._run)
         self._deep = False
 
@@ -124,9 +129,8 @@ class Decision:
         """Called by the evaluation where a part is used up; whether it has to end."""
         if not self._ended:
             self._deep = sys.getrecursionlimit() >= FRAMES_MAX
-            parent = getcurrent().parent
-            assert parent is not None
-            parent.switch()
+            assert self._parent is not None
+            self._parent.switch()
         return self._ended
 
     def _switch(self) -> None:
@@ -141,7 +145,7 @@ class Decision:
             sys.setrecursionlimit(FRAMES_MAX)
             gc.disable()
         try:
-            self._running.parent = getcurrent()
+            self._running.parent = self._parent = self._running.getcurrent()
             self._running.switch()
         finally:
             sys.setrecursionlimit(limit)

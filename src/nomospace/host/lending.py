@@ -177,7 +177,7 @@ class Lending(GroupFollower):
     def _note(self, record: Record, agent: str, why: str = "lapsed") -> None:
         """Let a tuple remember how a lease on it ended."""
         end = (agent, self._step.now, why)
-        record.history = (*record.history, end)[-HISTORY_MAX:]
+        record.rare = ((*record.rare[0], end)[-HISTORY_MAX:], record.priority)
 
     def settle(self, op: int, resident: Resident, request: Settle) -> None:
         """An agent acknowledges a tuple under a lease, gives it back, or renews the lease."""

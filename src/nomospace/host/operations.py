@@ -240,5 +240,4 @@ def gathered_of(gathering: Gathering, records: Sequence[Record], lease: str = ""
 def found_of(record: Record, lease: str = "", why: str = "") -> Found:
     """A tuple as its finder gets it."""
     fields, writer, count, cur = record.fields, record.writer, record.count, record.cur
-    kept = (record.history, record.priority)
-    return Found(fields, writer, count, cur, record.deliveries, lease, why, (), *kept)
+    return Found(fields, writer, count, cur, record.deliveries, lease, why, (), *record.rare)

@@ -24,6 +24,7 @@ from nomospace.host.part import HostPart
 from nomospace.host.residents import Interface, Resident, row_of
 from nomospace.host.shares import CHECK_EVERY, is_large
 from nomospace.space import Record, Space, Unfinished
+from nomospace.space.records import COMMON
 
 PLAIN: Final = (Seek, Out, Settle)
 """What a plain call asks for."""
@@ -104,7 +105,7 @@ class PlainCalls(HostPart):
                     value, self.lent = found_of(record, lease), True
                 else:
                     value = Found(fields, writer, count, record.cur, record.deliveries)
-                    if record.history or record.priority:
+                    if record.rare is not COMMON:
                         value = found_of(record)
                     if space.waits is not None and not record.deliveries:
                         space.waits.took(record.order, step.now)
@@ -154,7 +155,7 @@ def _write(space: Space, resident: Resident, out: Out, now: int) -> Record | Non
     if not count % CHECK_EVERY or is_large(fields):  # its tuples are to be counted
         return None
     record = Record(fields, agent, count, agent, agent)
-    record.priority = out.priority
+    record.rare = ((), out.priority) if out.priority else COMMON
     try:
         space.put(record, now=now)
     except SpaceFull:

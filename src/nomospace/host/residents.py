@@ -102,8 +102,7 @@ def row_of(record: Record, lent: tuple[str, str, int] | None = None) -> Row:
         record.expires,
         record.deliveries,
         lent,
-        record.history,
-        record.priority,
+        *record.rare,
     )
 
 
@@ -112,5 +111,6 @@ def record_of(row: Row) -> Record:
     record = Record(
         row.fields, row.writer, row.count, row.cur, row.dest, row.expires, row.deliveries
     )
-    record.history, record.priority = row.history, row.priority
+    if row.history or row.priority:
+        record.rare = (row.history, row.priority)
     return record

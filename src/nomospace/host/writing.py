@@ -17,6 +17,7 @@ from nomospace.host.part import HostPart
 from nomospace.host.residents import SYSTEM, Interface, Resident
 from nomospace.host.shares import CHECK_EVERY, SAMPLED, TooManyRowsAtOnce, TooManyTuples, is_large
 from nomospace.space import Record
+from nomospace.space.records import COMMON
 from nomospace.terms import Compound
 from nomospace.terms.templates import Template
 from nomospace.terms.values import weight
@@ -94,7 +95,7 @@ class TupleWriting(HostPart):
         name, interface = request.space, resident.interface(request.space)
         resident.count += 1
         record = Record(request.fields, resident.id, resident.count, resident.id, resident.id, 0)
-        record.priority = request.priority
+        record.rare = ((), request.priority) if request.priority else COMMON
 
         def put() -> None:
             self._host.placing.put(resident, interface, record, WRITTEN)
@@ -124,7 +125,7 @@ class TupleWriting(HostPart):
             out.to or agent,
             self._step.now + out.ttl_us if out.ttl_us else 0,
         )
-        record.priority = out.priority
+        record.rare = ((), out.priority) if out.priority else COMMON
         self._host.placing.put(resident, interface, record, WRITTEN)
 
     def _check_share(self, resident: Resident, more: int) -> None:
@@ -167,7 +168,7 @@ class TupleWriting(HostPart):
         for fields in request.rows:
             resident.count += 1
             record = Record(fields, agent, resident.count, agent, request.to or agent, expires)
-            record.priority = request.priority
+            record.rare = ((), request.priority) if request.priority else COMMON
             self._step.trace(WRITTEN, name, record, agent)
             if level is not None and host.placing.send_on(name, level, record):
                 self._step.write_down(AgentCame(agent, resident.count))

@@ -401,11 +401,9 @@ class ClientLink(asyncio.Protocol):
         asked = [call]
         if at + 1 < len(frames):
             self._read_more(frames, at + 1, asked)
-        ask_many = self._sessions.ask_many
+        ask_many, clock = self._sessions.ask_many, self._turns.clock
         done = ask_many(session, asked)
-        while done < len(asked) and self._turns.clock() < until and self._open:
-            if session.ended:
-                break
+        while done < len(asked) and clock() < until and self._open and not session.ended:
             done += ask_many(session, asked[done:])
         return done
 

@@ -332,11 +332,9 @@ class Driver(ABC):
         recorder = self._recorder
         if persists:
             assert isinstance(first, Persist)
-            records, ruled, counts = _UNRECORDED
-            if recorder is not None:
-                records, ruled, counts = recorder.records(effects, now)
+            told = _UNRECORDED if recorder is None else recorder.records(effects, now)
             self._behind.append((keeper.last + 1, todo))
-            keeper.put(Step(first.changes, kept, records, ruled, counts))
+            keeper.put(Step(first.changes, kept, *told))
             return
         if recorder is not None:
             self._set_aside(recorder.set_aside(effects, now))

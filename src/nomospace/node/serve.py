@@ -14,7 +14,7 @@ import signal
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
-from functools import partial
+from functools import cached_property, partial
 from glob import escape
 from importlib import import_module
 from pathlib import Path
@@ -43,7 +43,6 @@ from nomospace.node.logs import note_log
 from nomospace.node.metrics import Metrics
 from nomospace.node.operating import Operating
 from nomospace.node.principals import Door, OpenDoor, Standings
-from nomospace.node.stories.telling import Stories
 from nomospace.node.working import TooManyJobs, Workers
 from nomospace.protocols.policy import is_position
 from nomospace.store.journal import RulingCounts
@@ -55,6 +54,7 @@ from nomospace.wire.frames import too_large
 
 if TYPE_CHECKING:
     from nomospace.node.standby import StandIn
+    from nomospace.node.stories.telling import Stories
 
 FAULTY_MAX: Final = 64
 """Of how many ontologies it is remembered what is wrong with them."""
@@ -136,8 +136,6 @@ class Server:
         self.links: Wires
         self.listener: Listener
         self.clients: Clients
-        self.stories: Stories
-        """Who tells what led to what, here and to the hosts of the group."""
         self.standings: Standings
         """Who was let in and is still there, whichever way it came (see `principals`)."""
         self.services: Any = None
@@ -214,7 +212,7 @@ class Server:
         self.standings = Standings(self._door(), self._now)
         parts.push_async_callback(self.work.close)
         operating = Operating(self)
-        self.stories = Stories(self)
+        self.host.peer_questions.answer = lambda *asked: self.stories.answer_peer(*asked)  # noqa: PLW0108
         parts.callback(self.host.peer_questions.stop)
         self.clients = Clients(
             self.host.served,
@@ -405,6 +403,13 @@ class Server:
         protocol: asyncio.Protocol = accept(arrival)
         return protocol
 
+    @cached_property
+    def stories(self) -> Stories:
+        """Who tells what led to what, here and to the hosts of the group; few ever ask."""
+        from nomospace.node.stories.telling import Stories
+
+        return Stories(self)
+
     @property
     def tally(self) -> RulingCounts:
         """How many rulings the journal tells of since the start; none where there is no journal."""
@@ -561,8 +566,8 @@ class Server:
 
     def _waited(self) -> Mapping[str, tuple[list[int], float]]:
         waited = self.host.core.spaces.waited
-        found = {name: times.counted() for name, times in waited.items()}
-        return {name: (counts, total_us / 1e6) for name, (counts, total_us) in found.items()}
+        found = ((name, *times.counted()) for name, times in waited.items())
+        return {name: (counts, total_us / 1e6) for name, counts, total_us in found}
 
     def _counted(self, what: str) -> float:
         return self.links.counts().get(what, 0)

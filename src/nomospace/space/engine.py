@@ -154,16 +154,15 @@ class Space(Searches):
             raise TupleTwice(writer=record.writer, count=record.count, space=self.name)
         if self._store.size + len(self._lent) >= self.tuples_max:
             raise SpaceFull(space=self.name, what="tuples", limit=self.tuples_max)
-        place = record.order = self._store.next_order
+        place, priority = self._store.next_order, record.rare[1]
+        record.order = place - priority * BAND  # also if it has none: a sum takes a word too much
         if self.waits is not None and now >= self.waits.next:
             self.waits.mark(place, now)
-        if record.priority:
-            record.order -= record.priority * BAND
         self._store.add(record)
         self._store.next_order = place + 1
         if not place & YOUNG_MASK:
             collect(0)
-        if record.priority and self._searches:
+        if priority and self._searches:
             self.appeared(record)
         if not self._reactions.by_id and not self._waiters.by_ticket:
             return []

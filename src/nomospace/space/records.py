@@ -20,6 +20,8 @@ from nomospace.terms import Term
 
 TupleId: TypeAlias = tuple[str, int]
 """The writing agent and its counter."""
+LeaseEnds: TypeAlias = tuple[tuple[str, int, str], ...]
+COMMON: Final[tuple[LeaseEnds, int]] = ((), 0)
 
 
 BAND: Final = 1 << 44
@@ -63,10 +65,14 @@ class Record(msgspec.Struct, gc=False, eq=False):
     """Its place in its space, by priority and arrival; negative while it is lent, else 0."""
     kept: bool = False
     """Whether its host has written it down; for the host's own use."""
-    history: tuple[tuple[str, int, str], ...] = ()
-    """How its last leases ended: whose, when, and why."""
-    priority: int = 0
-    """It is found before all that have a lower one."""
+    rare: tuple[LeaseEnds, int] = COMMON
+    """How its last leases ended (whose, when, and why), and its `priority`: together, as few have
+    any, and all would have eight bytes more for each."""
+
+    @property
+    def priority(self) -> int:
+        """It is found before all that have a lower one."""
+        return self.rare[1]
 
     @property
     def id(self) -> TupleId:

@@ -319,7 +319,9 @@ class Scribe:
                         self._learnt(self._law(change.text.hash) or change.text, told, now)
         if not told:
             return _NOTHING
-        self._count_traces(now)
+        for (space, op), more in self._traced.items():
+            self.tally.count(count_name(SPACE, space, op), now, self._touched, more)
+        self._traced.clear()
         touched, self._touched = self._touched, {}
         return StepRecords(tuple(told), tuple(ruled), touched)
 
@@ -347,11 +349,6 @@ class Scribe:
             # A `TupleRecord`, likewise.
             record = (_TUPLE, host, at, space, writer, count, op, agent, body)
             told.append(_VERSION + _encode(record))
-
-    def _count_traces(self, now: int) -> None:
-        for (space, op), more in self._traced.items():
-            self.tally.count(count_name(SPACE, space, op), now, self._touched, more)
-        self._traced.clear()
 
     def restore(self, small: dict[str, bytes], last: int) -> None:
         """Go on counting from what was kept."""

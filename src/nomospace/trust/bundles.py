@@ -20,7 +20,6 @@ from io import BytesIO
 from pathlib import PurePosixPath
 from stat import S_ISLNK
 from typing import Final
-from zipfile import BadZipFile, ZipFile
 
 import msgspec
 from cryptography.exceptions import InvalidSignature
@@ -204,6 +203,8 @@ def sign_archive(name: str, module: str, archive: bytes, publisher_key: Publishe
 
 def check_archive(name: str, module: str, archive: bytes) -> None:
     """Raise `BadBundleArchive` for one that is none, too large, or that leads out of itself."""
+
+    from zipfile import BadZipFile, ZipFile
 
     def refused(why: str) -> BadBundleArchive:
         return BadBundleArchive(name=name, why=why)

@@ -81,7 +81,6 @@ class Stories:
     def __init__(self, server: Server) -> None:
         self._server = server
         self._reader = WindowReader(server)
-        server.host.peer_questions.answer = self._answer_peer
 
     # -- answering -----------------------------------------------------------------------------
 
@@ -105,7 +104,8 @@ class Stories:
             await asyncio.sleep(0)
         return StoryAnswer(tuple(found))
 
-    async def _answer_peer(self, peer: str, body: bytes) -> bytes:
+    async def answer_peer(self, peer: str, body: bytes) -> bytes:
+        """What another host is told, as far as it may be."""
         del peer
         how = self._server.config.journal.peers
         if how == "nothing":
