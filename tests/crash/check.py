@@ -271,17 +271,17 @@ class Clients:
         )
         while True:
             called = self.now
-            found: Tuple | None
             try:
                 found = await space.take("job", str, str, timeout=LEASE_S + WAIT_S)
             except TimedOut:
-                found = await dead.take_nowait("job", str, str)
-                if found is None:
+                try:  # what was lent five times lies there, at any host
+                    found = await dead.take("job", str, str, timeout=WAIT_S)
+                except TimedOut:
                     break
             taken = Operation(me, "take", called, self.now, (found[2],), found[1])
             self.history.append(taken)
-        while (found := await self._paper()) is not None:
-            ids = _papers_of(found)["ids"]
+        while (paper := await self._paper()) is not None:
+            ids = _papers_of(paper)["ids"]
             self.history.append(Operation(me, "take", called, self.now, ids, SPACE))
             called = self.now
         for topic in {one.topic for one in self.history if one.kind == "out"}:

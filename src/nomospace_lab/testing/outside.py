@@ -358,26 +358,25 @@ def smallest(part: Sequence[Operation]) -> tuple[Operation, ...]:
     """Of operations that nothing explains, those that matter.
 
     One after the other is let be: it may have been done or not. If they still cannot be explained
-    it does not matter. Writes that the others speak of stay in the story.
+    it does not matter. Writes come last, and those that the others speak of stay in the story.
     """
     loose: frozenset[int] = frozenset()
     steps = 0
-    for place in range(len(part)):
+    for place in sorted(range(len(part)), key=lambda place: part[place].kind in ("out", "send")):
         search = _Search(part, loose | {place})
         if steps < SMALLER_STEPS_MAX and search.run() is False:
             loose |= {place}
         steps += search.steps
     core = [one for place, one in enumerate(part) if place not in loose]
-    spoken = set(chain.from_iterable([one.ids for one in core]))
     leases = {one.lease for one in core if one.lease}
-    shown = [
+    core = [one for one in part if one in core or (one.kind == "lend" and one.lease in leases)]
+    spoken = set(chain.from_iterable([one.ids for one in core]))
+    core += [
         one
         for one in part
-        if one in core
-        or (one.kind in ("out", "send") and spoken.intersection(one.ids))
-        or (one.kind == "lend" and one.lease in leases)
+        if one.kind in ("out", "send") and spoken.intersection(one.ids) and one not in core
     ]
-    return tuple(sorted(shown, key=lambda one: (one.called, one.returned)))
+    return tuple(sorted(core, key=lambda one: (one.called, one.returned)))
 
 
 def unanswered(one: Operation) -> Operation:

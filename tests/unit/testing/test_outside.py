@@ -170,6 +170,19 @@ def test_a_lease_that_lapsed_gives_its_tuple_to_another() -> None:
     assert explain([*history, late]).answer == "no"
 
 
+def test_the_piece_that_is_shown_has_the_write_that_it_is_about() -> None:
+    history = [Op("ann", "out", 0, 1, ids=("a",), topic="t")]
+    for n in range(5):
+        history += [
+            Op("bob", "lend", 2 + n, 2.2 + n, ids=("a",), topic="t", lease=f"L{n}"),
+            Op("bob", "give back", 2.3 + n, 2.5 + n, lease=f"L{n}"),
+        ]
+    lost = Op("eve", "take", 20, 21, topic="t")
+    proof = explain([*history, lost]).proof
+    assert {history[0], lost} <= {*proof}
+    assert explain(proof).answer == "no"
+
+
 def test_a_history_falls_into_what_has_nothing_to_do_with_each_other() -> None:
     history = [Op("ann", "out", n, n + 1, ids=(f"a{n}",), topic="t") for n in range(9)]
     assert len(pieces(history)) == 9
