@@ -179,7 +179,7 @@ async def _stand(
             store=str(folder / f"{name}.db"),
             join=(first,) if first else (),
             api=None if first else {"listen": api},
-            links={"heartbeat_ms": 100},
+            links={"heartbeat_ms": 100 if len(names) < 10 else 1_500},
         )
         servers[name] = await parts.enter_async_context(Server(config))
         first = first or str(servers[name].listener.address)

@@ -1,8 +1,9 @@
 """What is new at the hosts of a console, read once for all who look, four times a second.
 
-Nothing is read while nobody looks. A beat has at most `RULINGS_MAX` rulings of each host; those
-that came in between are folded: counted, and to be read in the journal. Rates do not come from what
-was read but from what the hosts have counted, so they are exact however much is folded.
+Nothing is read while nobody looks. A beat has at most `RULINGS_MAX` rulings of each host, and
+`BEAT_MAX` of all; those that came in between are folded: counted, and to be read in the journal.
+Rates do not come from what was read but from what the hosts have counted, so they are exact however
+much is folded.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
 BEATS_S: Final = 4
 """How often a second the eye gets something new."""
 RULINGS_MAX: Final = 25
-"""The most rulings of one host in one beat."""
+"""The most rulings of one host in one beat, and"""
+BEAT_MAX: Final = 100
+"""of all hosts: each has its share."""
 RUNS_MAX: Final = 500
 """How many more are counted as equal to others, though they are not shown."""
 BUSY_MAX: Final = 5_000
@@ -78,7 +81,7 @@ class Beat:
 
     `runs` are rulings that were counted and not shown, with their host; `folded` counts records
     that were passed over, `rates` what happens in a second, both by host; `beside` are the
-    topologies as the other hosts of this process see them.
+    topologies as the other hosts of this process see them, with their own agents alone.
     """
 
     number: int
@@ -206,17 +209,18 @@ class Pulse:
         folded: dict[str, int] = {}
         rates: dict[str, Rates] = {}
         runs: list[tuple[str, RulingRun]] = []
+        most = max(1, min(RULINGS_MAX, BEAT_MAX // len(console.services)))
         for name, service in console.services.items():
             views = service.views
             last, newest = self._last.get(name, 0), views.last_record
-            if newest - last > RULINGS_MAX:
-                passed = newest - last - RULINGS_MAX
-                last = newest - RULINGS_MAX
-                more = min(passed, RUNS_MAX)
+            if newest - last > most:
+                passed = newest - last - most
+                last = newest - most
+                more = min(passed, RUNS_MAX // len(console.services))
                 runs += [(name, one) for one in views.runs(after=last - more, limit=more)]
                 folded[name] = passed - more
             if newest > last:
-                told = views.rulings(after=last, limit=RULINGS_MAX)
+                told = views.rulings(after=last, limit=most)
                 last = told.last
                 found.extend(SeenRuling(name, ruling) for ruling in told.rulings)
             self._last[name] = last
@@ -225,7 +229,10 @@ class Pulse:
         self.latest.extend(found)
         self._count_busy(found, runs)
         number = 1 if self.beat is None else self.beat.number + 1
-        own, *others = [service.views.topology() for service in console.services.values()]
+        own, *others = [
+            service.views.topology(elsewhere=not at)  # one tells of the agents of all
+            for at, service in enumerate(console.services.values())
+        ]
         at = console.service.views.now
         beat = Beat(number, at, own, tuple(others), tuple(found), folded, rates, tuple(runs))
         if not self.moments or at - self.moments[-1].at >= 1e6:

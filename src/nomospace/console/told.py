@@ -137,6 +137,8 @@ def because(step: StoryStep, known: Mapping[str, StoryStep]) -> list[str]:
         )
     elif step.until > step.at and not step.about:
         lines.append(f"its duty lasts {stretch(step.until - step.at)}")
+    elif step.due:
+        lines.append(f"its duty falls due {stretch(step.due - step.at)} later")
     if step.about and step.community:
         lines.append(f"in {step.community}")
     if step.refused and step.verdict:

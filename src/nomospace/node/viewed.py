@@ -235,7 +235,8 @@ class StoryStep:
     event, `moved` (then `path` is the host that it came from), or what became of a tuple: then
     `community` is its space and `about` its id. `took` is how long after its cause it was, in
     microseconds, where that is certain; `until` when what it held or imposed came to its end, or a
-    lease does. Of a step that is `hidden` its host does not tell the words.
+    lease does. Of a step that is `hidden` its host does not tell the words. `due` is when the last
+    of the duties that it imposed falls due.
     """
 
     id: str
@@ -259,6 +260,7 @@ class StoryStep:
     causes: tuple[StoryLink, ...]
     hidden: bool
     about: str
+    due: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,12 +113,17 @@ class Views:
 
     # -- hosts and agents ----------------------------------------------------------------------
 
-    def topology(self, *, agents_max: int = LINES_MAX) -> viewed.TopologyView:
-        """The hosts of the group with their agents, this one first, the others by name."""
+    def topology(
+        self, *, agents_max: int = LINES_MAX, elsewhere: bool = True
+    ) -> viewed.TopologyView:
+        """The hosts of the group with their agents, this one first, the others by name.
+
+        Without `elsewhere`, only the agents of this one: a group may have very many.
+        """
         server, core = self._server, self._core
         here = server.config.host.name
         there: dict[str, list[str]] = {name: [] for name in sorted(core.view.members)}
-        for agent, host in core.group.where.items():
+        for agent, host in core.group.where.items() if elsewhere else ():
             there.setdefault(host, []).append(agent)
         there[here] = list(core.agents)
         neighbours = dict.fromkeys(server.links.neighbours())

@@ -50,7 +50,8 @@ class FakeViews:
             else []
         )
 
-    def topology(self) -> TopologyView:
+    def topology(self, *, elsewhere: bool = True) -> TopologyView:
+        del elsewhere
         hosts = [HostView(self.name, True, False, (f"a@{self.name}",), 3)]
         hosts += [HostView(other, False, True, (), 0) for other in self.others]
         return TopologyView(self.name, "", 1, 1, False, tuple(hosts))

@@ -78,6 +78,27 @@ class Journal:
         return StoryAnswer(tuple(found))
 
 
+class Paged(Journal):
+    """A journal of which a question sees only some records before a moment, and after it."""
+
+    seen = 5
+
+    async def answer(self, asked: StoryQuestion) -> StoryAnswer:
+        if asked.record:
+            return await super().answer(asked)
+        middle = sum(fact.at <= asked.around for fact in self.facts)
+        first, end = max(0, middle - self.seen), middle + self.seen
+        part = self.facts[first:end]
+        found = [
+            (at, fact)
+            for at, want in enumerate(asked.wants)
+            for fact in self.window.find(want)
+            if fact in part
+        ]
+        since = part[0].at if first else 0
+        return StoryAnswer(tuple(found), False, since, part[-1].at if end < len(self.facts) else 0)
+
+
 def told(about: str, *journals: Journal) -> CausalStory:
     sources = {journal.host: journal.answer for journal in journals}
     return asyncio.run(telling._Telling(about, journals[0].host, sources).tell())
@@ -106,6 +127,36 @@ def test_a_hold_lasts_until_what_was_kept_goes_on() -> None:
     assert (story.steps[0].held, story.steps[0].until) == (True, due)
     assert [step.took for step in story.steps] == [None, due, MS]
     assert causes(told(came.id, here)) == causes(story)
+
+
+def test_a_duty_that_lasts_is_found_where_it_was_due() -> None:
+    here = Paged()
+    held = here.sends("ann@ward", "keep(job(1, 2))", "bob@ward", 0)
+    due = here.member("ann@ward").next_deadline()
+    assert due is not None
+    for at in range(100):
+        here.sends("eve@ward", f"other({at})", "bob@ward", at * MS)
+    let_go = here.keep([*here.member("ann@ward").handle(TICK, now=due)])
+    story = told(held.id, here)
+    assert causes(story) == [(held.id, []), (let_go.id, [(held.id, "held", True)])]
+    assert (story.steps[0].due, story.left) == (due, ())
+
+
+def test_what_lies_beyond_all_windows_is_said() -> None:
+    here = Paged()
+    here.sends("ann@ward", "keep(job(1, 2))", "bob@ward", 0)
+    due = here.member("ann@ward").next_deadline()
+    assert due is not None
+    between = 2 * Paged.seen * telling.FARTHER_MAX
+    for at in range(between):
+        here.sends("eve@ward", f"other({at})", "bob@ward", (at + 1) * 1_000_000)
+    let_go = here.keep([*here.member("ann@ward").handle(TICK, now=due)])
+    story = told(let_go.id, here)
+    assert [step.id for step in story.steps] == [let_go.id]
+    left = "records of host ward from before 1970-01-01 00:00:21 UTC were not looked at, where a "
+    assert story.left == (f"{left}hold or a duty may have begun; nomospace journal export has all",)
+    here.seen = between
+    assert told(let_go.id, here).left == ()
 
 
 def test_equal_messages_at_a_time_are_not_told_apart_with_certainty() -> None:

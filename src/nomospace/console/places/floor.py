@@ -132,14 +132,14 @@ class ShownFloor:
         shown: dict[str, dict[str, None]] = {}
         told = []
         for room in drawn:
-            order = sorted(room.agents, key=partial(_first, busy, len(room.agents) > CROWD))
-            here = {one.id: one for one in order}
+            here = {one.id: one for one in room.agents}
             kept = [name for name in self._rooms.get(room.name, ()) if name in here][:most]
             taken = dict.fromkeys(kept)
-            for name in here:
-                if len(taken) >= most:
-                    break
-                taken.setdefault(name)
+            if len(taken) < min(most, len(here)):  # else whoever is drawn stays
+                for one in sorted(room.agents, key=partial(_first, busy, len(room.agents) > CROWD)):
+                    if len(taken) >= most:
+                        break
+                    taken.setdefault(one.id)
             shown[room.name] = taken
             told.append(
                 {

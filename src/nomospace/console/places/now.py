@@ -40,6 +40,7 @@ def show(frame: Frame) -> None:
         (console.stages.plugin.over_map or BeginCard)(frame)
     floor = kept(frame, ShownFloor)
     floor_told: FloorPlan | None = None
+    floor_of: object = None
     moment_told = 0
 
     def pick(event: GenericEventArguments) -> None:
@@ -49,6 +50,15 @@ def show(frame: Frame) -> None:
         frame.open(str(asked["kind"]), host, str(asked["id"]))
 
     def plan(beat: Beat) -> FloorPlan:
+        nonlocal floor_of
+        of = (
+            beat.topology.hosts,
+            [one.hosts for one in beat.beside],
+            console.stages.plugin.floor(),
+        )
+        if floor_told is not None and floor.by == "host" == floor_told["by"] and of == floor_of:
+            return floor_told  # whoever is drawn stays
+        floor_of = of
         return floor.plan(rooms_of(console, beat, floor.by), console.pulse.busy, links_of(beat))
 
     def group(event: GenericEventArguments) -> None:

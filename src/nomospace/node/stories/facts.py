@@ -76,6 +76,8 @@ class StoryFact(msgspec.Struct, frozen=True, array_like=True):
     heard: bool = False
     hidden: bool = False
     about: str = ""
+    due: int = 0
+    """When the last of the duties falls due that it imposed."""
 
     @property
     def id(self) -> str:
@@ -182,6 +184,9 @@ def _ruled(number: int, record: EventRecord) -> StoryFact | None:
         tuple(uses[:TIES_MAX]),
         _parts(message),
         heard,
+        due=max(
+            [at for how, _, _, at in ruling.delta if how == "due" and type(at) is int], default=0
+        ),
     )
 
 

@@ -27,7 +27,7 @@ SEALED_S: Final = 60.0
 """How long segments may be searched."""
 KEPT_S: Final = 20.0
 """How long a window is kept for the next question about the same moment."""
-WINDOWS_MAX: Final = 2
+WINDOWS_MAX: Final = 3
 _PAGE: Final = 100
 
 
@@ -63,10 +63,10 @@ class WindowReader:
             now = asyncio.get_running_loop().time()
             self._kept = {at: one for at, one in self._kept.items() if one[0] > now}
             if around in self._kept:
-                window = self._kept[around][1]
+                window = self._kept.pop(around)[1]
                 await self._read_on(window)
-                return window
-            window = await self._read(around)
+            else:
+                window = await self._read(around)
             while len(self._kept) >= WINDOWS_MAX:
                 del self._kept[next(iter(self._kept))]
             self._kept[around] = (asyncio.get_running_loop().time() + KEPT_S, window)
@@ -84,8 +84,19 @@ class WindowReader:
             upto = first - 1 if first else store.last_record
             asked = (f"--around={around}", f"--upto={upto}", f"--most={RECORDS_MAX}")
             async for seq, record in self._sealed(*asked):
-                window.add(seq, record)
+                _add(window, seq, record)
         return window
+
+    def edges(self, window: Window) -> tuple[int, int]:
+        """When a window begins, if there are records before it, and ends, if there are later ones.
+
+        0 where there are none: they never were, or are kept no longer.
+        """
+        first, last, store = window.first, window.last, self._store
+        if first is None or last is None or store is None:
+            return 0, 0
+        before = 1 < first[0] <= window.end - 2 * RECORDS_MAX + 1
+        return first[1] * before, last[1] * (store.last_record > window.end)
 
     async def _read_on(self, window: Window) -> int:
         """Have in a window what the store has of it by now; the first record of that."""
@@ -96,7 +107,7 @@ class WindowReader:
                 break
             first = first or page[0].seq
             for entry in page:
-                window.add(entry.seq, decode_record(entry.record))
+                _add(window, entry.seq, decode_record(entry.record))
             window.read = page[-1].seq
             await asyncio.sleep(0)
         return first
@@ -150,6 +161,13 @@ class WindowReader:
             yield int(seq), decode_record(bytes.fromhex(body))
             if number % _PAGE == 0:
                 await asyncio.sleep(0)
+
+
+def _add(window: Window, number: int, record: Record) -> None:
+    told = (number, _at(record))
+    window.first = min(window.first or told, told)
+    window.last = max(window.last or told, told)
+    window.add(number, record)
 
 
 def _place(store: Store, at: int) -> int:

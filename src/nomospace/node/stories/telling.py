@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from datetime import UTC, datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -37,6 +38,8 @@ ANSWER_S: Final = 15.0
 """how long one host to answer: segments have to be read."""
 WANTS_MAX: Final = 500
 """How many wants one question has."""
+FARTHER_MAX: Final = 4
+"""How many windows more a story looks at for holds and duties that last."""
 ID_DIGITS_MAX: Final = 15
 EQUAL_US: Final = 5_000_000
 """Equal messages that were sent within so long of each other are told apart by their order."""
@@ -63,10 +66,15 @@ class StoryQuestion(msgspec.Struct, frozen=True, array_like=True):
 
 
 class StoryAnswer(msgspec.Struct, frozen=True, array_like=True):
-    """Facts, each with the number of the want that it answers; `cut` if there were more."""
+    """Facts, each with the number of the want that it answers; `cut` if there were more.
+
+    Records before `since` and after `until` were not looked at; 0 where there are none.
+    """
 
     found: tuple[tuple[int, StoryFact], ...]
     cut: bool = False
+    since: int = 0
+    until: int = 0
 
 
 Ask: TypeAlias = Callable[[StoryQuestion], Awaitable[StoryAnswer]]
@@ -102,7 +110,7 @@ class Stories:
             if len(found) > STEPS_MAX * 2:
                 return StoryAnswer(tuple(found), True)
             await asyncio.sleep(0)
-        return StoryAnswer(tuple(found))
+        return StoryAnswer(tuple(found), False, *self._reader.edges(window))
 
     async def answer_peer(self, peer: str, body: bytes) -> bytes:
         """What another host is told, as far as it may be."""
@@ -114,14 +122,13 @@ class Stories:
             asked = _question.decode(body)
         except msgspec.MsgspecError:
             return msgspec.msgpack.encode(_NOTHING)
-        found = (await self.answer(asked)).found
-        told = [
-            (number, outline(fact)) if how == "outline" else (number, fact)
-            for number, fact in found
-        ]
-        answer = StoryAnswer(tuple(told))
+        answer = await self.answer(asked)
+        if how == "outline":
+            told = [(number, outline(fact)) for number, fact in answer.found]
+            answer = msgspec.structs.replace(answer, found=tuple(told))
         while len(said := msgspec.msgpack.encode(answer)) > ANSWER_BYTES_MAX:
-            answer = StoryAnswer(answer.found[: len(answer.found) // 2], True)
+            half = answer.found[: len(answer.found) // 2]
+            answer = msgspec.structs.replace(answer, found=half, cut=True)
         return said
 
     # -- telling -------------------------------------------------------------------------------
@@ -162,6 +169,9 @@ class _Telling:
         self._left: dict[str, None] = {}
         """What was left out, in words."""
         self._around = 0
+        self._edges: dict[str, tuple[int, int]] = {}
+        """Of each host what its last answer did not look at: before when, and after when."""
+        self._farther_left = FARTHER_MAX
 
     async def tell(self) -> CausalStory:
         try:
@@ -215,6 +225,9 @@ class _Telling:
             answers: dict[int, list[StoryFact]] = {}
             for number, fact in found:
                 answers.setdefault(number, []).append(fact)
+            asked = list(enumerate(zip(asking, wants[:WANTS_MAX], strict=False)))
+            lasting = {at: one for at, one in asked if at not in answers and _lasts(*one)}
+            answers |= await self._farther(lasting, back=back)
             fresh: dict[str, StoryFact] = {}
             for number, candidates in answers.items():
                 if number < len(asking):
@@ -232,6 +245,45 @@ class _Telling:
         if facts:
             far = "causes" if back else "consequences"
             self._leave(f"there are further {far}; it goes {FAR_MAX} steps far")
+
+    async def _farther(
+        self, lasting: dict[int, tuple[StoryFact, Want]], *, back: bool
+    ) -> dict[int, list[StoryFact]]:
+        """Look for the other end of holds and duties beyond the window, a few windows far.
+
+        A duty is looked for at once where it was due. What is not found is said, if there are
+        records that were not looked at.
+        """
+        answers: dict[int, list[StoryFact]] = {}
+        edges, tried = dict(self._edges), set[int]()
+
+        def edge(fact: StoryFact) -> int:
+            return edges.get(fact.host, (0, 0))[not back]
+
+        while lasting := {at: one for at, one in lasting.items() if edge(one[0])}:
+            if self._farther_left <= 0:
+                break
+            self._farther_left -= 1
+            first, (fact, _) = next(iter(lasting.items()))
+            due = fact.due if not back and first not in tried and fact.due > edge(fact) else 0
+            tried.add(first)
+            wants = [want for _, want in lasting.values()]
+            numbers = list(lasting)
+            found = await self._ask_all(StoryQuestion(due or edge(fact), tuple(wants)))
+            for at, one in found:
+                if at < len(numbers):
+                    answers.setdefault(numbers[at], []).append(one)
+            if not due:
+                edges[fact.host] = self._edges.get(fact.host, (0, 0))
+            lasting = {at: one for at, one in lasting.items() if at not in answers}
+        for fact, _ in lasting.values():
+            when = datetime.fromtimestamp(edge(fact) / 1e6, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+            self._leave(
+                f"records of host {fact.host} from {'before' if back else 'after'} {when} were not "
+                f"looked at, where a hold or a duty may have {'begun' if back else 'ended'}; "
+                "nomospace journal export has all"
+            )
+        return answers
 
     def _chosen(self, fact: StoryFact, want: Want, candidates: list[StoryFact]) -> list[StoryFact]:
         """Which of the facts that answer a want are tied to a fact; the ties are noted."""
@@ -305,6 +357,7 @@ class _Telling:
         except (NomospaceError, msgspec.MsgspecError):
             self._leave(f"host {host} gave no answer")
             return _NOTHING
+        self._edges[host] = (answer.since, answer.until)
         if answer.cut:
             self._leave(f"host {host} has more than was asked for")
         # A host tells of itself alone, whatever it says.
@@ -372,6 +425,13 @@ def _wants(fact: StoryFact, *, back: bool) -> list[Want]:
     return wants
 
 
+def _lasts(fact: StoryFact, want: Want) -> bool:
+    """Whether what a want asks for may be long before, or long after: a duty, or a hold."""
+    if want.key[0] == "t":
+        return fact.kind != "sent" and bool(fact.operations) if want.back else fact.held
+    return want.key[0] == "o"
+
+
 def _order(fact: StoryFact) -> tuple[int, str, int]:
     return fact.at, fact.host, fact.record
 
@@ -405,4 +465,5 @@ def _step(
         tuple(causes),
         fact.hidden,
         fact.about,
+        fact.due,
     )

@@ -48,6 +48,9 @@ class Window:
         self.sorted = True
         self.read = self.end = 0
         """The last record of the store that it was given, and up to which it may be."""
+        self.first: tuple[int, int] | None = None
+        self.last: tuple[int, int] | None = None
+        """The numbers of its first record and its last one, and when they were."""
 
     def __len__(self) -> int:
         return len(self._records)
