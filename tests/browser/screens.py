@@ -107,6 +107,7 @@ SCREENS: Final[dict[str, Screen]] = {
         lambda page: page.get_by_role("button", name="Launch a program").click(),
     ),
     "communities": Screen("/communities", ".listing-row"),
+    "words": Screen("/member?story=words/ward-1/all", ".story-body .heading"),
     "law": Screen(f"/member?story=law/ward-1/{LAW.hash}", ".rule-line"),
     "story": Screen("/now", ".ruling", _whole),
     "tuple": Screen(f"/story?about={quote(LONG)}%40ward-1%2341", ".story-step"),
