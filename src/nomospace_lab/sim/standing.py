@@ -3,14 +3,15 @@
 Each process has a clock of its own, wrong and uneven, and is killed, paused and cut off from the
 database. What it has asked of the database is done there also when it is paused or dead by then,
 and what the database answers may not come back. A process that is paused finds all that happened
-meanwhile when it wakes, in any order.
+meanwhile when it wakes, in any order but that of each connection.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from random import Random
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 import msgspec
 
@@ -32,6 +33,7 @@ from nomospace_lab.sim.faults import Crash
 from nomospace_lab.sim.history import CRASHED, Happening, tell_as
 from nomospace_lab.sim.serving import Server, Wire
 
+_Act: TypeAlias = tuple[Callable[..., None], tuple[Any, ...]]
 PAUSED: Final = "is paused"
 WOKE: Final = "wakes"
 CUT_OFF: Final = "is cut off from the database"
@@ -124,7 +126,7 @@ class StandingProcess(Server):
         """Since when it could have taken over; `None` while it could not."""
         self._runs = 0
         """Counts its starts: what an earlier one asked for is answered to nobody."""
-        self._woken: list[tuple[Callable[..., None], tuple[Any, ...]]] = []
+        self._woken: list[_Act] = []
         self._watch = LeaseWatch("ward")
         self._token = self._number = 0
         self._offset = self.rng.randint(-SKEW_US, SKEW_US)
@@ -167,8 +169,14 @@ class StandingProcess(Server):
             self.paused = False
             self.world.note(WOKE, self.place)
             woken, self._woken = self._woken, []
+            come: dict[Wire, deque[_Act]] = {}  # what a connection brings keeps its order
+            for one in woken:
+                if one[1] and isinstance(one[1][0], Wire):
+                    come.setdefault(one[1][0], deque()).append(one)
             self.rng.shuffle(woken)
-            for act, args in woken:
+            for one in woken:
+                wire = one[1][0] if one[1] else None
+                act, args = come[wire].popleft() if isinstance(wire, Wire) else one
                 self._do_now(act, *args)
 
     # -- the database ----------------------------------------------------------------------------
