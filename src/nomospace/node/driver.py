@@ -337,7 +337,9 @@ class Driver(ABC):
             keeper.put(Step(first.changes, kept, *told))
             return
         if recorder is not None:
-            self._set_aside(recorder.set_aside(effects, now))
+            waiting = recorder.set_aside(effects, now)
+            if waiting and (not self._keeping or waiting >= ASIDE_MAX):
+                self._set_aside(waiting)
         if self._behind:
             self._behind.append((keeper.last, todo))
         else:
@@ -347,7 +349,7 @@ class Driver(ABC):
         """So many records wait: they are kept soon, with others."""
         if records >= ASIDE_MAX:
             self._keep_aside()
-        elif records and not self._keeping:
+        elif not self._keeping:
             self._keeping = True
             self._loop.call_later(ASIDE_S, self._keep_aside)
 

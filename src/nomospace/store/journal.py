@@ -283,7 +283,7 @@ class Scribe:
         self._every = every
         self._aside: list[_Aside] = []  # what is not written yet, and when it happened
         self._told: list[bytes] = []  # records that are not given yet
-        self._traced: defaultdict[tuple[str, str], int] = defaultdict(int)  # by space and kind
+        self._counts: defaultdict[str, int] = defaultdict(int)  # what they add, by name
         self._touched: dict[str, int] = {}  # counts that are to be kept with the next records
         self._names: dict[str, str] = {}  # laws that this life has told of
         self._since: dict[tuple[str, str], int] = {}  # rulings since the last checkpoint
@@ -303,7 +303,8 @@ class Scribe:
 
     def records(self, effects: Iterable[object], now: int) -> StepRecords:
         """What the journal says of a step, and before it of all that was set aside."""
-        self._write_aside()
+        if self._aside:
+            self._write_aside()
         told, self._told = self._told, []
         ruled: list[int] = []
         for effect in effects:
@@ -319,10 +320,16 @@ class Scribe:
                         self._learnt(self._law(change.text.hash) or change.text, told, now)
         if not told:
             return _NOTHING
-        for (space, op), more in self._traced.items():
-            self.tally.count(count_name(SPACE, space, op), now, self._touched, more)
-        self._traced.clear()
         touched, self._touched = self._touched, {}
+        tally = self.tally
+        for name, more in self._counts.items():
+            number = tally.kept.get(name)
+            if number is None or tally.second != now // 1_000_000:
+                tally.count(name, now, touched, more)
+            else:  # the same, without a call
+                tally.kept[name] = touched[name] = number + more
+                tally.lately[name] = tally.lately.get(name, 0) + more
+        self._counts.clear()
         return StepRecords(tuple(told), tuple(ruled), touched)
 
     def _write_aside(self) -> None:
@@ -331,13 +338,13 @@ class Scribe:
 
     def _write(self, aside: Iterable[_Aside], told: list[bytes]) -> None:
         """Tell what became of tuples and leases, and when; records are told as they are."""
-        host, traced = self.host, self._traced
+        host, counts = self.host, self._counts
         for one, at in aside:
             if isinstance(one, bytes):
                 told.append(one)
                 continue
             space, writer, count, op, agent = one.space, one.writer, one.count, one.op, one.agent
-            traced[space, op] += 1
+            counts[f"{_COUNT}{SPACE}\x1f{space}\x1f{op}"] += 1
             if isinstance(one, LeaseTraced):  # a `LeaseRecord`, as `encode_record` would write it
                 rest = (op, agent, one.lease, one.until, one.why)
                 told.append(_VERSION + _encode((_LEASE, host, at, space, writer, count, *rest)))
@@ -363,7 +370,7 @@ class Scribe:
         tally.rulings += 1
         if effect.hops:
             tally.hops += effect.hops
-            tally.count(HOPS, now, self._touched, effect.hops)
+            self._counts[HOPS] += effect.hops
         verdict = RULED  # as `verdict_counted` says
         if ruling.event.kind == "sent":
             tally.sent += 1
@@ -375,7 +382,7 @@ class Scribe:
                 else:
                     verdict = REFUSED
                     tally.refused += 1
-        tally.count(count_name(law, ruling.rule or "", verdict), now, self._touched)
+        self._counts[f"{_COUNT}{law}\x1f{ruling.rule or ''}\x1f{verdict}"] += 1
         name = self._names.get(law)
         if name is None:
             name = self._name(law, told, now)
