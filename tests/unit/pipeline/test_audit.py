@@ -212,6 +212,7 @@ def test_hops_and_latency(tmp_path: Path, journals: Journals) -> None:
             if segment["number"] == number:
                 segment["bytes"]["events"] = path.stat().st_size
                 del segment["hashes"]["events"]
+        told.pop("check", None)
         manifest.write_text(json.dumps(told))
     found = run_audit(folder, engine=DUCK)
     everything = {row["event"]: row for row in found.tables["latency"]}
