@@ -71,7 +71,9 @@ def test_mail_to_a_new_agent_and_a_move_end_when_the_standby_is_promoted(tmp_pat
             assert said.stdout == "it serves ward alone; w1 follows when it is back\n"
             assert (await anext(bob.inbox())).message == "hello"
             await bob.move("icu")
-            assert await two.ask(Where("bob@ward")) == WhereLine("bob@ward", "icu", True)
+            async with asyncio.timeout(SEEN_S):
+                while await two.ask(Where("bob@ward")) != WhereLine("bob@ward", "icu", True):
+                    await asyncio.sleep(0.02)
             again = host("w1", tmp_path, "--join", w2.address, port=w1.port)
             await again.ready()
             await one_group(one, 3)

@@ -89,8 +89,11 @@ class Pushing:
         if pushes:
             rest.append(Outgoing(pushes, None, persisted))
         effects[:] = rest
-        if not persisted:
+        if not persisted or not pushes:
             return ()
+        if len(pushes) == 1:  # most often
+            to, push = pushes[0]
+            return (KeptForClient(to.key, push[0], push[1]),)
         return tuple([KeptForClient(to.key, push[0], push[1]) for to, push in pushes])
 
     def release(self, out: Outgoing) -> None:

@@ -43,7 +43,11 @@ class WaitTimes:
         """How many for each step, and the sum of all times in microseconds."""
         counts = self._counts
         for waits, order, now in self.taken:
-            waited = now - waits.since(order)
+            places, times = waits.scales[0]  # as `since` has it, for most
+            place = FIRST_ORDER + order % BAND
+            fine = places and places[0] <= place
+            came = times[bisect_right(places, place) - 1] if fine else waits.since(order)
+            waited = now - came
             if waited > 0:
                 self._total_us += waited
             counts[bisect_left(_BOUNDS_US, waited)] += 1
@@ -64,12 +68,13 @@ class SpaceWaits:
     ([0, 0, 1, 0], 4000)
     """
 
-    __slots__ = ("_began", "_scales", "next", "times")
+    __slots__ = ("_began", "next", "scales", "times")
 
     def __init__(self, times: WaitTimes, *, began: int) -> None:
         self.times = times
         self._began = began
-        self._scales = [(array("q"), array("q"))]
+        self.scales = [(array("q"), array("q"))]
+        """Places, and when the tuples of these came; the finest first."""
         self.next = began
         """A tuple that comes before then needs no mark."""
 
@@ -79,12 +84,12 @@ class SpaceWaits:
             self.times.counted()
         self.next = now + FINEST_US
         gap = 0
-        for number, (places, times) in enumerate(self._scales, 1):
+        for number, (places, times) in enumerate(self.scales, 1):
             if times and now - times[-1] < gap:
                 return
             if len(places) == MARKS_MAX:
-                if number == len(self._scales) < SCALES_MAX:
-                    self._scales.append((places[:], times[:]))
+                if number == len(self.scales) < SCALES_MAX:
+                    self.scales.append((places[:], times[:]))
                 del places[: MARKS_MAX // 2], times[: MARKS_MAX // 2]
             places.append(place)
             times.append(now)
@@ -93,7 +98,7 @@ class SpaceWaits:
     def since(self, order: int) -> int:
         """When the tuple of an order came, at the earliest."""
         place = FIRST_ORDER + order % BAND  # as `arrival` says
-        for places, times in self._scales:
+        for places, times in self.scales:
             if places and places[0] <= place:
                 return times[bisect_right(places, place) - 1]
         return self._began

@@ -78,8 +78,15 @@ def thaw(value: object) -> Term:
 
 def thaw_all(values: Collection[Any]) -> tuple[Term, ...]:
     """`thaw` for a list or tuple: the fields of a tuple, the arguments of an event."""
-    if _are_plain(values):
-        return tuple(values)
+    for part in values:  # as `_are_plain` has it: each answer comes by here
+        if type(part) is str:
+            if len(part) > _SHORT:
+                break
+        elif type(part) is not int and part is not None and type(part) is not bool:
+            break
+    else:
+        if len(values) <= _PARTS:
+            return tuple(values)
     return tuple([_thaw(part, _TERM) for part in values])
 
 

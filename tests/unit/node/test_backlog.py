@@ -54,7 +54,7 @@ def test_tuples_are_never_said_to_be_younger_and_hardly_older() -> None:
     for place, at in enumerate(came, FIRST_ORDER):
         error = at - marks.since(place)
         assert 0 <= error <= 1_000 + (now - at) / 8
-    assert all(len(places) <= MARKS_MAX for places, _ in marks._scales)
+    assert all(len(places) <= MARKS_MAX for places, _ in marks.scales)
 
 
 def test_waits_are_counted_when_a_tuple_is_first_taken() -> None:
