@@ -210,7 +210,7 @@ def test_the_blocking_face_has_every_method_with_the_same_arguments(
             "wait_closed",
             "watch",
         },
-        client.Agent: {"stop", "leave", "put_back", "resume", "save"},
+        client.Agent: {"stop", "leave", "put_back", "resume", "save", "unread"},
         client.Space: {"handles"},
         client.Membership: {"close", "drain", "on_mail", "put_back"},
         node.Network: {"join", "leave", "transmit"},
