@@ -147,6 +147,29 @@ class NotHere(Unavailable):
     host: str
 
 
+class NotOnRecord(Unavailable):
+    """A new agent would send, and the server of its domain has not put it on record."""
+
+    code = "routing.not-on-record"
+    words = (
+        "{agent} cannot send yet: {site}, which serves domain {domain!r}, has not answered for "
+        "10 s; send again when it is up, or let its standby take over (nomospace host promote)"
+    )
+    agent: str
+    domain: str
+    site: str
+
+
+class NotItsServer(CallerError):
+    """A host was to take over a domain that it cannot take over."""
+
+    code = "routing.not-its-server"
+    words = "{host} cannot serve domain {domain!r} alone: {why}"
+    host: str
+    domain: str
+    why: str
+
+
 class UnboundStrong(CallerError):
     """A strong reaction does not say where."""
 

@@ -13,6 +13,8 @@ what a law has released, to its controller as an exception.
 
 from __future__ import annotations
 
+from functools import partial
+
 from nomospace.calls.addresses import (
     address_of,
     home_of,
@@ -43,11 +45,16 @@ class Mailing(HostPart):
         """A plain message of an agent: answered when it is on its way, and on disk."""
         if not _is_agent(request.to):
             raise NotAnAgent(given=request.to)
+        posting = self._host.posting
+        if posting.creating and posting.waits(
+            op, resident.id, partial(self.send, op, resident, request)
+        ):
+            return
         if request.here and owner_of(request.to) not in self._spaces.residents:
             raise NotHere(agent=request.to, host=self._step.name)
         check_receivers(self._step.shares, 1, weight(request.message))
         letter = Letter("", resident.id, request.message)
-        self._host.posting.send(resident.id, owner_of(request.to), letter)
+        posting.send(resident.id, owner_of(request.to), letter)
         self._step.answer(op)
 
     def release(self, member: Membership, order: Release) -> None:

@@ -17,13 +17,14 @@ one is marked `UNSEALED`.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Set as AbstractSet
+from collections.abc import Callable, Mapping, Set as AbstractSet
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from nomospace.calls.addresses import split_key
-from nomospace.errors import CallerError
+from nomospace.calls.problems import NotItsServer, NotOnRecord
+from nomospace.errors import CallerError, NomospaceError
 from nomospace.host.calls import Primary, Promote
 from nomospace.host.changes import (
     Durable,
@@ -173,14 +174,8 @@ class Everywhere(Places):
         return domain in self.servers or site == domain
 
 
-class NotItsServer(CallerError):
-    """A host was to take over a domain that it cannot take over."""
-
-    code = "routing.not-its-server"
-    words = "{host} cannot serve domain {domain!r} alone: {why}"
-    host: str
-    domain: str
-    why: str
+RECORD_US: Final = 10_000_000
+"""How long what an agent sends waits for the agent's record, in microseconds."""
 
 
 class Posting(GroupFollower):
@@ -226,6 +221,9 @@ class Posting(GroupFollower):
         """Who was told that this host serves a domain, since which term."""
         self._met: AbstractSet[str] = frozenset()
         """Who was in the group when it last stood still."""
+        self.creating: dict[str, list[tuple[int, int, Callable[[], None]]]] = {}
+        """New agents that the server of their domain has not put on record, and what each of them
+        has asked for meanwhile that needs it: until when it waits, the call, and how it goes on."""
         self._running = False
         self._written: dict[str, int] = {}
         self._fold_at: dict[str, int] = {}
@@ -237,6 +235,7 @@ class Posting(GroupFollower):
                     f"it has the agents of {core!r}, which this host does not serve"
                 )
             known.restore(changes, now=self._step.now)
+        self.creating.update((agent, []) for agent in self.daemon.unborn())
         if (seat := self.daemon.foreign()) is not None:
             raise self._not_ours("{} is registered in domain {!r}".format(*seat))
 
@@ -260,7 +259,35 @@ class Posting(GroupFollower):
 
     def create(self, agent: str) -> None:
         """A new agent of this host gets a seat."""
+        self.creating[agent] = []
         self._carry("", self.daemon.create(agent, now=self._step.now))
+
+    def waits(self, op: int, agent: str, then: Callable[[], None]) -> bool:
+        """Whether an agent is not on record yet and cannot send; what it asked goes on when it is.
+
+        Nothing was promised until then: the call has no answer. After a while that is an error.
+        """
+        waiting = self.creating.get(agent)
+        if waiting is None:
+            return False
+        waiting.append((self._step.now + RECORD_US, op, then))
+        return True
+
+    def _give_up(self) -> None:
+        """Tell who has waited long for its record that the server of its domain is silent."""
+        for agent, waiting in self.creating.items():
+            while waiting and waiting[0][0] <= self._step.now:
+                _, op, _ = waiting.pop(0)
+                site = self.daemon.server_site(self.domain)
+                error = NotOnRecord(agent=agent, domain=self.domain, site=site)
+                self._step.fail(op, error)
+
+    def _created(self, agent: str) -> None:
+        for _, op, then in self.creating.pop(agent, ()):
+            try:
+                then()
+            except NomospaceError as error:
+                self._step.fail(op, error)
 
     def seats(self, sender: str, to: str) -> bool:
         """Whether mail from one to the other goes from seat to seat at this host."""
@@ -272,6 +299,7 @@ class Posting(GroupFollower):
 
     def end(self, agent: str) -> None:
         """An agent here is no more; whoever writes to it is told."""
+        self._created(agent)
         self._carry("", self.daemon.end(agent, now=self._step.now))
 
     def depart(self, agent: str, to: str) -> None:
@@ -454,6 +482,8 @@ class Posting(GroupFollower):
         for peer in [peer for peer, due in self._owed.items() if due <= self._step.now]:
             self._confirm(peer, self.courier.receipt(peer), news=False)
         self._carry("", self.daemon.tick(now=self._step.now))
+        if self.creating:
+            self._give_up()
 
     def next_deadline(self) -> int | None:
         """When the post office next wants to hear the time."""
@@ -461,6 +491,9 @@ class Posting(GroupFollower):
         for at in (self.daemon.waits.deadline, *self._owed.values()):
             if at is not None and (due is None or at < due):
                 due = at
+        if self.creating:
+            ends = [waiting[0][0] for waiting in self.creating.values() if waiting]
+            due = min([*ends, due] if due is not None else ends, default=None)
         return due
 
     # -- what routing orders ---------------------------------------------------------------
@@ -526,8 +559,10 @@ class Posting(GroupFollower):
                 host.moving.go(effect)
             elif isinstance(effect, AgentRefused):
                 host.moving.refused(effect.agent, effect.why)
+                self._created(effect.agent)
             elif isinstance(effect, MoveSettled | Created):
                 host.moving.settled(effect.agent)
+                self._created(effect.agent)
             else:
                 assert isinstance(effect, Noted), effect
                 self._step.note("routing", news=effect.what, facts=effect.facts)

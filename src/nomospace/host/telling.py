@@ -6,6 +6,7 @@ certificates are checked elsewhere. Why something was refused is told within bou
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from nomospace.calls.addresses import owner_of
@@ -109,8 +110,12 @@ class Telling(HostPart):
 
     def send(self, op: int, resident: Resident, request: Tell) -> None:
         """A message of an agent to another, or to a space; told what it may know of the ruling."""
-        governing = self._host.governing
+        governing, posting = self._host.governing, self._host.posting
         member = governing.member(resident.id, request.law)
+        if posting.creating and posting.waits(
+            op, resident.id, partial(self.send, op, resident, request)
+        ):
+            return
         if request.to.__class__ is tuple:
             check_receivers(self._step.shares, len(request.to), weight(request.message))
         if request.here:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from nomospace.calls.requests import Adopt, Move, Tell
+from nomospace.calls.problems import NotItsServer, NotOnRecord
+from nomospace.calls.requests import Adopt, Move, SendPlain, Tell
 from nomospace.host.calls import Arrive, Primary, Promote
-from nomospace.host.posting import NotItsServer
 from nomospace.law import load
 from nomospace.terms import t
 from nomospace.terms.values import parts_of
@@ -60,21 +60,25 @@ def test_a_standby_that_is_promoted_serves_the_domain_while_its_primary_is_gone_
     come(net, "ann@lab", "a")
     net.stop("p")
     net.tell("b", Arrive("bob@lab"))  # the dead primary is asked for its record
+    net.do("bob@lab", Adopt(LAW))
+    early = net.call("bob@lab", Tell(LAW.hash, t.hello(0), "ann@lab"))
     net.call("ann@lab", Tell(LAW.hash, t.hello(1), "bob@lab"))
     net.run(5)
     assert heard(net, "bob@lab") == []
+    assert early not in net.answers
     assert promote(net, "q") == "p"  # nobody else is told: the standby tells them
     net.settle()
-    net.do("bob@lab", Adopt(LAW))
     net.call("ann@lab", Tell(LAW.hash, t.hello(2), "bob@lab"))
     net.settle()
+    assert not net.answers[early].value.refused
+    assert heard(net, "ann@lab") == [0]
     net.call("bob@lab", Move("a"))
     net.settle()
     assert "bob@lab" in net.hosts["a"].agents
     come(net, "cleo@lab", "b")
     net.call("cleo@lab", Tell(LAW.hash, t.hello(3), "bob@lab"))
     net.settle()
-    assert heard(net, "bob@lab")[-2:] == [2, 3]
+    assert heard(net, "bob@lab") == [2, 3]  # the first came before it was on record
 
 
 def test_a_host_that_comes_later_hears_who_has_taken_over() -> None:
@@ -147,3 +151,22 @@ def test_two_that_were_cut_off_take_over_from_each_other() -> None:
     net.call("ann@lab", Tell(LAW.hash, t.hello(1), "bob@lab"))
     come(net, "cleo@lab", "b")
     assert heard(net, "bob@lab") == [1]
+
+
+def test_what_a_new_agent_sends_waits_for_its_record_and_not_for_ever() -> None:
+    net = Hosts("apq", laws=[LAW], domain="lab", servers=SERVERS)
+    net.settle()
+    net.stop("p")
+    net.tell("a", Arrive("ann@lab"))
+    net.do("ann@lab", Adopt(LAW))
+    sent = [
+        net.call("ann@lab", Tell(LAW.hash, t.hello(1), "ann@lab")),
+        net.call("ann@lab", SendPlain("hello", "ann@lab")),
+    ]
+    net.run(9)
+    assert not any(op in net.answers for op in sent)
+    net.run(2)
+    for op in sent:
+        error = net.answers[op].error
+        assert isinstance(error, NotOnRecord)
+        assert "p, which serves domain 'lab', has not answered for 10 s" in str(error)

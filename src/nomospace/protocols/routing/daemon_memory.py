@@ -19,7 +19,7 @@ from nomospace.protocols.routing.changes import Change
 from nomospace.protocols.routing.frames import Post, PostId
 from nomospace.protocols.routing.limits import DEFAULT_LIMITS, RoutingLimits, cache_state
 from nomospace.protocols.routing.places import Places, Primaries
-from nomospace.protocols.routing.residents import AWAY, HERE, ResidentPhase, RoutedAgent
+from nomospace.protocols.routing.residents import AWAY, CREATING, HERE, ResidentPhase, RoutedAgent
 
 
 class DaemonMemory:
@@ -74,6 +74,14 @@ class DaemonMemory:
         if resident is None or resident.phase is not AWAY:
             return None
         return resident.to, resident.ticket
+
+    def server_site(self, domain: str) -> str:
+        """Where the server of a domain is, as far as is known here."""
+        return self._primaries.site(domain)
+
+    def unborn(self) -> list[str]:
+        """The agents here that their home has not put on record yet."""
+        return [agent for agent, one in self._residents.items() if one.phase is CREATING]
 
     def foreign(self) -> tuple[str, str] | None:
         """An agent that is settled here and in another domain: no daemon of this one made that."""
