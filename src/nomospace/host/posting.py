@@ -333,20 +333,26 @@ class Posting(GroupFollower):
         news = self.daemon.primary(domain, site, term)
         self._carry("", news)
         if news:
-            self._carry("", self._waiting_for(domain, site))
+            self._move_on(domain, site, term)
 
-    def _waiting_for(self, domain: str, site: str) -> list[Effect]:
-        """What waits for another server of a domain, for the one that is primary now.
+    def _move_on(self, domain: str, site: str, term: int) -> None:
+        """Give what waits for another server of a domain to the one that is primary now.
 
-        The other may be gone for good. If it comes back, both hear it: repeats do no harm.
+        The other may be gone for good. When it is back it hears who is primary instead: what it is
+        told twice, and long after, might bring an agent back that has ended.
         """
-        return [
-            TransmitFrame(site, what)
-            for other in self._places.servers.get(domain, ())
-            if other not in (site, self._step.name)
-            for what in tuple(self.courier.book.waiting.get(other, {}).values())
-            if isinstance(what, WANTED) and server_of(what) == domain
-        ]
+        for other in self._places.servers.get(domain, ()):
+            if other in (site, self._step.name):
+                continue
+            waiting = self.courier.book.waiting.get(other, {})
+            for number, what in tuple(waiting.items()):
+                if isinstance(what, WANTED) and server_of(what) == domain:
+                    waiting[number] = instead = NotPrimary(domain, site, term)
+                    self._step.write_down(ParcelGiven(other, number, instead))
+                    self._carry("", [TransmitFrame(site, what)])
+            if waiting:  # the number that was given last is the one that is written down last
+                last = max(waiting)
+                self._step.write_down(ParcelGiven(other, last, waiting[last]))
 
     def promote(self, event: Promote) -> None:
         """Serve a domain without its other server: as the primary, or, if it is that, alone."""

@@ -3,9 +3,10 @@
 import pytest
 
 from nomospace.calls.problems import NotItsServer, NotOnRecord
-from nomospace.calls.requests import Adopt, Move, SendPlain, Tell
-from nomospace.host.calls import Arrive, Primary, Promote
+from nomospace.calls.requests import Adopt, End, Move, SendPlain, Tell
+from nomospace.host.calls import Arrive, Primary, Promote, Tick
 from nomospace.law import load
+from nomospace.protocols.routing.frames import NotPrimary
 from nomospace.terms import t
 from nomospace.terms.values import parts_of
 from tests.paper.hosts import Hosts
@@ -170,3 +171,35 @@ def test_what_a_new_agent_sends_waits_for_its_record_and_not_for_ever() -> None:
         error = net.answers[op].error
         assert isinstance(error, NotOnRecord)
         assert "p, which serves domain 'lab', has not answered for 10 s" in str(error)
+
+
+def test_what_waited_for_the_old_primary_is_not_told_to_it_as_well() -> None:
+    """An agent that has ended meanwhile would be born again when the old primary is back."""
+    net = Hosts("apq", laws=[LAW], domain="lab", servers=SERVERS)
+    net.settle()
+    net.stop("p")
+    net.tell("a", Arrive("ann@lab"))  # its birth waits for the primary
+    net.hosts["a"].posting.parcel("p", NotPrimary("moon", "p", 1))  # and something else does
+    net.tell("a", Tick())
+    net.run(1)
+    net.stop("a")
+    net.start("a")
+    net.settle()
+    promote(net, "q")
+    net.settle()
+    net.stop("a")  # what was moved on is on disk
+    net.start("a")
+    net.settle()
+    assert net.hosts["a"].posting.courier.send("p", "next", now=net.now)[0] == 3
+    net.stop("a")
+    net.start("a")
+    net.settle()
+    net.do("ann@lab", End())
+    net.settle()
+    net.start("p")
+    net.settle()
+    come(net, "bob@lab", "a")
+    net.call("bob@lab", SendPlain("hello", "ann@lab"))
+    net.settle()
+    told = [letter.message for letter in net.mail if letter.agent == "bob@lab"]
+    assert [parts_of(one)[2] for one in told] == ["ended"]

@@ -70,6 +70,11 @@ from nomospace.protocols.routing.seats import LIFE_BITS
 from nomospace.protocols.routing.server_memory import ServerMemory
 
 
+def _is_birth(record: LocationRecord, src: str) -> bool:
+    """Whether a record is what the birth of an agent at a site made, and no move since."""
+    return record.kind is HERE and record.where == src and not record.epoch % (1 << LIFE_BITS)
+
+
 class DomainServer(ServerMemory):
     """One domain's server, as a core: told frames, answers with effects.
 
@@ -125,6 +130,8 @@ class DomainServer(ServerMemory):
         record = self._records.get(agent)
         if not self.places.holds(src, self.domain):
             self._refuse(src, register, NOT_HOME, out)
+        elif record is not None and _is_birth(record, src):
+            out.append(TransmitFrame(src, RecordAck(self.domain, agent, record.epoch)))
         elif self.places.home(agent) != self.domain or (
             record is not None and record.kind is not ENDED
         ):
@@ -156,7 +163,9 @@ class DomainServer(ServerMemory):
     def _migrating(self, src: str, leave: Migrating, out: list[Effect]) -> None:
         agent, epoch = leave.agent, leave.epoch
         record = self._records.get(agent)
-        if record is None or record.kind is not HERE or record.where != src:
+        if record == LocationRecord(MOVING, src, epoch, self._tickets(agent, epoch + 1, leave.to)):
+            out.append(TransmitFrame(src, MayGo(self.domain, agent, epoch, record.ticket)))
+        elif record is None or record.kind is not HERE or record.where != src:
             self._refuse(src, leave, NOT_HERE, out)
         elif record.epoch != epoch:
             self._refuse(src, leave, STALE, out)
