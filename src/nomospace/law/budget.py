@@ -14,14 +14,14 @@ from typing import Any, Final, TypeAlias
 from nomospace.law.prelude import UNITS_MAX
 from nomospace.terms import Compound, Term, weight
 
-PRICES: Final = 5
+PRICES: Final = 6
 """The version of the list of prices. Whoever changes what anything costs counts it up: records tell
 under which prices they were ruled on, and a replay goes by that (`control.bounded`)."""
 
 Units: TypeAlias = list[Any]
 """The units spent on the event so far, in a one-item list; or as `in_parts` makes it."""
 
-COMPARED_FREE: Final = 6
+COMPARED_FREE: Final = 2
 """Compounds and lists (and each 4 items of one) that one comparison may walk for nothing."""
 COMPARED_AT_ONCE: Final = 100
 """After so many of these what was walked is paid for."""

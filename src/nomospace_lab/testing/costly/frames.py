@@ -242,7 +242,9 @@ def _price(data: bytes) -> int:
 def _ready(draft: Bytes) -> FrameCase:
     data = draft.frame()
     parts = _price(data[data[:1] == b"\x00" :])
-    if draft.head in _TEMPLATES[1:]:  # a template goes as bytes
+    if draft.head in _TEMPLATES:  # of a template each part is looked into as well
+        parts += _price(draft.body())
+    if draft.head in _TEMPLATES[1:]:  # which goes as bytes
         parts += _price(draft.body())
     if draft.head in _TEMPLATES and "predicate" in draft.parts:
         parts += CHARACTER_UNITS * min(len(_predicate(draft.size)), PREDICATE_CHARS_MAX)
