@@ -38,7 +38,7 @@ from nomospace.calls.requests import (
 )
 from nomospace.calls.ways import PRIORITY_MAX, Mode, Strength, Way
 from nomospace.errors import CallerError, LimitReached, NomospaceError
-from nomospace.terms import ANY, Source, encode
+from nomospace.terms import ANY, Source, Term, encode
 from nomospace.terms.templates import Template
 from nomospace.wire.annotations import Struct
 from nomospace.wire.forms import (
@@ -52,7 +52,7 @@ from nomospace.wire.forms import (
     WireSeek,
 )
 from nomospace.wire.kinds import Tagged, convert
-from nomospace.wire.packing import DEEP, Unfit, heads_in, survey, unpack
+from nomospace.wire.packing import DEEP, Unfit, heads_in, pack, survey, unpack
 from nomospace.wire.values import thaw, thaw_all, thaw_tuple
 
 if TYPE_CHECKING:
@@ -410,12 +410,28 @@ def _read_template(pattern: bytes) -> Template:
         raise Unfit("a template that is no list")
     patterns = tuple([ANY if part == _ANY else thaw(part) for part in raw])
     if len(pattern) > TEMPLATE_BYTES_MAX:
-        template = Template.of_terms(patterns)
-    else:
-        template = Template.of(patterns)
-        if len(_templates) >= TEMPLATES_MAX:
-            _templates.clear()
-        _templates[pattern] = template
+        return Template.of_terms(patterns)
+    return _keep_template(pattern, Template.of(patterns))
+
+
+def _keep_template(pattern: bytes, template: Template) -> Template:
+    if len(_templates) >= TEMPLATES_MAX:
+        _templates.clear()
+    _templates[pattern] = template
+    return template
+
+
+def template_of(patterns: list[Term]) -> Template:
+    """The template of patterns that were read; it is known again by the bytes that they had."""
+    try:
+        data = pack(patterns)
+    except (OverflowError, RecursionError):  # huge integers, deep terms
+        return Template.of_terms(thaw_all(patterns))
+    template = _templates.get(data)
+    if template is None:
+        template = Template.of_terms(thaw_all(patterns))
+        if len(data) <= TEMPLATE_BYTES_MAX:
+            _keep_template(data, template)
     return template
 
 

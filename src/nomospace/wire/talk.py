@@ -46,6 +46,7 @@ from nomospace.wire.calls import (
     decode_value,
     encode_request,
     encode_value,
+    template_of,
     unpack_parts,
 )
 from nomospace.wire.errors import decode_error, encode_error
@@ -424,7 +425,7 @@ def _read_seek(frame: Frame) -> Seek:
     _check(dest, at, lease_us)
     if term.__class__ is not list:
         return Seek(space, WAYS[how], Template.from_term(thaw(term)), at, dest, lease_us)
-    return Seek(space, WAYS[how], Template.of_terms(thaw_all(term)), at, dest, lease_us)
+    return Seek(space, WAYS[how], template_of(term), at, dest, lease_us)
 
 
 def _check(text: object, place: object, number: object) -> None:
