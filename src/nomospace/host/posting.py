@@ -356,25 +356,23 @@ class Posting(GroupFollower):
 
     def promote(self, event: Promote) -> None:
         """Serve a domain without its other server: as the primary, or, if it is that, alone."""
-        domain, server = event.domain, self._servers.get(event.domain)
+        domain, server, why = event.domain, self._servers.get(event.domain), ""
         if not isinstance(server, PairedServer):
-            sites = self._places.servers.get(domain, (domain,))
-            why = f"it is served by {' and '.join(sites)}"
-            self._refuse(event, why if server is None else f"{why} already")
+            why = f"it is served by {' and '.join(self._places.servers.get(domain, (domain,)))}"
+            why = why if server is None else f"{why} already"
         elif server.role is JOINING:
-            self._refuse(event, f"it is behind {server.peer}, which is the primary; promote that")
+            why = f"it is behind {server.peer}, which is the primary; promote that"
+        elif server.role is PRIMARY:
+            self._carry(domain, server.standby_away())
         else:
-            if server.role is PRIMARY:
-                self._carry(domain, server.standby_away())
-            else:
-                self.primary(Primary(domain, self._step.name, server.term + 1))
-                self.respread()
+            self.primary(Primary(domain, self._step.name, server.term + 1))
+            self.respread()
+        if why or not isinstance(server, PairedServer):
+            error = NotItsServer(host=self._step.name, domain=domain, why=why)
+            self._step.fail(event.op, error)
+        else:
             self._step.note("promoted", domain=domain, term=server.term)
             self._step.answer(event.op, server.peer)
-
-    def _refuse(self, event: Promote, why: str) -> None:
-        error = NotItsServer(host=self._step.name, domain=event.domain, why=why)
-        self._step.fail(event.op, error)
 
     def respread(self) -> None:
         """Tell the group which domains this host has taken over; follow a primary that is back."""

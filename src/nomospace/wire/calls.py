@@ -411,13 +411,9 @@ def _read_template(pattern: bytes) -> Template:
     patterns = tuple([ANY if part == _ANY else thaw(part) for part in raw])
     if len(pattern) > TEMPLATE_BYTES_MAX:
         return Template.of_terms(patterns)
-    return _keep_template(pattern, Template.of(patterns))
-
-
-def _keep_template(pattern: bytes, template: Template) -> Template:
     if len(_templates) >= TEMPLATES_MAX:
         _templates.clear()
-    _templates[pattern] = template
+    _templates[pattern] = template = Template.of(patterns)
     return template
 
 
@@ -426,13 +422,10 @@ def template_of(patterns: list[Term]) -> Template:
     try:
         data = pack(patterns)
     except (OverflowError, RecursionError):  # huge integers, deep terms
+        data = b""
+    if not data or len(data) > TEMPLATE_BYTES_MAX:
         return Template.of_terms(thaw_all(patterns))
-    template = _templates.get(data)
-    if template is None:
-        template = Template.of_terms(thaw_all(patterns))
-        if len(data) <= TEMPLATE_BYTES_MAX:
-            _keep_template(data, template)
-    return template
+    return _templates.get(data) or _read_template(data)
 
 
 def _read_react(react: WireReact, laws: Laws) -> React:
