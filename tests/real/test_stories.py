@@ -135,7 +135,8 @@ TOLD: Final = [
     ("med@icu", "icu", "sent", "R2", "after", False),
     ("med@icu", "icu", "obligationDue", "R3", "held", True),
     ("rita@lab", "lab", "arrived", "R4", "sent", True),
-    ("rita@lab", "ward", "moved", "", "moved", True),
+    ("rita@lab", "lab", "departed", "", "after", False),
+    ("rita@lab", "ward", "came", "", "moved", True),
     ("rita@lab", "ward", "sent", "R5", "met", True),
     ("ann@ward", "ward", "arrived", "R6", "sent", True),
 ]
@@ -164,10 +165,11 @@ def test_a_story_over_three_hosts_survives_sealing_and_a_restart(sites: Sites) -
         {"name": "med@icu", "hosts": ["icu"]},
         {"name": "rita@lab", "hosts": ["lab", "ward"]},
     ]
-    alarm, came, held, passed, duty, moved, done, back = fresh["steps"]
+    alarm, came, held, passed, duty, left, moved, done, back = fresh["steps"]
     # icu tells all; lab, whose words are not for other hosts, says who and when.
     assert came["text"] == "arrived('ann@ward',alarm(fire,room(7)),'med@icu')"
     assert (duty["hidden"], duty["text"], duty["operations"]) == (True, "", [])
+    assert left["hidden"]
     assert not any(step["hidden"] for step in (alarm, came, held, passed, moved, done, back))
     assert fresh["left"] == [
         "hosts that do not tell others the words of their journals left them out"
@@ -176,7 +178,8 @@ def test_a_story_over_three_hosts_survives_sealing_and_a_restart(sites: Sites) -
     assert held["held"]
     assert held["until"] == passed["at"] >= held["at"] + 300_000
     assert passed["took"] == passed["at"] - held["at"]
-    assert (moved["path"], duty["until"]) == (["lab"], done["at"])
+    assert (left["path"], moved["path"], duty["until"]) == (["ward"], ["lab"], done["at"])
+    assert moved["took"] == moved["at"] - left["at"]
     # From its end it is the same story, and from another host, to whom others' words are hidden.
     assert outline(sites.story("ward", f"ward/{back['record']}")) == TOLD
     elsewhere = sites.story("lab", about)

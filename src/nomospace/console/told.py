@@ -44,6 +44,12 @@ TUPLE_WORDS: Final = {
     "lapsed": "keeps it too long: its lease runs out",
 }
 """What became of a tuple, behind the agent's name."""
+MOVES: Final = {
+    "departed": "leaves for {}",
+    "came": "comes from {}",
+    "came-back": "is back: {} did not take it",
+}
+"""What is told of an agent that moves, behind its name, with the other host."""
 
 
 async def told(frame: Frame, about: str) -> CausalStory:
@@ -96,7 +102,7 @@ def open_step(frame: Frame, step: StoryStep) -> None:
         frame.go(address(step.id))
     elif step.about:
         frame.open("tuple", step.host, step.about)
-    elif step.kind == "moved":
+    elif step.kind in MOVES:
         frame.open("agent", step.host, step.lane)
     else:
         frame.open("ruling", step.host, step.record)
@@ -115,15 +121,15 @@ def sign_of(step: StoryStep) -> str:
     """Its sign: a verdict's, or that of a move, or of a tuple."""
     if step.about:
         return "▪"
-    return "⇢" if step.kind == "moved" else SIGNS[look_of(step)]
+    return "⇢" if step.kind in MOVES else SIGNS[look_of(step)]
 
 
 def what(step: StoryStep) -> str:
     """What happened, behind the agent's name."""
     if step.about:
         return f"{TUPLE_WORDS.get(step.kind, step.kind)} {step.text}".strip()
-    if step.kind == "moved":
-        return f"moves from {step.path[0]} to {step.host}"
+    if step.kind in MOVES:
+        return MOVES[step.kind].format("".join(step.path[:1]) or "elsewhere")
     said = "" if step.hidden else gist(step.kind, step.text)
     return f"{step.kind} {said}".strip()
 
@@ -162,7 +168,7 @@ def _came(step: StoryStep, link: StoryLink, cause: StoryStep) -> str:
     if link.how == "met":
         return f"ends the duty of {ago} before"
     if link.how == "moved":
-        return f"{ago} after its last step there"
+        return f"{ago} on its way" if link.sure else f"{ago} after its last step there, it seems"
     if link.how == "after":
         heard = what(cause).removeprefix(f"{cause.kind} ")
         return f"{ago} after it heard {heard[:HEARD_MAX]}{'…' * (len(heard) > HEARD_MAX)}{one}"

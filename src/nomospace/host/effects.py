@@ -6,7 +6,7 @@ by anyone before it is on disk.
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -73,10 +73,14 @@ class Mail(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="mail"):
 
 
 class Left(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="left"):
-    """An agent is on its way to another host: its program here must stop now."""
+    """An agent is on its way to another host: its program here must stop now.
+
+    `epoch` tells its moves apart.
+    """
 
     agent: str
     to: str
+    epoch: int = 0
 
 
 class Halted(msgspec.Struct, frozen=True):
@@ -90,7 +94,7 @@ class Halted(msgspec.Struct, frozen=True):
 class Came(msgspec.Struct, frozen=True):
     """An agent has come, with its program and its state; with `error`, it is back where it was.
 
-    `mail` was delivered to it where it was, and not read there.
+    `mail` was delivered to it where it was, and not read there; `epoch` is that of its `Left`.
     """
 
     agent: str
@@ -100,6 +104,7 @@ class Came(msgspec.Struct, frozen=True):
     code: Any = None
     error: NomospaceError | None = None
     mail: tuple[Unread, ...] = ()
+    epoch: int = 0
 
 
 class Packed(msgspec.Struct, frozen=True):
@@ -111,8 +116,9 @@ class Packed(msgspec.Struct, frozen=True):
 class Traced(msgspec.Struct, frozen=True, gc=False):
     """A tuple was `written`, `taken`, `expired` or `moved` here: for the journal.
 
-    `agent` is who did it; for a tuple that expired or moved, who holds it. Only a host that is told
-    to trace says this.
+    `agent` is who did it; for a tuple that expired or moved, who holds it. `cause` is the number of
+    the ruling of the space's manager that had it written. Only a host that is told to trace says
+    this.
     """
 
     op: str
@@ -121,6 +127,7 @@ class Traced(msgspec.Struct, frozen=True, gc=False):
     writer: str
     count: int
     agent: str
+    cause: int = 0
 
 
 class LeaseTraced(msgspec.Struct, frozen=True, gc=False):
@@ -140,32 +147,34 @@ class LeaseTraced(msgspec.Struct, frozen=True, gc=False):
     why: str
 
 
-class Journey(NamedTuple):
+class Journey(msgspec.Struct, frozen=True, gc=False):
     """How a message came: in so many network messages, by way of these hosts, its sender's first.
 
-    Both are what its frame says, so they are as true as the hosts that passed it on.
+    `cause` is the number of the ruling that sent it, at the controller of `by`; empty, that of whom
+    the message names as its sender. All of it is what a frame says, so it is as true as the hosts
+    that passed it on.
     """
 
     hops: int = 0
     path: tuple[str, ...] = ()
+    cause: int = 0
+    by: str = ""
 
 
 HERE: Final = Journey()
-"""That of what was never on its way."""
+"""That of what no ruling has sent."""
 
 
 class Ruled(msgspec.Struct, frozen=True, gc=False):
     """A controller of this host ruled: for whoever watches, and for the journal.
 
-    `hops` are the network messages that what was ruled on took to come, `path` the hosts that it
-    came by (`Journey`), and `took_ns` is how long the ruling took (`HostStep.stopwatch`); of
-    rulings made at once the first has all of it.
+    `came` is how what was ruled on came here, and `took_ns` how long the ruling took
+    (`HostStep.stopwatch`); of rulings made at once the first has all of it.
     """
 
     ruling: Ruling
-    hops: int = 0
     took_ns: int = 0
-    path: tuple[str, ...] = ()
+    came: Journey = HERE
 
 
 class AskTables(msgspec.Struct, frozen=True, gc=False):

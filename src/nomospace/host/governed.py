@@ -24,6 +24,7 @@ from nomospace.control import Deliver, Event, Forward, Membership, Ruling, arriv
 from nomospace.errors import NomospaceError
 from nomospace.host.calls import Waiting
 from nomospace.host.deciding import no_ruling
+from nomospace.host.effects import HERE, Journey
 from nomospace.host.linda import firing_of, read, show
 from nomospace.host.monitoring import Monitoring
 from nomospace.host.outstanding import (
@@ -350,10 +351,11 @@ class Governed(HostPart):
         ruling, orders = self._host.governing.rule_apart(manager, event)
         message: Term = None
         for order in orders:
-            if isinstance(order, Forward) and order.to == agent and message is None:
-                message = order.message
+            said = order[1]
+            if isinstance(said, Forward) and said.to == agent and message is None:
+                message = said.message
             else:
-                self._host.governing.post(manager, order)
+                self._host.governing.post(order)
         return Released(message, ruling)
 
     def release(self, op: Op, founds: tuple[Found, ...]) -> Released:
@@ -394,10 +396,11 @@ class Governed(HostPart):
         _, orders = self._host.governing.rule_apart(manager, event)
         admitted = False
         for order in orders:
-            if isinstance(order, Deliver):
-                admitted = admitted or same(order.message, message)
+            said = order[1]
+            if isinstance(said, Deliver):
+                admitted = admitted or same(said.message, message)
             else:
-                self._host.governing.post(manager, order)
+                self._host.governing.post(order)
         self._host.governing.drain()
         return admitted
 
@@ -414,10 +417,10 @@ class Governed(HostPart):
         if released.message is None:
             self.keep(op, released)
         else:
-            self.deliver(op, released.message, ())
+            self.deliver(op, released.message, (), released.ruling.seq)
 
-    def deliver(self, op: Op, message: Term, founds: tuple[Found, ...]) -> None:
-        """An answer reaches the agent's controller."""
+    def deliver(self, op: Op, message: Term, founds: tuple[Found, ...], cause: int = 0) -> None:
+        """An answer reaches the agent's controller; `cause` is the ruling here that let it go."""
         call, calls = op.call, self._calls(op.agent, op.seek.space)
         assert call is not None, "every operation under a law has a term"
         if message is None:  # a peer's manager kept it
@@ -433,7 +436,8 @@ class Governed(HostPart):
         member = self._host.governing.find(op.agent, op.law)
         if member is None:
             return
-        self._host.governing.rule(member, arrived(op.seek.space, message, op.agent))
+        came = Journey(0, (), cause) if cause else HERE
+        self._host.governing.rule(member, arrived(op.seek.space, message, op.agent), came)
         self._host.governing.drain()
 
     def resolve(self, member: Membership, sender: str, message: Term) -> bool:
@@ -493,11 +497,12 @@ class Governed(HostPart):
         _, orders = self._host.governing.rule_apart(member, event)
         seen: Found | None = None
         for order in orders:
-            fields = _reacted(order.message) if isinstance(order, Deliver) else None
+            said = order[1]
+            fields = _reacted(said.message) if isinstance(said, Deliver) else None
             if seen is None and fields is not None:
                 seen = found if same(fields, found.fields) else Found(fields, "", 0, space)
             else:
-                self._host.governing.post(member, order)
+                self._host.governing.post(order)
         self._host.governing.drain()
         return seen
 

@@ -55,7 +55,7 @@ from nomospace.protocols.spaces import Mailed
 from nomospace.terms import Compound, Term
 
 if TYPE_CHECKING:
-    from nomospace.host.ports import Home, HostParts
+    from nomospace.host.ports import Home, HostParts, Order
 
 CAUSED_MAX: Final = 10_000
 """How many rulings and deliveries one event may cause, in its step and in those after it."""
@@ -86,7 +86,7 @@ class Governing(HostPart):
         """Before this moment no further step of obligations is begun."""
         self._alarms = Alarms()
         self.timed = self._alarms.timed
-        self._agenda: deque[tuple[Membership, ControlEffect]] = deque()
+        self._agenda: deque[Order] = deque()
         self._draining = False
         self._may_cause = CAUSED_MAX
 
@@ -308,7 +308,7 @@ class Governing(HostPart):
         slice = host.deciding.slice
         if not slice:
             ruling, orders = self._rule_now(member, event, came)
-            self._agenda.extend([(member, order) for order in orders])
+            self._agenda.extend(orders)
             return ruling
         began = self._step.stopwatch()
         home = (member.home, member.law.hash)
@@ -325,8 +325,7 @@ class Governing(HostPart):
         ruling, orders = self._write_down(
             member, effects, event, came, self._step.stopwatch() - began
         )
-        for order in orders:
-            self._agenda.append((member, order))
+        self._agenda.extend(orders)
         return ruling
 
     def decided(
@@ -339,10 +338,10 @@ class Governing(HostPart):
     ) -> Ruling:
         """Write rulings down and put their orders on the agenda; the one on `event`."""
         ruling, orders = self._write_down(member, effects, event, came, took_ns)
-        self._agenda.extend([(member, order) for order in orders])
+        self._agenda.extend(orders)
         return ruling
 
-    def rule_apart(self, member: Membership, event: Event) -> tuple[Ruling, list[ControlEffect]]:
+    def rule_apart(self, member: Membership, event: Event) -> tuple[Ruling, list[Order]]:
         """Let a controller rule at once, and leave it to the caller which orders to `post`."""
         suspending = self._host.suspending
         if suspending.concerned and suspending.holds((member.home, member.law.hash)):
@@ -361,7 +360,7 @@ class Governing(HostPart):
 
     def _rule_now(
         self, member: Membership, event: Event, came: Journey
-    ) -> tuple[Ruling, list[ControlEffect]]:
+    ) -> tuple[Ruling, list[Order]]:
         host = self._host
         began = self._step.stopwatch()
         home = (member.home, member.law.hash)
@@ -373,9 +372,9 @@ class Governing(HostPart):
         host.deciding.left -= max(member.spent, RULING_UNITS)
         return self._write_down(member, effects, event, came, self._step.stopwatch() - began)
 
-    def post(self, member: Membership, order: ControlEffect) -> None:
+    def post(self, order: Order) -> None:
         """Put an order of a ruling on the agenda."""
-        self._agenda.append((member, order))
+        self._agenda.append(order)
 
     def find(self, home: str, law: str) -> Membership | None:
         """A membership at this host that has not ended."""
@@ -397,24 +396,25 @@ class Governing(HostPart):
         event: Event | None,
         came: Journey,
         took_ns: int,
-    ) -> tuple[Ruling, list[ControlEffect]]:
+    ) -> tuple[Ruling, list[Order]]:
         """Write rulings down; the one on `event` (else the last), and what all of them order."""
         host = self._host
         mine: Ruling | None = None
-        orders: list[ControlEffect] = []
-        fired = 0
+        orders: list[Order] = []
+        fired = number = 0
         often = False
         changed = event is None or member.ended
         for effect in effects:
             if effect.__class__ is not RecordRuling:
-                orders.append(effect)
+                orders.append((member, effect, number))
                 continue
             ruling = effect.ruling
+            number = ruling.seq
             self._step.ruled(ruling, came, took_ns)
             came, took_ns = HERE, 0
             if ruling.due_at is not None:
                 fired += 1
-            if not ruling.seq % KEPT_EVERY:
+            if not number % KEPT_EVERY:
                 often = True
             for change in ruling.delta:
                 if change[0] in OWED:
@@ -500,16 +500,16 @@ class Governing(HostPart):
         self._draining = True
         try:
             while self._agenda:
-                member, effect = self._agenda.popleft()
+                member, effect, number = self._agenda.popleft()
                 self._may_cause -= 1
                 if self._may_cause < 0:
                     self._agenda.clear()
                     self._step.note("law-ran-away", law=member.law.hash, home=member.home)
                     return
                 if isinstance(effect, Forward):
-                    self._forward(member, effect)
+                    self._forward(member, effect, number)
                 elif isinstance(effect, Deliver):
-                    self._deliver(member, effect.sender, effect.message)
+                    self._deliver(member, effect.sender, effect.message, number)
                 elif isinstance(effect, Release):
                     self._host.mailing.release(member, effect)
                 elif not isinstance(effect, Leave):
@@ -519,7 +519,7 @@ class Governing(HostPart):
             if not outer:
                 self._host.governed.forget_firings()
 
-    def _forward(self, origin: Membership, forward: Forward) -> None:
+    def _forward(self, origin: Membership, forward: Forward, number: int) -> None:
         host, law = self._host, origin.law.hash
         there = self._members.get((forward.to, law))
         agent, by = split_address(origin.home)
@@ -530,18 +530,21 @@ class Governing(HostPart):
             if host.deciding.cases and host.deciding.full((forward.to, law)):
                 self._except(origin, forward, "mailboxFull")
                 return
-            self.arrive(there, arrived(forward.sender, forward.message, forward.to), HERE)
+            came = Journey(0, (), number, "" if forward.sender == origin.home else origin.home)
+            self.arrive(there, arrived(forward.sender, forward.message, forward.to), came)
             return
         if "@" in to and agent in self._spaces.residents:
             if host.trust.own_objection(origin.law):  # nobody elsewhere would believe it
                 self._except(origin, forward, "notAuthentic")
                 return
-            letter = Letter(key_at(law, forward.to), forward.sender, forward.message, by=by)
+            key = key_at(law, forward.to)
+            letter = Letter(key, forward.sender, forward.message, by=by, cause=number)
             host.posting.send(agent, to, letter)
             return
         peer = host.group.where.get(to)
         if peer is not None:  # what a space says to a member at an engaged host
-            host.group.tell(peer, Mailed(law, forward.sender, forward.message, forward.to))
+            what = Mailed(law, forward.sender, forward.message, forward.to, number, origin.home)
+            host.group.tell(peer, what)
             return
         self._except(origin, forward, "unknownDestination")
 
@@ -585,11 +588,13 @@ class Governing(HostPart):
         """An operation of a ruling could not be carried out: an exception at its controller."""
         self.arrive(origin, Event("exception", (operation, why)), HERE)
 
-    def _deliver(self, member: Membership, sender: str, message: Term) -> None:
+    def _deliver(self, member: Membership, sender: str, message: Term, number: int) -> None:
         """What a controller delivers: an operation to a space, an answer or mail to an agent."""
         home = (member.home, member.law.hash)
         if home in self._managers:
+            outer, self._step.cause = self._step.cause, number
             self._host.governed.perform(member, sender, message)
+            self._step.cause = outer
         elif not self._host.governed.resolve(member, sender, message):
             key = key_at(home[1], member.home)
             self._host.moving.deliver(Mail(owner_of(member.home), key, sender, message))

@@ -54,7 +54,7 @@ class LocalAnswers(HostPart):
                     self._step.forget(seek.space, record)
                     self._step.trace(TAKEN, seek.space, record, one.agent)
         if ruled is not None:
-            host.governed.deliver(one, ruled.message, founds)
+            host.governed.deliver(one, ruled.message, founds, ruled.ruling.seq)
         elif seek.how in BULK:
             self._step.answer(one.op, founds)
         else:

@@ -31,6 +31,7 @@ from nomospace.host.part import HostPart
 from nomospace.host.posting import RELEASED, Letter, Rejected
 from nomospace.host.residents import Resident
 from nomospace.host.shares import check_receivers
+from nomospace.protocols.routing.frames import PATH_MAX, Post
 from nomospace.protocols.spaces import Mailed
 from nomospace.terms import Compound, Term
 from nomospace.terms.values import weight
@@ -100,8 +101,9 @@ class Mailing(HostPart):
 
     # -- what routing brings -----------------------------------------------------------------
 
-    def mail(self, agent: str, origin: str, body: object, came: Journey) -> None:
+    def mail(self, agent: str, post: Post) -> None:
         """Routing brings a message to an agent here, or the news that one was not taken."""
+        origin, body = post.sender, post.body
         if isinstance(body, Rejected):
             law, by = split_key(body.law)
             self.undelivered(agent, Letter(law, agent, body.message, by=by), body.to, body.why)
@@ -109,7 +111,7 @@ class Mailing(HostPart):
         assert isinstance(body, Letter), body
         host = self._host
         home, law = home_of(agent, body.law)
-        why = ""
+        why, came = "", _journey(post, body)
         if not law or law.startswith(RELEASED):
             # Routing knows whose letter it is; what it says of itself may be anything.
             why = self._submit(agent, origin, body.message, came)
@@ -160,8 +162,17 @@ class Mailing(HostPart):
             return
         there = self._host.governing.find(body.to, body.law)
         if there is not None:
-            self._host.governing.rule(there, arrived(body.sender, body.message, body.to))
+            came = Journey(1, (peer,), body.cause, body.by) if body.cause else HERE
+            self._host.governing.rule(there, arrived(body.sender, body.message, body.to), came)
             self._host.governing.drain()
+
+
+def _journey(post: Post, letter: Letter) -> Journey:
+    """How a letter came; one from here has come from nowhere."""
+    path = (post.origin, *post.path[:PATH_MAX]) if post.hops else ()
+    if letter.sender == post.sender and letter.by == 1:
+        return Journey(post.hops, path, letter.cause)
+    return Journey(post.hops, path, letter.cause, address_of(post.sender, letter.by))
 
 
 def _is_agent(name: str) -> bool:

@@ -293,7 +293,7 @@ class Moving(HostPart):
             bundle = msgspec.structs.replace(bundle, reactions=())
         self.programs.pop(agent, None)
         self._away[agent] = 0 if asked.program else one.op
-        self._step.order(Left(agent, effect.site))
+        self._step.order(Left(agent, effect.site, effect.seat.epoch))
         coming = Coming(
             agent,
             laws,
@@ -407,7 +407,8 @@ class Moving(HostPart):
         why = error.why if error is not None else ""
         self._keep(ProgramKept(agent, body.program, body.state, body.code, peer, why))
         # Laws rule on the move as it is unpacked, and may deliver: whom that is for comes before.
-        self._step.order(Came(agent, peer, body.program, body.state, body.code, error, body.unread))
+        came = (body.program, body.state, body.code, error, body.unread, body.seat.epoch)
+        self._step.order(Came(agent, peer, *came))
         for one in body.mail:
             self._step.order(Mail(agent, one.law, one.sender, one.message))
         host.holding.unpack(agent, body.bundle)

@@ -34,14 +34,12 @@ from nomospace.host.changes import (
     RoutingChanged,
     RoutingFolded,
 )
-from nomospace.host.effects import HERE, Journey
 from nomospace.host.part import GroupFollower
 from nomospace.protocols.births import FITS
 from nomospace.protocols.courier import Courier, Frame, Parcel, Receipt
 from nomospace.protocols.routing.daemon import Daemon
 from nomospace.protocols.routing.frames import (
     KINDS,
-    PATH_MAX,
     WANTED,
     Frame as RoutingFrame,
     NotPrimary,
@@ -118,7 +116,7 @@ class Letter(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="letter
 
     The seal is put on by whoever drives the host of the sending controller, as the letter leaves.
     `law` says which of the receiver's memberships it is for, and `by` which of the sender's it is
-    from (`calls.addresses`).
+    from (`calls.addresses`), of which `cause` is the number of the ruling that sent it.
     """
 
     law: str
@@ -126,6 +124,7 @@ class Letter(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="letter
     message: Term
     seal: bytes = b""
     by: int = 1
+    cause: int = 0
 
 
 class Rejected(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="rejected"):
@@ -554,8 +553,7 @@ class Posting(GroupFollower):
                 self._step.write_down(RoutingChanged(core, effect.change))
                 self._written[core] = self._written.get(core, 0) + 1
             elif isinstance(effect, DeliverPost):
-                post = effect.post
-                host.mailing.mail(effect.agent, post.sender, post.body, _journey(post))
+                host.mailing.mail(effect.agent, effect.post)
             elif isinstance(effect, PostFailed):
                 post = effect.post
                 host.mailing.undelivered(post.sender, post.body, post.to, effect.why)
@@ -591,8 +589,3 @@ def _from_elsewhere(frame: RoutingFrame) -> RoutingFrame:
     sealed = msgspec.structs.replace(post.body, seal=UNSEALED)
     marked = msgspec.structs.replace(post, body=sealed)
     return marked if post is frame else with_post(frame, marked)
-
-
-def _journey(post: Post) -> Journey:
-    """How a post came; one from here has come from nowhere."""
-    return Journey(post.hops, (post.origin, *post.path[:PATH_MAX])) if post.hops else HERE

@@ -8,6 +8,7 @@ from nomospace.control import Ruling
 from nomospace.errors import NomospaceError
 from nomospace.host.changes import Change, MemberRuled, TupleGone, TuplePut
 from nomospace.host.effects import (
+    WRITTEN,
     Answer,
     AskTables,
     Effect,
@@ -51,6 +52,8 @@ class HostStep:
         self.traces = traces
         self.stopwatch = stopwatch
         self.engine = engine
+        self.cause = 0
+        """The ruling of a space's manager that is being carried out, by its number."""
         self.changes: list[Change] = []
         self.orders: list[Effect] = []
         self.write_down: Callable[[Change], None] = self.changes.append
@@ -102,7 +105,7 @@ class HostStep:
     def ruled(self, ruling: Ruling, came: Journey, took_ns: int) -> None:
         """A controller has ruled: that is kept, and told to the journal."""
         self.changes.append(MemberRuled(ruling))
-        self.orders.append(Ruled(ruling, came.hops, took_ns, came.path))
+        self.orders.append(Ruled(ruling, took_ns, came))
 
     def answer(self, op: int, value: object = None) -> None:
         """Answer a call. Operations that a law or a listener made have no number to answer."""
@@ -117,7 +120,8 @@ class HostStep:
     def trace(self, op: str, space: str, record: Record, agent: str) -> None:
         """Let the journal know what became of a tuple, if there is one."""
         if self.traces:
-            traced = Traced(op, space, record.fields, record.writer, record.count, agent)
+            cause = self.cause if op == WRITTEN else 0
+            traced = Traced(op, space, record.fields, record.writer, record.count, agent, cause)
             self.orders.append(traced)
 
     def trace_lease(

@@ -323,16 +323,17 @@ class Driver(ABC):
         keeper, todo = self._keeper, cast("list[Effect | Outgoing]", effects)
         first = effects[0]
         persists = type(first) is Persist
+        recorder, told = self._recorder, _UNRECORDED
+        if persists and keeper is not None and recorder is not None:
+            told = recorder.records(effects, now)  # before sessions take out what is for clients
         kept: tuple[KeptForClient, ...] = ()
         if self._sessions is not None:
             kept = self._sessions.outputs(todo, persists)
         if keeper is None:
             self._do(todo)
             return
-        recorder = self._recorder
         if persists:
             assert isinstance(first, Persist)
-            told = _UNRECORDED if recorder is None else recorder.records(effects, now)
             self._behind.append((keeper.last + 1, todo))
             keeper.put(Step(first.changes, kept, *told))
             return

@@ -20,7 +20,6 @@ from typing import Any, Final
 import msgspec
 
 from nomospace.calls.requests import LawText
-from nomospace.control import Event, Ruling
 from nomospace.errors import CallerError
 from nomospace.host.core import Host as Core
 from nomospace.node.config import Journal
@@ -34,12 +33,10 @@ from nomospace.store.journal import (
     Scribe,
     TupleRecord,
     decode_record,
-    encode_record,
 )
 from nomospace.store.private import make_folder
-from nomospace.terms import Compound, Term, show
+from nomospace.terms import Term, show
 from nomospace.wire.admin import JournalRecord as Line
-from nomospace.wire.changes import encode_ruling
 from nomospace.wire.segments import MANIFEST, check_host, check_last, decode_manifest
 
 KEEP_RECORDS: Final = 200_000
@@ -89,9 +86,7 @@ class Journalist:
     """Writes the journal of one host; `core` is asked once there are effects to write of."""
 
     def __init__(self, host: str, core: Callable[[], Core]) -> None:
-        self._host = host
         self._core = core
-        self._notes = 0
         self._scribe = Scribe(host, law=self._law, member=self._member)
         self.records = self._scribe.records
         self.set_aside = self._scribe.set_aside
@@ -106,11 +101,8 @@ class Journalist:
 
     def note(self, what: str, facts: Mapping[str, object], now: int) -> bytes:
         """What the journal says of something that happened beside the core."""
-        self._notes += 1
-        told = [Compound(name, (_shown(value),)) for name, value in facts.items()]
-        event = Event("noted", (what, tuple(told)))
-        ruling = Ruling(self._notes, now, self._host, "", event, None)
-        return encode_record(EventRecord(self._host, "", encode_ruling(ruling)))
+        told = {name: _shown(value) for name, value in facts.items()}
+        return self._scribe.note(what, told, now)
 
     def _law(self, law: str) -> LawText | None:
         found = self._core().laws.get(law)

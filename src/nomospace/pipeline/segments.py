@@ -384,7 +384,9 @@ def _before(name: str, batch: pa.RecordBatch) -> Any:
     """A column that segments of before have not: the moment under its only name, or nulls."""
     if name == AT_AGAIN:
         return batch.column("at")
-    return pa.nulls(batch.num_rows, pa.list_(pa.string()))
+    if name == "path":
+        return pa.nulls(batch.num_rows, pa.list_(pa.string()))
+    return pa.nulls(batch.num_rows, pa.int64() if name == "cause" else pa.string())
 
 
 def read_batches(

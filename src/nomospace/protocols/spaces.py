@@ -311,12 +311,17 @@ class Reacted(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="react
 
 
 class Mailed(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="mailed"):
-    """A message of a community for a member at the receiver's."""
+    """A message of a community for a member at the receiver's.
+
+    `cause` is the number of the ruling that sent it, at the manager of the space `by`.
+    """
 
     law: str
     sender: str
     message: Term
     to: str
+    cause: int = 0
+    by: str = ""
 
 
 class Migrated(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="migrated"):

@@ -16,24 +16,27 @@ from: it is encoded once and kept once (`Step.ruled`). The store holds them unti
 A ruling tells every change of state, so checkpoints and events give every control state again
 without running a law (`replay`): that is how the journal is checked against the controllers. What
 another law would have done is a matter of running it on the same events.
+
+What no law rules on is an event of the host itself, `noted`, under no law: refusals at its port,
+and agents that depart and come.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, TypeAlias
 
 import msgspec
 
 from nomospace.calls.requests import LawText
-from nomospace.control import Ruling, Snapshot, redo
+from nomospace.control import Event, Ruling, Snapshot, redo
 from nomospace.control.events import goes_out
 from nomospace.errors import Unavailable
 from nomospace.host.changes import LawLearnt, MemberJoined
-from nomospace.host.effects import LeaseTraced, Persist, Ruled, Traced
+from nomospace.host.effects import Came, LeaseTraced, Left, Persist, Ruled, Traced
 from nomospace.store.interface import StepRecords
-from nomospace.terms import Term, encode
+from nomospace.terms import Compound, Term, encode
 from nomospace.wire.changes import (
     BadRecord,
     NewerRecord,
@@ -50,14 +53,22 @@ CHECKPOINT_EVERY: Final = 1_000
 """So many rulings of a membership, and its whole state is told again."""
 
 _VERSION: Final = bytes([JOURNAL_VERSION])
+_EVENT: Final = "event"
 _TUPLE: Final = "tuple"
 _LEASE: Final = "lease"
+NOTED: Final = "noted"
+"""The event of what a host itself has to tell, with a word and its facts."""
+DEPARTED: Final = "departed"
+CAME: Final = "came"
+CAME_BACK: Final = "came-back"
+"""Such words of an agent that moves."""
 
 
-class EventRecord(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="event"):
+class EventRecord(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=_EVENT):
     """A ruling, as `wire.changes` writes it; `community` is the name of its law.
 
-    What it rules on came by way of the hosts in `path`, in `hops` network messages.
+    What it rules on came by way of the hosts in `path`, in `hops` network messages, and was sent by
+    the ruling `cause` of its sender's controller, or of that of `by` (`host.effects.Journey`).
     """
 
     host: str
@@ -66,6 +77,8 @@ class EventRecord(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="e
     hops: int = 0
     took_ns: int = 0
     path: tuple[str, ...] = ()
+    cause: int = 0
+    by: str = ""
 
     @property
     def ruling(self) -> Ruling:
@@ -97,7 +110,10 @@ class CheckpointRecord(msgspec.Struct, frozen=True, gc=False, array_like=True, t
 
 
 class TupleRecord(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=_TUPLE):
-    """What became of a tuple; `op` is `written`, `taken`, `expired` or `moved`."""
+    """What became of a tuple; `op` is `written`, `taken`, `expired` or `moved`.
+
+    `cause` is the ruling of the space's manager that had it written, by its number.
+    """
 
     host: str
     at: int
@@ -107,6 +123,7 @@ class TupleRecord(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=_T
     op: str
     agent: str
     body: bytes
+    cause: int = 0
 
     @property
     def fields(self) -> tuple[Term, ...]:
@@ -249,6 +266,7 @@ class RulingCounts:
 
 _NOTHING: Final = StepRecords((), (), {})
 _ASIDE: Final = (Traced, LeaseTraced, bytes)
+_TOLD: Final = frozenset({Traced, LeaseTraced, Persist, Left, Came})
 _Aside: TypeAlias = tuple[Traced | LeaseTraced | bytes, int]
 LOT: Final = 64
 """How many records are written at once, of those that nobody waits for."""
@@ -285,6 +303,7 @@ class Scribe:
         self._told: list[bytes] = []  # records that are not given yet
         self._counts: defaultdict[str, int] = defaultdict(int)  # what they add, by name
         self._touched: dict[str, int] = {}  # counts that are to be kept with the next records
+        self._notes = 0
         self._names: dict[str, str] = {}  # laws that this life has told of
         self._since: dict[tuple[str, str], int] = {}  # rulings since the last checkpoint
 
@@ -308,16 +327,25 @@ class Scribe:
         told, self._told = self._told, []
         ruled: list[int] = []
         for effect in effects:
-            if isinstance(effect, Traced | LeaseTraced):
-                self._write(((effect, now),), told)
-            elif isinstance(effect, Ruled):
+            if isinstance(effect, Ruled):
                 ruled.append(self._ruled(effect, told, now))
+            elif type(effect) not in _TOLD:
+                continue
+            elif isinstance(effect, Traced | LeaseTraced):
+                self._write(((effect, now),), told)
             elif isinstance(effect, Persist):
                 for change in effect.changes:
                     if change.__class__ is MemberJoined:
                         self._checkpoint(change.snapshot, told, now)
                     elif change.__class__ is LawLearnt:
                         self._learnt(self._law(change.text.hash) or change.text, told, now)
+            elif isinstance(effect, Left):
+                moved = (effect.agent, effect.to, effect.epoch)
+                told.append(self._moved(DEPARTED, *moved, now))
+            elif isinstance(effect, Came):
+                how = CAME if effect.error is None else CAME_BACK
+                moved = (effect.agent, effect.origin, effect.epoch)
+                told.append(self._moved(how, *moved, now))
         if not told:
             return _NOTHING
         touched, self._touched = self._touched, {}
@@ -331,6 +359,17 @@ class Scribe:
                 tally.lately[name] = tally.lately.get(name, 0) + more
         self._counts.clear()
         return StepRecords(tuple(told), tuple(ruled), touched)
+
+    def _moved(self, what: str, agent: str, host: str, epoch: int, now: int) -> bytes:
+        return self.note(what, {"agent": agent, "host": host, "move": epoch}, now)
+
+    def note(self, what: str, facts: Mapping[str, Term], now: int) -> bytes:
+        """What the journal says of something that no law rules on."""
+        self._notes += 1
+        told = tuple([Compound(name, (fact,)) for name, fact in facts.items()])
+        event = Event(NOTED, (what, told))
+        ruling = Ruling(self._notes, now, self.host, "", event, None)
+        return encode_record(EventRecord(self.host, "", encode_ruling(ruling)))
 
     def _write_aside(self) -> None:
         aside, self._aside = self._aside, []
@@ -355,7 +394,7 @@ class Scribe:
                 body = encode(one.fields)
             # A `TupleRecord`, likewise.
             record = (_TUPLE, host, at, space, writer, count, op, agent, body)
-            told.append(_VERSION + _encode(record))
+            told.append(_VERSION + _encode((*record, one.cause) if one.cause else record))
 
     def restore(self, small: dict[str, bytes], last: int) -> None:
         """Go on counting from what was kept."""
@@ -368,9 +407,10 @@ class Scribe:
         ruling, tally = effect.ruling, self.tally
         home, law = ruling.home, ruling.law
         tally.rulings += 1
-        if effect.hops:
-            tally.hops += effect.hops
-            self._counts[HOPS] += effect.hops
+        came = effect.came
+        if came.hops:
+            tally.hops += came.hops
+            self._counts[HOPS] += came.hops
         verdict = RULED  # as `verdict_counted` says
         if ruling.event.kind == "sent":
             tally.sent += 1
@@ -387,9 +427,13 @@ class Scribe:
         if name is None:
             name = self._name(law, told, now)
         body = encode_ruling(ruling)
-        record = EventRecord(self.host, name, body, effect.hops, effect.took_ns, effect.path)
-        place = len(told)
-        told.append(_VERSION + _encode(record))
+        # An `EventRecord`, as `encode_record` would write it, without what was never on its way.
+        place, host, took = len(told), self.host, effect.took_ns
+        if came.cause:
+            how = (came.hops, took, came.path, came.cause, came.by)
+            told.append(_VERSION + _encode((_EVENT, host, name, body, *how)))
+        else:
+            told.append(_VERSION + _encode((_EVENT, host, name, body, came.hops, took, came.path)))
         count = self._since.get((home, law), 0) + 1
         if count >= self._every:
             snapshot = self._member(home, law)

@@ -77,6 +77,8 @@ def event_row(ruling: Ruling, record: EventRecord) -> JournalRow:
         "took_ns": record.took_ns,
         "body": record.body,
         "path": list(record.path),
+        "cause": record.cause or None,
+        "causer": record.by or None,
         AT_AGAIN: ruling.at,
     }
 
@@ -137,6 +139,7 @@ def tuple_row(record: TupleRecord) -> JournalRow:
         "classes": [name for name in classes if name.__class__ is str],
         "fields": record.body,
         "fields_text": show(fields),
+        "cause": record.cause or None,
         AT_AGAIN: record.at,
     }
 
@@ -190,8 +193,8 @@ def record_of(table: str, row: JournalRow) -> Record:
     """The record that a row, with its times as numbers, was made of."""
     host = row["host"]
     if table == "events":
-        path = tuple(row.get("path") or ())
-        return EventRecord(host, row["community"], row["body"], row["hops"], row["took_ns"], path)
+        came = (tuple(row.get("path") or ()), row.get("cause") or 0, row.get("causer") or "")
+        return EventRecord(host, row["community"], row["body"], row["hops"], row["took_ns"], *came)
     at = row["at"]
     if table == "laws":
         return LawRecord(host, at, row["law"], row["community"], row["text"])
@@ -200,4 +203,4 @@ def record_of(table: str, row: JournalRow) -> Record:
     of = (row["space"], row["writer"], row["count"], row["op"], row["agent"])
     if table == "leases":
         return LeaseRecord(host, at, *of, row["lease"], row["until"] or 0, row["why"] or "")
-    return TupleRecord(host, at, *of, row["fields"])
+    return TupleRecord(host, at, *of, row["fields"], row.get("cause") or 0)

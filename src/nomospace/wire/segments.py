@@ -24,7 +24,7 @@ MANIFEST: Final = "manifest.json"
 AT_AGAIN: Final = "happened_at"
 """The column `at` under a second name: the first is a word of SQL's own in some engines. It is the
 last of each table, and segments of before have none."""
-LATER: Final = frozenset({AT_AGAIN, "path"})
+LATER: Final = frozenset({AT_AGAIN, "path", "cause", "causer"})
 """Columns that segments of before have not."""
 _COMMON: Final = {"version": "int16", "host": "string", "seq": "int64", "at": "time"}
 TABLES: Final[dict[str, dict[str, str]]] = {
@@ -51,6 +51,8 @@ TABLES: Final[dict[str, dict[str, str]]] = {
         "took_ns": "int64",
         "body": "binary",
         "path": "strings",
+        "cause": "int64",
+        "causer": "string",
         AT_AGAIN: "time",
     },
     "laws": {**_COMMON, "law": "string", "community": "string", "text": "string", AT_AGAIN: "time"},
@@ -75,6 +77,7 @@ TABLES: Final[dict[str, dict[str, str]]] = {
         "classes": "strings",
         "fields": "binary",
         "fields_text": "string",
+        "cause": "int64",
         AT_AGAIN: "time",
     },
     "leases": {

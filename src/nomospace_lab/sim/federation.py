@@ -452,7 +452,8 @@ class Sites(Simulation):
                 self.clock.after(0, self._look, site)
         elif isinstance(effect, Ruled):  # the ruling itself the disk has told already
             if effect.ruling.event.kind == "arrived":
-                self.hops[effect.hops] = self.hops.get(effect.hops, 0) + 1
+                hops = effect.came.hops
+                self.hops[hops] = self.hops.get(hops, 0) + 1
         else:
             assert isinstance(effect, Left | Came | Halted), effect  # told by the disk, too
 

@@ -5,18 +5,19 @@ from typing import Any
 
 import pytest
 
-from nomospace.calls.requests import Adopt, Tell
+from nomospace.calls.requests import TAKE_NOWAIT, Adopt, Open, OutMany, Seek, Tell
 from nomospace.host import posting as post_office
 from nomospace.host.calls import Arrive, Call, Heard, Tick
 from nomospace.host.changes import BirthLearnt, Durable, ParcelPlaced
 from nomospace.host.core import Host
-from nomospace.host.effects import Note, Persist, Ruled, Transmit
+from nomospace.host.effects import HERE, Journey, Note, Persist, Ruled, Traced, Transmit
 from nomospace.host.posting import RECEIPT_EVERY, RECEIPT_US, Letter
 from nomospace.law import load
 from nomospace.protocols.births import BEFORE, ERAS_FROM, SILENT
 from nomospace.protocols.courier import Parcel, Receipt
 from nomospace.protocols.routing.frames import Hint, NotPrimary, Post, Register, Update
 from nomospace.protocols.routing.server_memory import plain_ticket
+from nomospace.terms import Template
 
 
 @pytest.mark.parametrize("what", [None, "hello", {"no": "frame"}, Parcel(1, None)])
@@ -139,14 +140,31 @@ def test_rulings_tell_how_far_a_message_came_and_how_long_they_took() -> None:
     host = Host("a", life=1, now=0, stopwatch=lambda: next(ticks))
     host.handle(Arrive("ann@a"), now=0)
     host.handle(Call(1, "ann@a", Adopt(law)), now=0)
-    letter = Letter(law.hash, "bob@b", "hello", b"seal")
+    letter = Letter(law.hash, "bob@b", "hello", b"seal", cause=9)
     post = Post("bob@b", "ann@a", 1, letter, "b", ("b", "c"), 3)
     effects = host.handle(Heard("c", Parcel(1, post)), now=0)
     [ruled] = [effect for effect in effects if isinstance(effect, Ruled)]
-    assert (ruled.ruling.event.kind, ruled.hops, ruled.took_ns) == ("arrived", 3, 7)
+    assert (ruled.ruling.event.kind, ruled.took_ns) == ("arrived", 7)
+    assert ruled.came == Journey(3, ("b",), 9)
     effects = host.handle(Call(2, "ann@a", Tell(law.hash, "hi", "ann@a")), now=0)
     near = [effect for effect in effects if isinstance(effect, Ruled)]
-    assert [(each.ruling.event.kind, each.hops, each.took_ns) for each in near] == [
-        ("sent", 0, 7),
-        ("arrived", 0, 7),
+    assert [(each.ruling.event.kind, each.came, each.took_ns) for each in near] == [
+        ("sent", HERE, 7),
+        ("arrived", Journey(cause=near[0].ruling.seq), 7),
     ]
+
+
+def test_rulings_and_tuples_tell_which_ruling_they_came_of() -> None:
+    law = load("law(open). R1. sent(_,_,_) :- do(forward). R2. arrived(_,_,_) :- do(deliver).")
+    host = Host("a", life=1, now=0, traces=True)
+    host.handle(Arrive("ann@a"), now=0)
+    for op, asked in enumerate((Adopt(law), Open("jobs", law)), 1):
+        host.handle(Call(op, "ann@a", asked), now=0)
+    out = host.handle(Call(3, "ann@a", OutMany("jobs", (("job",), ("job",)))), now=0)
+    ruled = [one for one in out if isinstance(one, Ruled)]
+    [first, came_first, second, came_second] = [one.ruling.seq for one in ruled]
+    assert [one.came.cause for one in ruled] == [0, first, 0, second]
+    assert [one.cause for one in out if isinstance(one, Traced)] == [came_first, came_second]
+    take = host.handle(Call(4, "ann@a", Seek("jobs", TAKE_NOWAIT, Template.of(("job",)))), now=0)
+    asked, came, said, back = [one for one in take if isinstance(one, Ruled)]
+    assert [one.came.cause for one in (came, back)] == [asked.ruling.seq, said.ruling.seq]

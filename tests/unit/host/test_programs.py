@@ -101,7 +101,10 @@ def test_a_program_is_handed_over_with_the_state_of_its_move() -> None:
     world.call(BOB, Launch("walk", b"1"))
     world.call(BOB, Move("b", "walk", b"2", b"code"))
     world.pass_s(3)
-    assert world.orders == [Left(BOB, "b"), Came(BOB, "a", "walk", b"2", b"code")]
+    assert world.orders == [
+        Left(BOB, "b", epoch=1),
+        Came(BOB, "a", "walk", b"2", b"code", epoch=1),
+    ]
     assert world.kept("a") is None
     assert world.kept("b") == ProgramKept(BOB, "walk", b"2", b"code", "a")
 
@@ -122,7 +125,7 @@ def test_a_state_that_cannot_be_read_is_sent_back_with_its_agent() -> None:
     world.pass_s(3)
     assert asked == [("walk", b"code", b"2")]
     left, came = world.orders
-    assert left == Left(BOB, "b")
+    assert left == Left(BOB, "b", epoch=1)
     assert isinstance(came, Came)
     assert isinstance(came.error, MoveRefused)
     assert (came.origin, came.state, came.error.why) == ("b", b"2", "no such state")

@@ -29,6 +29,7 @@ LAW: Final = load(
     initialCS([]).
     R1. sent(_, keep(M), Y) :- do(+kept(M, Y)), do(imposeObligation(go(M), 1, hour)).
     R2. obligationDue(go(M)) :- kept(M, Y)@CS, do(-kept(M, Y)), do(forward(Self, M, Y)).
+    R5. sent(_, as(X, M), Y) :- do(forward(X, M, Y)).
     R3. sent(_, _, _) :- do(forward).
     R4. arrived(_, _, _) :- do(deliver).
     """,
@@ -51,10 +52,11 @@ class Journal:
             self.members[home] = adopt(LAW, home, now=0)[0]
         return self.members[home]
 
-    def keep(self, effects: list[object]) -> StoryFact:
+    def keep(self, effects: list[object], cause: int = 0, by: str = "") -> StoryFact:
         for effect in effects:
             if isinstance(effect, RecordRuling):
-                record = EventRecord(self.host, "told", encode_ruling(effect.ruling))
+                body = encode_ruling(effect.ruling)
+                record = EventRecord(self.host, "told", body, cause=cause, by=by)
                 number = len(self.facts) + 1
                 self.window.add(number, record)
                 fact = fact_of(number, record)
@@ -65,9 +67,12 @@ class Journal:
     def sends(self, home: str, message: str, to: str, at: int) -> StoryFact:
         return self.keep([*self.member(home).handle(sent(home, term(message), to), now=at)])
 
-    def hears(self, home: str, message: str, sender: str, at: int) -> StoryFact:
+    def hears(
+        self, home: str, message: str, sender: str, at: int, cause: int = 0, by: str = ""
+    ) -> StoryFact:
         said: Term = term(message)
-        return self.keep([*self.member(home).handle(arrived(sender, said, home), now=at)])
+        heard = [*self.member(home).handle(arrived(sender, said, home), now=at)]
+        return self.keep(heard, cause, by)
 
     async def answer(self, asked: StoryQuestion) -> StoryAnswer:
         if asked.record:
@@ -117,7 +122,7 @@ def test_a_hold_lasts_until_what_was_kept_goes_on() -> None:
     due = here.member("ann@ward").next_deadline()
     assert due is not None
     let_go = here.keep([*here.member("ann@ward").handle(TICK, now=due)])
-    came = here.hears("bob@ward", "job(1, 2)", "ann@ward", due + MS)
+    came = here.hears("bob@ward", "job(1, 2)", "ann@ward", due + MS, let_go.seq)
     story = told(held.id, here)
     assert causes(story) == [
         (held.id, []),
@@ -159,14 +164,27 @@ def test_what_lies_beyond_all_windows_is_said() -> None:
     assert told(let_go.id, here).left == ()
 
 
-def test_equal_messages_at_a_time_are_not_told_apart_with_certainty() -> None:
+def test_messages_of_before_their_cause_was_on_record_are_paired_by_nearness() -> None:
     here = Journal()
     first = here.sends("ann@ward", "go(1)", "bob@ward", 0)
     came = here.hears("bob@ward", "go(1)", "ann@ward", MS)
-    assert causes(told(came.id, here))[1] == (came.id, [(first.id, "sent", True)])
-    second = here.sends("ann@ward", "go(1)", "bob@ward", 2 * MS)
-    again = here.hears("bob@ward", "go(1)", "ann@ward", 3 * MS)
-    assert causes(told(again.id, here))[-1] == (again.id, [(second.id, "sent", False)])
+    assert causes(told(came.id, here))[1] == (came.id, [(first.id, "sent", False)])
+    assert causes(told(first.id, here))[1] == (came.id, [(first.id, "sent", False)])
+
+
+def test_equal_messages_are_paired_by_the_ruling_that_sent_them() -> None:
+    here = Journal()
+    sends = [here.sends("ann@ward", "go(1)", "bob@ward", at * MS) for at in range(100)]
+    # They come in another order than they went.
+    comes = [here.hears("bob@ward", "go(1)", "ann@ward", 200 * MS, one.seq) for one in sends[::-1]]
+    for went, came in zip(sends, comes[::-1], strict=True):
+        pair = [(went.id, []), (came.id, [(went.id, "sent", True)])]
+        assert causes(told(came.id, here)) == causes(told(went.id, here)) == pair
+    # Who sent it is on record too, where a law has another named as the sender.
+    posed = here.sends("eve@ward", "as('ann@ward', go(1))", "bob@ward", 300 * MS)
+    came = here.hears("bob@ward", "go(1)", "ann@ward", 301 * MS, posed.seq, "eve@ward")
+    pair = [(posed.id, []), (came.id, [(posed.id, "sent", True)])]
+    assert causes(told(came.id, here)) == causes(told(posed.id, here)) == pair
 
 
 def test_what_a_program_did_after_it_heard_something_is_marked_as_a_guess() -> None:

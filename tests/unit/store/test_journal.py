@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from nomospace.calls.problems import MoveRefused
 from nomospace.calls.requests import LawText
 from nomospace.control import (
     Membership,
@@ -22,7 +23,7 @@ from nomospace.control import (
     sent,
 )
 from nomospace.host.changes import MemberJoined, MemberRuled
-from nomospace.host.effects import LeaseTraced, Persist, Ruled, Traced
+from nomospace.host.effects import Came, Journey, LeaseTraced, Left, Persist, Ruled, Traced
 from nomospace.law import load
 from nomospace.store.bundles import BUNDLE_MAX
 from nomospace.store.interface import Step
@@ -51,7 +52,7 @@ from nomospace.store.segments import (
 )
 from nomospace.store.sql import FORGET_FROM
 from nomospace.store.sqlite import SqliteStore
-from nomospace.terms import obj, t
+from nomospace.terms import obj, show, t
 from nomospace.wire.changes import BadRecord, NewerRecord
 from nomospace.wire.segments import BadManifest
 
@@ -92,7 +93,8 @@ class World:
         effects = member.handle(sent(home, message, "x@y"), now=self.now)
         rulings = [effect.ruling for effect in effects if isinstance(effect, RecordEffect)]
         changes = Persist(tuple([MemberRuled(ruling) for ruling in rulings]))
-        self.told([changes, *[Ruled(ruling) for ruling in rulings]])
+        came = Journey(1, ("y",), self.now % 3, "eve@y")
+        self.told([changes, *[Ruled(ruling, came=came) for ruling in rulings]])
 
     def told(self, effects: list[Any]) -> None:
         self.records.extend(self.scribe.records(effects, self.now).records)
@@ -101,7 +103,7 @@ class World:
         for i in range(count):
             home = "ann@x" if i % 3 else "bob@x"
             self.send(home, ["more", "later", t.note(2**70)][i % 3])
-            written = Traced("written", "jobs", ("job", i, obj("Car", "c1")), home, i, home)
+            written = Traced("written", "jobs", ("job", i, obj("Car", "c1")), home, i, home, i % 2)
             self.told([written])
 
     def lease(self, count: int, why: str = "") -> None:
@@ -136,6 +138,18 @@ def test_what_the_scribe_writes() -> None:
     first = next(record for record in world.decoded() if isinstance(record, EventRecord))
     assert (first.host, first.community) == ("ward-3", "counter")
     assert isinstance(first.ruling, Ruling)
+
+
+def test_agents_that_move_are_noted_with_the_number_of_the_move() -> None:
+    world = World()
+    refused = MoveRefused(agent="ann@x", to="y", why="no room")
+    moves = [Left("ann@x", "y", 3), Came("ann@x", "z", "", None, epoch=4)]
+    world.told([Persist(()), *moves, Came("ann@x", "y", "", None, error=refused, epoch=3)])
+    told = [show(one.ruling.event.term) for one in world.decoded() if isinstance(one, EventRecord)]
+    assert told == [
+        f"noted({what},[agent('ann@x'),host({host}),move({number})])"
+        for what, host, number in (("departed", "y", 3), ("came", "z", 4), ("'came-back'", "y", 3))
+    ]
 
 
 def test_replayed_states_are_those_of_the_controllers() -> None:

@@ -7,14 +7,16 @@ A fact *makes* things that others *use*, each under a key:
 | `m` sender, receiver, digest | a ruling that forwards a message | the ruling on its arrival |
 | `t` home, law, place | a ruling that adds a term to a control state | the one that takes it away |
 | `o` home, law, place | a ruling that imposes an obligation | the one that it ends in |
-| `w` agent, digest | a ruling that lets an `out` through | the tuple that is written |
+| `w` space, agent, digest | the space's ruling that delivers an `out` | the tuple that is written |
 | `u` tuple | whatever became of it | whatever became of it next |
+| `v` agent, number | its departure | its arrival at another host |
 | `p` agent | what is handed to its program | what that sends, writes or takes next |
 
-Places in a control state are given once, so `t` and `o` are certain. A message goes by its text: so
-short a digest that nobody learns the text from it, and equal messages under way at a time are told
-apart by their order alone. What a program does after it heard something (`p`) is a guess: it did so
-at once, or says a part of what it heard; a story marks it.
+Places in a control state are given once, so `t` and `o` are certain. Messages and tuples are looked
+for by so short a digest that nobody learns the text from it, and their records say which ruling
+sent them (`cause`). Those of before it was on record, and answers of spaces at other hosts, go by
+the digest and the nearest moment, which is a guess. So is what a program does after it heard
+something (`p`): it did so at once, or says a part of what it heard. A story marks guesses.
 """
 
 from __future__ import annotations
@@ -27,6 +29,9 @@ import msgspec
 from nomospace.control import Ruling
 from nomospace.control.reasons import verdict_on
 from nomospace.store.journal import (
+    CAME,
+    CAME_BACK,
+    DEPARTED,
     CheckpointRecord,
     EventRecord,
     LawRecord,
@@ -35,6 +40,7 @@ from nomospace.store.journal import (
     TupleRecord,
 )
 from nomospace.terms import Compound, Term, encode, show
+from nomospace.terms.values import parts_of
 
 TEXT_MAX: Final = 400
 """How much of an event, a tuple or an operation is told."""
@@ -42,8 +48,11 @@ TIES_MAX: Final = 100
 """How many things a fact makes, or uses."""
 PARTS_MAX: Final = 16
 OPERATIONS_MAX: Final = 20
-CAME: Final = "came"
-"""The kind of a fact that tells of a membership where its agent came, or was."""
+BY_CAUSE: Final = ("m", "w")
+"""Kinds of keys whose users say which ruling made them."""
+MOVES: Final = (DEPARTED, CAME, CAME_BACK)
+"""Kinds of facts that tell of an agent where it left, came, or was: its membership is told whole
+where it comes, and of one that stays, now and then."""
 
 
 class StoryFact(msgspec.Struct, frozen=True, array_like=True):
@@ -78,11 +87,18 @@ class StoryFact(msgspec.Struct, frozen=True, array_like=True):
     about: str = ""
     due: int = 0
     """When the last of the duties falls due that it imposed."""
+    cause: str = ""
+    """Which ruling (`ruling`) sent what it is about, where that is on record."""
 
     @property
     def id(self) -> str:
         """What no other fact has: its host, and the number of its record there."""
         return f"{self.host}/{self.record}"
+
+    @property
+    def ruling(self) -> str:
+        """What no other ruling has: whose, under which law, and its number."""
+        return _ruling_of(self.lane, self.law, self.seq, self.host)
 
 
 def outline(fact: StoryFact) -> StoryFact:
@@ -102,7 +118,7 @@ def digest(term: Term) -> str:
 def fact_of(number: int, record: Record) -> StoryFact | None:
     """What a record tells; `None` for what is no part of any story."""
     if isinstance(record, EventRecord):
-        return _ruled(number, record)
+        return _ruled(number, record) if record.community else _moved(number, record)
     if isinstance(record, CheckpointRecord):
         found = record.snapshot
         if not found.seq:
@@ -115,17 +131,49 @@ def fact_of(number: int, record: Record) -> StoryFact | None:
     return _traced(number, record)
 
 
+def agent_noted(record: EventRecord) -> str:
+    """The agent that a note of the host itself says has moved; empty if it says something else."""
+    moved = _noted(record)
+    return moved[1] if moved else ""
+
+
+def _noted(record: EventRecord) -> tuple[str, str, str, int] | None:
+    """What a note says of an agent that moves: how, which agent, the other host, and the move."""
+    args = record.ruling.event.args
+    facts = args[1] if len(args) == 2 and args[0] in MOVES else ()
+    values = [fact.args[0] for fact in parts_of(facts) if isinstance(fact, Compound)]
+    match values:
+        case [str(agent), str(host), int(move)]:
+            return str(args[0]), agent, host, move
+    return None
+
+
+def _moved(number: int, record: EventRecord) -> StoryFact | None:
+    """What a host itself notes of an agent that departs or comes."""
+    moved = _noted(record)
+    if moved is None:
+        return None
+    how, agent, host, move = moved
+    key, left = (tie("v", agent, move),), how == DEPARTED
+    makes, uses = (key, ()) if left else ((), key)
+    fact = StoryFact(record.host, number, record.ruling.at, agent, how, path=(host,))
+    return msgspec.structs.replace(fact, makes=makes, uses=uses)
+
+
 def _traced(number: int, record: TupleRecord | LeaseRecord) -> StoryFact:
     """What became of a tuple, or of a lease on it."""
     id = f"{record.writer}#{record.count}"
-    until, text, uses, why = 0, "", [tie("u", id)], ""
+    until, text, uses, why, cause = 0, "", [tie("u", id)], "", ""
     parts: tuple[str, ...] = ()
     if isinstance(record, LeaseRecord):
         until, why = record.until, record.why
     else:
         text, parts = _shown(record.fields), _parts(record.fields)
         if record.op == "written":
-            uses = [tie("w", record.agent, digest(record.fields)), tie("p", record.agent)]
+            mark = digest(record.fields)
+            uses = [tie("w", record.space, record.agent, mark), tie("p", record.agent)]
+            if record.cause:
+                cause = _ruling_of(record.space, "", record.cause, record.host)
     heard = record.op in ("taken", "lent")
     return StoryFact(
         record.host,
@@ -142,19 +190,22 @@ def _traced(number: int, record: TupleRecord | LeaseRecord) -> StoryFact:
         parts=parts,
         heard=heard,
         about=id,
+        cause=cause,
     )
 
 
-def _ruled(number: int, record: EventRecord) -> StoryFact | None:
+def _ruled(number: int, record: EventRecord) -> StoryFact:
     ruling = record.ruling
-    if not record.community:
-        return None  # the host's own notes
     kind, args, home = ruling.event.kind, ruling.event.args, ruling.home
     makes, heard = _sent(ruling)
     uses: list[str] = []
+    cause = ""
     message: Term = args[1] if len(args) == 3 else None
     if kind == "arrived" and len(args) == 3:
         uses.append(tie("m", args[0], home, digest(message)))
+        if record.cause:
+            sender, origin = record.by or str(args[0]), (*record.path, record.host)[0]
+            cause = _ruling_of(sender, ruling.law, record.cause, origin)
     elif kind == "sent":
         uses.append(tie("p", home))
     for how, place, *_ in ruling.delta:
@@ -187,6 +238,7 @@ def _ruled(number: int, record: EventRecord) -> StoryFact | None:
         due=max(
             [at for how, _, _, at in ruling.delta if how == "due" and type(at) is int], default=0
         ),
+        cause=cause,
     )
 
 
@@ -199,14 +251,23 @@ def _sent(ruling: Ruling) -> tuple[list[str], bool]:
             continue
         if one.name == "deliver":
             heard = True
+            said = one.args[1] if len(one.args) == 3 else None
+            if isinstance(said, Compound) and said.name == "out" and said.args:
+                makes.append(tie("w", ruling.home, one.args[0], digest(said.args[0])))
         elif one.name in ("forward", "multicast") and len(one.args) == 3:
             sender, message, to = one.args
             mark = digest(message)
             receivers = to if isinstance(to, tuple) else (to,)
             makes.extend([tie("m", sender, receiver, mark) for receiver in receivers])
-            if isinstance(message, Compound) and message.name == "out" and message.args:
-                makes.append(tie("w", sender, digest(message.args[0])))
     return makes, heard
+
+
+def _ruling_of(home: str, law: str, number: int, host: str) -> str:
+    """Which ruling: an agent's numbers go with it, a space has a manager at each host.
+
+    A space's tuples do not say under which law they were written; few have several.
+    """
+    return tie("r", home, law, number) if "@" in home else tie("r", home, host, number)
 
 
 def tie(kind: str, *of: object) -> str:

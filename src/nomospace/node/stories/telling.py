@@ -20,10 +20,11 @@ import msgspec
 
 from nomospace.errors import CallerError, NomospaceError
 from nomospace.node.peer_questions import ANSWER_BYTES_MAX
-from nomospace.node.stories.facts import CAME, StoryFact, fact_of, outline, tie
+from nomospace.node.stories.facts import BY_CAUSE, MOVES, StoryFact, fact_of, outline, tie
 from nomospace.node.stories.reading import WindowReader
 from nomospace.node.stories.window import FOUND_MAX, Want
 from nomospace.node.viewed import CausalStory, StoryLane, StoryLink, StoryStep
+from nomospace.store.journal import CAME, DEPARTED
 
 if TYPE_CHECKING:
     from nomospace.node.serve import Server
@@ -41,8 +42,6 @@ WANTS_MAX: Final = 500
 FARTHER_MAX: Final = 4
 """How many windows more a story looks at for holds and duties that last."""
 ID_DIGITS_MAX: Final = 15
-EQUAL_US: Final = 5_000_000
-"""Equal messages that were sent within so long of each other are told apart by their order."""
 
 
 class NoStory(CallerError):
@@ -298,16 +297,18 @@ class _Telling:
         others.sort(key=lambda one: (abs(one.at - fact.at), abs(one.record - fact.record)))
         if kind == "t":  # terms come and go; those of a message that was held are its story
             others = [one for one in others if (one.held if want.back else fact.held)]
-        if kind in ("m", "w", "u") or want.back:
-            nearest = others[:1]
-        else:
-            nearest = others
-        for one in nearest:
-            alike = [1 for other in others if abs(other.at - one.at) < EQUAL_US]
-            sure = kind in ("t", "o", "u") or (kind in ("m", "w") and len(alike) == 1)
+        recorded: list[StoryFact] = []
+        if kind in BY_CAUSE:  # whatever a host says, which may know of no causes
+            others = [one for one in others if want.takes(one)]
+            recorded = [one for one in others if (fact if want.back else one).cause]
+        if recorded:
+            others = recorded
+        elif kind in ("m", "w", "u") or want.back:
+            others = others[:1]
+        for one in others:
             cause, effect = (one, fact) if want.back else (fact, one)
-            self._link(cause, effect, kind, sure=sure)
-        return nearest
+            self._link(cause, effect, kind, sure=bool(recorded) or kind in ("t", "o", "u"))
+        return others
 
     def _link(self, cause: StoryFact, effect: StoryFact, kind: str, *, sure: bool) -> None:
         how = _HOW[kind]
@@ -320,33 +321,52 @@ class _Telling:
             self._links[effect.id, cause.id] = StoryLink(cause.id, how, sure)
 
     async def _moves(self) -> dict[str, StoryFact]:
-        """Where the agents of the story came to other hosts, between its first step and its last.
-
-        A membership is told whole where its agent comes; of an agent that stays, now and then.
-        """
+        """Where the agents of the story left and came, between their first step and their last."""
         lanes: dict[str, list[StoryFact]] = {}
         for fact in self._facts.values():
             lanes.setdefault(fact.lane, []).append(fact)
         names = list(lanes)[:WANTS_MAX]
         wants = tuple([Want(lane, CAME, self._around, True) for lane in names])
         found = await self._ask_all(StoryQuestion(self._around, wants))
-        came: dict[str, dict[str, StoryFact]] = {}
+        told: dict[str, dict[str, StoryFact]] = {}
         for _, fact in found:
-            if fact.kind == CAME:
-                came.setdefault(fact.lane, {})[fact.id] = fact
+            if fact.kind in MOVES:
+                told.setdefault(fact.lane, {})[fact.id] = fact
         moves: dict[str, StoryFact] = {}
-        for lane, told in came.items():
-            steps = sorted((*lanes.get(lane, ()), *told.values()), key=_order)
-            own = {fact.id for fact in lanes.get(lane, ())}
-            first = min((fact.at for fact in lanes.get(lane, ())), default=0)
-            last = max((fact.at for fact in lanes.get(lane, ())), default=0)
-            for before, after in pairwise(steps):
-                moved = after.id not in own and before.host != after.host
-                if moved and first <= after.at <= last:
-                    moves[after.id] = msgspec.structs.replace(
-                        after, kind="moved", path=(before.host,)
-                    )
-                    self._links[after.id, before.id] = StoryLink(before.id, "moved", True)
+        for lane, about in told.items():
+            own = lanes.get(lane, [])
+            moves |= self._moves_of(own, [*about.values()]) if own else {}
+        return moves
+
+    def _moves_of(self, own: list[StoryFact], told: list[StoryFact]) -> dict[str, StoryFact]:
+        """The departures and arrivals of an agent among its steps.
+
+        Where only its membership is on record at another host, that it moved there is a guess.
+        """
+        first, last = min(fact.at for fact in own), max(fact.at for fact in own)
+        left = {fact.makes[0]: fact for fact in told if fact.makes}
+        came = {(fact.host, fact.at) for fact in told if fact.uses}
+        steps = [*own]
+        steps += [
+            fact for fact in told if fact.makes or fact.uses or (fact.host, fact.at) not in came
+        ]
+        steps.sort(key=_order)
+        moves: dict[str, StoryFact] = {}
+        for before, after in pairwise(steps):
+            if not first <= after.at <= last or after in own:
+                continue
+            path, how, sure = after.path, "moved", False
+            if after.makes:
+                how = "after"
+            elif after.uses:
+                before = left.get(after.uses[0], before)
+                sure = before.kind == DEPARTED
+            elif before.host == after.host:
+                continue
+            else:
+                path = (before.host,)
+            moves[after.id] = msgspec.structs.replace(after, path=path)
+            self._links[after.id, before.id] = StoryLink(before.id, how, sure)
         return moves
 
     # -- hosts ---------------------------------------------------------------------------------
@@ -414,8 +434,12 @@ def _wants(fact: StoryFact, *, back: bool) -> list[Want]:
         kind, *of = key.split("\x1f")
         if kind == "u":
             wants.append(Want(of[0], key, fact.at, back))
-        elif kind == "m":
-            wants.append(Want(of[0] if back else of[1], key, fact.at, back))
+        elif kind in BY_CAUSE:
+            maker, user = of[:2]
+            cause = fact.cause if back else fact.ruling
+            if back and cause:  # a law may have another named as the sender
+                maker = cause.split("\x1f")[1]
+            wants.append(Want(maker if back else user, key, fact.at, back, cause=cause))
         elif kind == "t" and not back and not fact.held:
             continue
         else:

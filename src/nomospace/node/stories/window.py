@@ -7,8 +7,8 @@ from typing import Final
 
 import msgspec
 
-from nomospace.node.stories.facts import CAME, StoryFact, fact_of
-from nomospace.store.journal import CheckpointRecord, EventRecord, LawRecord, Record
+from nomospace.node.stories.facts import BY_CAUSE, StoryFact, agent_noted, fact_of
+from nomospace.store.journal import CAME, CheckpointRecord, EventRecord, LawRecord, Record
 
 SKEW_US: Final = 500_000
 """How far the clocks of two hosts may be apart."""
@@ -26,7 +26,8 @@ class Want(msgspec.Struct, frozen=True, array_like=True):
     """What is asked of a window: who in a lane made a key before a moment, or used it after one.
 
     With `record`, the fact of that record. The key `CAME` asks where an agent was all the time.
-    `parts` are those of the fact that is asked for.
+    `parts` are those of the fact that is asked for, and `cause` is the ruling that sent what is
+    asked for, where that is on record.
     """
 
     lane: str
@@ -35,6 +36,15 @@ class Want(msgspec.Struct, frozen=True, array_like=True):
     back: bool
     record: int = 0
     parts: tuple[str, ...] = ()
+    cause: str = ""
+
+    def takes(self, fact: StoryFact) -> bool:
+        """Whether a fact answers it."""
+        if self.key not in (fact.makes if self.back else fact.uses):
+            return False
+        if not self.cause or self.key[0] not in BY_CAUSE:
+            return True
+        return self.cause == fact.ruling if self.back else fact.cause in ("", self.cause)
 
 
 class Window:
@@ -62,10 +72,10 @@ class Window:
         """Have a record in the window."""
         lanes: tuple[str, ...]
         if isinstance(record, EventRecord):
-            if not record.community:
-                return
             ruling = record.ruling
-            at, lanes = ruling.at, (ruling.home,)
+            at, lanes = ruling.at, (ruling.home if record.community else agent_noted(record),)
+            if not lanes[0]:
+                return
         elif isinstance(record, CheckpointRecord):
             at, lanes = record.at, (record.snapshot.home,)
         elif isinstance(record, LawRecord):
@@ -101,20 +111,22 @@ class Window:
         found: list[StoryFact] = []
         for _, number in near:
             fact = self._fact(number)
-            if fact is not None and want.key in (fact.makes if want.back else fact.uses):
+            if fact is not None and want.takes(fact):
                 found.append(fact)
                 if len(found) >= FOUND_MAX:
                     break
         return found
 
     def _came(self, entries: list[tuple[int, int]], at: int) -> list[StoryFact]:
-        """Where a lane's memberships were told whole, the nearest to a moment first."""
-        found = [
-            fact
-            for _, number in entries
-            if isinstance(self._records[number], CheckpointRecord)
-            and (fact := self._fact(number)) is not None
-        ]
+        """Where a lane left, came, or was told whole, the nearest to a moment first."""
+        found: list[StoryFact] = []
+        for _, number in entries:
+            record = self._records[number]
+            if isinstance(record, CheckpointRecord) or (
+                isinstance(record, EventRecord) and not record.community
+            ):
+                fact = self._fact(number)
+                found += [] if fact is None else [fact]
         return sorted(found, key=lambda fact: abs(fact.at - at))[:FOUND_MAX]
 
     def _programs(self, entries: list[tuple[int, int]], want: Want) -> list[StoryFact]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from nomospace.console.told import look_of
+from nomospace.console.told import MOVES, look_of
 
 if TYPE_CHECKING:
     from nomospace.api.published import CausalStory, StoryStep
@@ -79,7 +79,7 @@ def graph(story: CausalStory, size: GraphSize) -> str:
         at, down = x(step), y(step)
         if step.id == story.about:
             parts.append(f'<circle class="root" cx="{at}" cy="{down}" r="8"/>')
-        if step.kind == "moved" and not step.about:
+        if step.kind in MOVES:
             diamond = f"M{at} {down - 6}l6 6l-6 6l-6 -6z"
             parts.append(f'<path class="point moved" d="{diamond}"/>')
         else:
