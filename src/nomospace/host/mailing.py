@@ -111,7 +111,8 @@ class Mailing(HostPart):
         assert isinstance(body, Letter), body
         host = self._host
         home, law = home_of(agent, body.law)
-        why, came = "", _journey(post, body)
+        why = ""
+        came = _journey(post, body)
         if not law or law.startswith(RELEASED):
             # Routing knows whose letter it is; what it says of itself may be anything.
             why = self._submit(agent, origin, body.message, came)

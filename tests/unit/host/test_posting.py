@@ -158,8 +158,8 @@ def test_rulings_and_tuples_tell_which_ruling_they_came_of() -> None:
     law = load("law(open). R1. sent(_,_,_) :- do(forward). R2. arrived(_,_,_) :- do(deliver).")
     host = Host("a", life=1, now=0, traces=True)
     host.handle(Arrive("ann@a"), now=0)
-    for op, asked in enumerate((Adopt(law), Open("jobs", law)), 1):
-        host.handle(Call(op, "ann@a", asked), now=0)
+    host.handle(Call(1, "ann@a", Adopt(law)), now=0)
+    host.handle(Call(2, "ann@a", Open("jobs", law)), now=0)
     out = host.handle(Call(3, "ann@a", OutMany("jobs", (("job",), ("job",)))), now=0)
     ruled = [one for one in out if isinstance(one, Ruled)]
     [first, came_first, second, came_second] = [one.ruling.seq for one in ruled]

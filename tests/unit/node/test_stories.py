@@ -71,8 +71,8 @@ class Journal:
         self, home: str, message: str, sender: str, at: int, cause: int = 0, by: str = ""
     ) -> StoryFact:
         said: Term = term(message)
-        heard = [*self.member(home).handle(arrived(sender, said, home), now=at)]
-        return self.keep(heard, cause, by)
+        heard = self.member(home).handle(arrived(sender, said, home), now=at)
+        return self.keep([*heard], cause, by)
 
     async def answer(self, asked: StoryQuestion) -> StoryAnswer:
         if asked.record:
