@@ -1,13 +1,17 @@
 """Three hosts under load and under attack, checked from outside.
 
     python -m tests.crash.check --minutes 30
+    python -m tests.crash.check --faults
 
-Clients of three host processes write, read, take, take sets, lend, write under keys and send
-letters under a law, and write down what they asked for and what they were told. A nemesis kills
-hosts and starts them again, stops them for a while (SIGSTOP), and cuts them off from the others. In
-the end all is healed and the space emptied. Then `nomospace_lab.testing.outside` looks for one
-history of a shared space that explains everything. With `--store memory` hosts forget what they had
-acknowledged when they are killed, and that must be found.
+Clients of three host processes write, read, take, take sets, lend, wait, write under keys and send
+letters under a law, and write down what they asked for and what they were told, while a nemesis
+does its work (`tests.crash.nemesis`). After every `ROUND_S` all is healed and the space emptied.
+Then `nomospace_lab.testing.outside` looks for one history of a shared space that explains
+everything, and the same hosts go on with the next round.
+
+With `--faults` one host has one deliberate fault after the other (`tests.crash.inside`), and each
+must be found out. With `--store memory` hosts forget what they had acknowledged when they are
+killed, and that must be found.
 """
 
 from __future__ import annotations
@@ -15,7 +19,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import random
-import signal
 import sys
 import time
 from collections import Counter
@@ -25,7 +28,7 @@ from math import inf
 from typing import Any, Final
 
 from nomospace import ANY, TimedOut, t
-from nomospace.client import Membership, Space
+from nomospace.client import Agent, Membership, Space
 from nomospace.client.remote import RemoteHost, connect
 from nomospace.client.tuples import Tuple
 from nomospace.errors import NomospaceError
@@ -33,9 +36,17 @@ from nomospace.terms import obj
 from nomospace_lab.apps.correlation.papers import CARS, SPACE, WANTED
 from nomospace_lab.testing.outside import HistoryVerdict, Operation, explain, unanswered
 from tests.crash.hosts import Nowhere
+from tests.crash.inside import FAULTS
 from tests.crash.load import BOOKS
-from tests.parity.processes import HOSTS, Real
+from tests.crash.nemesis import ATTACKS, Attacked, Nemesis
+from tests.parity.processes import HOSTS
 
+ROUND_S: Final = 150.0
+"""What clients were told is looked at so often: it is held in memory until then."""
+FAULT_S: Final = 0.8
+"""How long a host with a fault is watched."""
+FAULT_ATTACKED_S: Final = 3.0
+"""How long, if it takes an attack at the right moment to bring the fault to light."""
 TOPIC_S: Final = 2.0
 """What clients look for changes so often: short topics make small searches."""
 LEASE_S: Final = 1.0
@@ -43,21 +54,16 @@ WAIT_S: Final = 0.5
 RECONNECT_S: Final = 120.0
 ENDS_S: Final = 60.0
 PAUSE_S: Final = 0.005
+WAITS_S: Final = 1.5
+"""How long one waits who must be served."""
+SERVED_S: Final = 0.75
+"""How long what was written may lie there before who waits for it is served: machines are busy."""
 WORKERS: Final = 2
 """Writers, takers and lenders of each host."""
 LAPSED: Final = "space.lease-lapsed"
-
-
-class Attacked(Real):
-    """Hosts that can be stopped for a while, too."""
-
-    def signal(self, name: str, number: int) -> None:
-        """Send a signal to a host, by its process id."""
-        self._processes[name].child.send_signal(number)
-
-    def url(self, name: str) -> str:
-        """Where clients find a host."""
-        return f"nomos+plain://127.0.0.1:{self._ports[name]}"
+REFUSED: Final = ("store.full", "store.unavailable")
+"""What a host says that can keep nothing now, and has done nothing."""
+REFUSED_PAUSE_S: Final = 0.05
 
 
 @dataclass
@@ -86,11 +92,20 @@ class CheckOutcome:
 class Clients:
     """Programs on three hosts, and their history."""
 
-    def __init__(self, hosts: Attacked, rng: random.Random) -> None:
+    def __init__(
+        self,
+        hosts: Attacked,
+        rng: random.Random,
+        names: tuple[str, ...] = HOSTS,
+        *,
+        round: int = 0,
+    ) -> None:
         self.history: list[Operation] = []
         self.errors: list[str] = []
         self._hosts = hosts
         self._rng = rng
+        self._names = names
+        self._round = round
         self._began = time.monotonic()
         self._on = True
         self._links: dict[str, RemoteHost] = {}
@@ -98,7 +113,9 @@ class Clients:
         self._receivers: list[asyncio.Task[None]] = []
         self._spaces: list[Space] = []
         self._papers: list[Space] = []
+        self._agents: list[Agent] = []
         self._made = 0
+        self._phase = ""
 
     @property
     def now(self) -> float:
@@ -108,12 +125,12 @@ class Clients:
     @property
     def topic(self) -> str:
         """What is worked on now."""
-        return f"t{int(self.now / TOPIC_S)}"
+        return f"{self._round}t{int(self.now / TOPIC_S)}"
 
     def new(self, kind: str) -> str:
         """A name that nothing else has."""
         self._made += 1
-        return f"{kind}{self._made}"
+        return f"{self._round}{kind}{self._made}"
 
     async def do(self, one: Operation, call: Awaitable[Any], found: Callable[[Any], Any]) -> Any:
         """Ask for something, and write down what came of it; gives what `found` makes of that."""
@@ -123,7 +140,10 @@ class Clients:
         except TimedOut:  # nothing was taken; and parts of the space may have been out of reach
             return None
         except NomospaceError as error:
-            if error.code != LAPSED:
+            if error.code in REFUSED:
+                self.history.append(replace(one, returned=self.now, outcome="refused"))
+                await asyncio.sleep(REFUSED_PAUSE_S)
+            elif error.code != LAPSED:
                 self.history.append(unanswered(one))
             return None
         self.history.append(replace(one, returned=self.now, **found(answer)))
@@ -134,26 +154,34 @@ class Clients:
     async def start(self) -> None:
         """Let all begin."""
         members: dict[str, Membership] = {}
-        for name in HOSTS:
-            link = self._links[name] = connect(self._hosts.url(name), reconnect_s=RECONNECT_S)
-            for number in range(WORKERS):
-                for program in (self._write, self._take, self._lend):
-                    agent = await link.agent(f"{program.__name__.strip('_')}-{number}")
-                    space = await agent.space("jobs", shared=True)
-                    self._spaces.append(space)
-                    self._begin(self._tasks, agent.id, program(agent.id, space))
+        crowd = [self._write, self._take, self._lend] * WORKERS + [self._wait]
+        for name in self._names:
+            url = await self._hosts.url(name)
+            self._links[name] = connect(url, reconnect_s=RECONNECT_S, on_report=_say_nothing)
+            for number, program in enumerate(crowd):
+                agent = await self._agent(name, f"{program.__name__.strip('_')}-{number}")
+                space = await agent.space("jobs", shared=True)
+                self._spaces.append(space)
+                self._begin(self._tasks, agent.id, program(agent.id, space))
             for role, work in (("clerk", self._write_papers), ("dealer", self._take_papers)):
-                agent = await link.agent(role)
+                agent = await self._agent(name, role)
                 papers = await agent.space(SPACE, shared=True, ontology=CARS)
                 self._papers.append(papers)
                 self._begin(self._tasks, agent.id, work(agent.id, papers))
-            agent = await link.agent("member")
-            members[agent.id] = await agent.adopt(BOOKS)
+            for role in ("member", "neighbour")[: 2 if len(self._names) == 1 else 1]:
+                agent = await self._agent(name, role)
+                members[agent.id] = await agent.adopt(BOOKS)
         for me, member in members.items():
             for to in members:
                 if to != me:
                     self._begin(self._tasks, me, self._send(me, member, to))
             self._begin(self._receivers, me, self._receive(me, member))
+
+    async def _agent(self, host: str, role: str) -> Agent:
+        """An agent of this round, which ends with it."""
+        agent = await self._links[host].agent(f"{role}-{self._round}")
+        self._agents.append(agent)
+        return agent
 
     def _begin(self, among: list[asyncio.Task[None]], who: str, program: Any) -> None:
         async def run() -> None:
@@ -162,7 +190,7 @@ class Clients:
             except Exception as error:
                 self.errors.append(f"{who}: {type(error).__name__}: {error}")
 
-        among.append(asyncio.create_task(run()))
+        among.append(asyncio.create_task(run(), name=f"{who} {program.__name__}"))
 
     async def _write(self, me: str, jobs: Space) -> None:
         rng = self._rng
@@ -197,7 +225,8 @@ class Clients:
             job = await self.do(asked, call, lambda found: {"ids": (found[2],)})
             if job is None:
                 continue
-            lapse = Operation("(host)", "lapse", called, inf, lease=lease, outcome="unknown")
+            ends = called + LEASE_S
+            lapse = Operation("(host)", "lapse", ends, inf, lease=lease, outcome="unknown")
             self.history.append(lapse)
             await asyncio.sleep(rng.uniform(0, PAUSE_S))
             if rng.random() < 0.7:
@@ -206,6 +235,33 @@ class Clients:
             else:
                 asked = Operation(me, "give back", 0, lease=lease)
                 await self.do(asked, jobs.give_back(job), lambda _: {})
+
+    async def _wait(self, me: str, jobs: Space) -> None:
+        """Wait for what the same agent writes then: who is passed by finds nothing though it is there.
+
+        One that a host under attack may not have served is left out.
+        """
+        while self._on:
+            topic, id = self.new("w"), self.new("a")
+            asked = Operation(me, "take", self.now, topic=topic)
+            attacks = self._hosts.attacks
+            taking = asyncio.create_task(self._served(jobs, topic))
+            await asyncio.sleep(self._rng.uniform(0, 4 * PAUSE_S))
+            written = Operation(me, "out", 0, ids=(id,), topic=topic)
+            await self.do(written, jobs.out("job", topic, id), lambda _: {})
+            found = await taking
+            if found is not None:
+                self.history.append(replace(asked, returned=self.now, ids=(found,)))
+            elif attacks == self._hosts.attacks and not attacks % 2:
+                late = max(asked.called, self.now - SERVED_S)
+                self.history.append(replace(asked, called=late, returned=self.now))
+
+    async def _served(self, jobs: Space, topic: str) -> str | None:
+        try:
+            found = await jobs.take("job", topic, str, timeout=WAITS_S)
+        except (TimedOut, NomospaceError):
+            return None
+        return str(found[2])
 
     async def _write_papers(self, me: str, papers: Space) -> None:
         while self._on:
@@ -244,30 +300,47 @@ class Clients:
     async def finish(self) -> None:
         """Write nothing more, wait for all answers, and take all that is left."""
         self._on = False
-        async with asyncio.timeout(ENDS_S):
-            await asyncio.gather(*self._tasks)
-            await self._whole()
-            await self._empty()
-            await self._read_up()
+        try:
+            async with asyncio.timeout(ENDS_S):
+                self._phase = "answers"
+                await asyncio.wait(self._tasks)
+                self._phase = "a whole group"
+                await self._whole()
+                self._phase = "an empty space"
+                await self._empty()
+                self._phase = "letters"
+                await self._read_up()
+        except TimeoutError:
+            left = [task.get_name() for task in self._tasks if not task.done()]
+            raise TimeoutError(f"{self._phase}; {left}") from None
         for task in self._receivers:
             task.cancel()
         await asyncio.gather(*self._receivers, return_exceptions=True)
+        jumps = [jump - self._began for jump in self._hosts.jumps]
+        self.history = [
+            replace(one, called=_earliest(one.called, jumps)) if one.kind == "lapse" else one
+            for one in self.history
+        ]
+        for agent in self._agents:
+            await agent.end()
 
     async def _whole(self) -> None:
         """Until each host's clients see what was written at the others."""
         first = {space.owner.rpartition("@")[2]: space for space in self._spaces}
         for name, space in first.items():
-            await space.out("mark", name)
+            await space.out("mark", self._round, name)
         for space in first.values():
             for name in first:
-                await space.read("mark", name, timeout=ENDS_S)
+                await space.read("mark", self._round, name, timeout=ENDS_S)
 
     async def _empty(self) -> None:
         """Take what is left, until there is nothing for longer than a lease lasts."""
         space = self._spaces[0]
         me, dead = (
             space.owner,
-            await (await self._links[HOSTS[0]].agent("undertaker")).space("jobs.dead", shared=True),
+            await (await self._agent(self._names[0], "undertaker")).space(
+                "jobs.dead", shared=True
+            ),
         )
         while True:
             called = self.now
@@ -314,76 +387,103 @@ class Clients:
             await link.close()
 
 
+def _say_nothing(_: object) -> None:
+    """Reports of clients are of no interest here."""
+
+
+def _earliest(ends: float, jumps: list[float]) -> float:
+    """When a lease may end: in its time, or when a clock jumped ahead while it ran."""
+    return min([ends, *[jump for jump in jumps if ends - LEASE_S <= jump < ends]])
+
+
 def _papers_of(found: Any) -> dict[str, Any]:
     """The names of papers that were taken together."""
     papers = [paper.args for _, paper in found.tuples]
     return {"ids": tuple([f"{name} {car}" for name, car, _ in papers])}
 
 
-class Nemesis:
-    """Does harm to one host at a time, and mends it."""
-
-    def __init__(self, hosts: Attacked, rng: random.Random, longest_s: float) -> None:
-        self.attacks: Counter[str] = Counter()
-        self._hosts = hosts
-        self._rng = rng
-        self._longest_s = longest_s
-
-    async def work(self, seconds: float) -> None:
-        """Attack until the time is over; then all hosts are there and in reach."""
-        until = time.monotonic() + seconds
-        attacks = (self._kill, self._pause, self._cut_off)
-        while time.monotonic() < until:
-            await asyncio.sleep(self._rng.uniform(0.1, 0.8))
-            attack = attacks[self.attacks.total() % len(attacks)]
-            name = self._rng.choice(HOSTS)
-            await attack(name, self._rng.uniform(0.1, self._longest_s))
-            self.attacks[attack.__name__.strip("_").replace("_", " ")] += 1
-
-    async def _kill(self, name: str, seconds: float) -> None:
-        await self._hosts.kill(name)
-        await asyncio.sleep(seconds / 4)
-        await self._hosts.start(name)
-
-    async def _pause(self, name: str, seconds: float) -> None:
-        self._hosts.signal(name, signal.SIGSTOP)
-        await asyncio.sleep(seconds)
-        self._hosts.signal(name, signal.SIGCONT)
-
-    async def _cut_off(self, name: str, seconds: float) -> None:
-        await self._hosts.cut_off(name)
-        await asyncio.sleep(seconds)
-        await self._hosts.join(name)
-
-
 async def check(
-    *, seconds: float, seed: int, store: str = "sqlite", longest_s: float = 3.0
+    *,
+    seconds: float,
+    seed: int,
+    store: str = "sqlite",
+    longest_s: float = 3.0,
+    only: tuple[str, ...] = (),
+    on_round: Callable[[CheckOutcome], None] = lambda _: None,
 ) -> CheckOutcome:
-    """One run with hosts of its own."""
-    began = time.monotonic()
+    """One run with three hosts of its own, in rounds; the last one's outcome, or a bad one's."""
     hosts = Attacked(Nowhere() if store == "memory" else None)
+    rng = random.Random(seed)
+    rounds = max(1, round(seconds / ROUND_S))
     try:
         await hosts.start(*HOSTS)
-        rng = random.Random(seed)
-        clients, nemesis = Clients(hosts, rng), Nemesis(hosts, rng, longest_s)
-        try:
-            await clients.start()
-            await nemesis.work(seconds)
-            try:
-                await clients.finish()
-            except (TimeoutError, NomospaceError) as error:
-                clients.errors.append(f"no end: {type(error).__name__}: {error}")
-        finally:
-            await clients.close()
+        for number in range(rounds):
+            clients = Clients(hosts, rng, round=number)
+            nemesis = Nemesis(hosts, rng, longest_s=longest_s, only=only)
+            outcome = await _play(clients, nemesis, seconds / rounds)
+            on_round(outcome)
+            if not outcome.good:
+                break
     finally:
         await hosts.close()
-    explanation = explain(clients.history)
+    return outcome
+
+
+async def find(fault: str, *, seed: int) -> CheckOutcome:
+    """A run with one host that has a fault."""
+    names, rng, hosts = HOSTS[:1], random.Random(seed), Attacked(fault=fault)
+    only = (FAULTS[fault].attack,)
+    try:
+        await hosts.start(*names)
+        clients = Clients(hosts, rng, names)
+        nemesis = Nemesis(hosts, rng, longest_s=0.2, names=names, pauses_s=(0.3, 0.4), only=only)
+        return await _play(clients, nemesis, FAULT_ATTACKED_S if only[0] else FAULT_S)
+    finally:
+        await hosts.close()
+
+
+async def _play(clients: Clients, nemesis: Nemesis, seconds: float) -> CheckOutcome:
+    """Let clients work under attack for a while; whether what they were told is explained."""
+    began = time.monotonic()
+    try:
+        await clients.start()
+        await nemesis.work(seconds)
+        try:
+            await clients.finish()
+        except (TimeoutError, NomospaceError) as error:
+            clients.errors.append(f"no end: {type(error).__name__}: {error}")
+    finally:
+        await clients.close()
+    explanation = await asyncio.to_thread(explain, clients.history)
     kinds = Counter(
         f"{one.kind}{' of a set' * (len(one.ids) > 1)} ({one.outcome})" for one in clients.history
     )
     return CheckOutcome(
         explanation, kinds, nemesis.attacks, time.monotonic() - began, clients.errors
     )
+
+
+async def find_all(seed: int, at_a_time: int = 4) -> dict[str, CheckOutcome]:
+    """Put each fault into a host of its own; what was found."""
+    turn = asyncio.Semaphore(at_a_time)
+
+    async def look(fault: str) -> CheckOutcome:
+        async with turn:
+            return await find(fault, seed=seed)
+
+    return dict(zip(FAULTS, await asyncio.gather(*map(look, FAULTS)), strict=True))
+
+
+def _tell_faults(outcomes: dict[str, CheckOutcome]) -> int:
+    """What was found of each fault; 1 when one was not."""
+    missed = 0
+    for fault, outcome in outcomes.items():
+        found = outcome.explanation.answer == "no"
+        missed += not found
+        print(f"{'found' if found else 'MISSED'}: a host that {fault}")
+        print(outcome.explanation if found else outcome.told())
+    print(f"{len(outcomes) - missed} of {len(outcomes)} faults were found")
+    return 1 if missed else 0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -394,9 +494,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1)
     about = "where hosts keep things; memory keeps nothing, and must be found out"
     parser.add_argument("--store", choices=("sqlite", "memory"), default="sqlite", help=about)
+    parser.add_argument("--only", nargs="+", choices=ATTACKS, default=(), help="only such attacks")
+    about = "put one fault after the other into a host; each must be found"
+    parser.add_argument("--faults", action="store_true", help=about)
     given = parser.parse_args(arguments)
-    outcome = asyncio.run(check(seconds=60 * given.minutes, seed=given.seed, store=given.store))
-    print(outcome.told())
+    if given.faults:
+        return _tell_faults(asyncio.run(find_all(given.seed)))
+    seconds, attacks, operations = 60 * given.minutes, Counter[str](), 0
+
+    def tell(outcome: CheckOutcome) -> None:
+        nonlocal operations
+        attacks.update(outcome.attacks)
+        operations += outcome.explanation.operations
+        print(outcome.told(), flush=True)
+
+    ways = {"store": given.store, "only": tuple(given.only)}
+    outcome = asyncio.run(check(seconds=seconds, seed=given.seed, on_round=tell, **ways))
+    done = ", ".join([f"{count} {kind}" for kind, count in sorted(attacks.items())])
+    said = "explained" if outcome.good else "NOT explained"
+    print(f"in all: {operations:,} operations, {said}; attacks: {done}")
     return 0 if outcome.good else 1
 
 

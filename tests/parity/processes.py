@@ -13,6 +13,7 @@ import os
 import shutil
 import signal
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -63,13 +64,21 @@ class Schemas:
 
 
 class Process:
-    """A host that runs `nomospace host run`."""
+    """A host that runs `nomospace host run`; `program` runs that, given what to do `first`."""
 
-    def __init__(self, name: str, folder: Path, arguments: list[str]) -> None:
+    def __init__(
+        self,
+        name: str,
+        folder: Path,
+        arguments: list[str],
+        *,
+        program: Path | None = None,
+        first: Sequence[str] = (),
+    ) -> None:
         self.log = folder / f"{name}.log"
-        command = ["host", "run", name, *PACE, *arguments, "--json"]
+        command = [*first, "host", "run", name, *PACE, *arguments, "--json"]
         with self.log.open("ab") as log:
-            self.child = nursery.start(command, folder=folder, log=log)
+            self.child = nursery.start(command, folder=folder, log=log, program=program)
 
     async def ready(self) -> dict[str, Any]:
         """Wait until it says that it serves; what it says."""
@@ -115,10 +124,13 @@ class Real:
             if not keeps and (client := self._clients.pop(name, None)) is not None:
                 await client.close()  # its agents are forgotten, and so is what they have open
             store = self._stores.url(name) if keeps else "memory"
-            process = Process(name, self.folder, await self._arguments(name, store))
+            process = self._process(name, await self._arguments(name, store))
             self._processes[name] = process
             begun.append(process.ready())
         await asyncio.gather(*begun)
+
+    def _process(self, name: str, arguments: list[str]) -> Process:
+        return Process(name, self.folder, arguments)
 
     async def _arguments(self, name: str, store: str) -> list[str]:
         given = ["--insecure", "--listen", f"127.0.0.1:{self._ports[name]}"]

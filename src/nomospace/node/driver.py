@@ -23,10 +23,11 @@ from contextlib import suppress
 from typing import Final, Protocol, cast
 
 from nomospace.calls.problems import Busy
-from nomospace.calls.requests import LawText
+from nomospace.calls.requests import Cancel, LawText
 from nomospace.client import Closed, Report, check_name
 from nomospace.errors import NomospaceError, Unavailable
 from nomospace.host.calls import (
+    Abandoned,
     Asked,
     Call,
     Event,
@@ -211,7 +212,7 @@ class Driver(ABC):
         if self._core is None:
             raise Closed(what=f"host {self.name}")
         keeper = self._keeper
-        if keeper is not None and (keeper.trouble is not None or keeper.full):
+        if keeper is not None and _cannot_take(keeper, event):
             self._put_off(event, keeper)
         elif not self._stepping:
             self._step((event,))
@@ -297,7 +298,7 @@ class Driver(ABC):
     def _tell_or_raise(self, event: Event) -> None:
         """Tell the core a fact of a client's; raises why that cannot be just now."""
         keeper = self._keeper
-        if keeper is not None and (keeper.trouble is not None or keeper.full):
+        if keeper is not None and _cannot_take(keeper, event):
             raise self._why_not(keeper)
         self._tell(event)
 
@@ -586,6 +587,13 @@ _COMING: Final = (MayCome, Coming)
 def _named(request: Asked) -> str:
     """What a request is called in traces and metrics: the way of a seek, else its kind."""
     return str(getattr(request, "how", "")) or type(request).__name__.lower()
+
+
+def _cannot_take(keeper: Keeper, event: Event) -> bool:
+    """Whether the store takes no steps now; what ends a wait is said once, and always taken."""
+    if keeper.trouble is None and not keeper.full:
+        return False
+    return not isinstance(event.request if type(event) is Call else event, Cancel | Abandoned)
 
 
 _UNRECORDED: Final = StepRecords((), (), {})

@@ -320,10 +320,12 @@ class _Over(Exception):
 class _Worker:
     """One process."""
 
-    __slots__ = ("_process", "ending")
+    __slots__ = ("_asked", "_process", "ending")
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
+        self._asked = False
+        """Whether it has a job, whose asker reads what it says."""
         self.ending: asyncio.Task[None] | None = None
 
     async def do(self, job: tuple[object, ...], each: Callable[[bytes], None]) -> bool:
@@ -332,6 +334,7 @@ class _Worker:
         assert jobs is not None
         assert results is not None
         body = pickle.dumps(job, pickle.HIGHEST_PROTOCOL)
+        self._asked = True
         try:
             jobs.write(len(body).to_bytes(4) + body)
             await jobs.drain()
@@ -353,6 +356,8 @@ class _Worker:
                     raise Bug(story=(f"a worker's job {job[0]!r}", data.decode()))
         except (asyncio.IncompleteReadError, ConnectionError):
             raise _Over from None
+        finally:
+            self._asked = False
 
     async def end(self) -> None:
         """End the process, at once."""
@@ -360,4 +365,7 @@ class _Worker:
         if process.returncode is None:
             with suppress(ProcessLookupError):
                 process.kill()
-        await process.communicate()
+        if self._asked:  # its asker reads to the end
+            await process.wait()
+        else:
+            await process.communicate()

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from nomospace.client import Closed, Report
+from nomospace.client import Closed, Report, TimedOut
 from nomospace.errors import Unavailable
 from nomospace.host.changes import AgentCame
 from nomospace.node import Host, keeper as keeper_module
@@ -392,6 +392,25 @@ def test_while_the_disk_is_full_calls_are_refused_with_the_reason() -> None:
                 "the store takes no steps",
                 "the store takes steps again",
             ]
+
+    run(program)
+
+
+def test_a_take_whose_time_is_up_while_the_disk_is_full_ends() -> None:
+    async def program() -> None:
+        store, reports = Slow(), list[Report]()
+        async with Host("ward", store=store, on_report=reports.append) as host:
+            jobs = await (await host.agent("nurse")).space("jobs", shared=True)
+            taking = asyncio.ensure_future(jobs.take("job", 2, timeout=0.03))
+            store.fails = [FULL] * 3
+            first = asyncio.ensure_future(jobs.out("job", 1))
+            await first
+            assert [report.what for report in reports][:1] == ["the store takes no steps"]
+            with pytest.raises(TimedOut):
+                async with asyncio.timeout(5):
+                    await taking
+            await jobs.out("job", 2)
+            assert await jobs.read("job", 2) == ("job", 2)  # nobody takes it any more
 
     run(program)
 
