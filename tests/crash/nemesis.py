@@ -8,7 +8,7 @@
 | slow | what passes between it and other hosts takes longer |
 | drop | all connections of its clients end |
 | clock ahead | all its clocks jump ahead, as when a machine has slept |
-| clock set | the clock that people set jumps; it is killed and starts as on a machine started anew |
+| clock set | the clock that people set jumps, and the machine starts anew |
 | disk full | its files cannot grow past what the kernel allows them now (RLIMIT_FSIZE) |
 """
 
@@ -62,6 +62,7 @@ class Attacked(Real):
         """How many attacks have begun or ended."""
         self._fault = fault
         self._doors: dict[str, Proxy] = {}
+
     def _process(self, name: str, arguments: list[str]) -> Process:
         first = (str(self._clock(name)), self._fault)
         return Process(name, self.folder, arguments, program=PROGRAM, first=first)

