@@ -119,11 +119,17 @@ class Child:
 
 
 def start(
-    arguments: list[str], *, folder: Path, log: IO[bytes], program: Path | None = None
+    arguments: list[str],
+    *,
+    folder: Path,
+    log: IO[bytes],
+    program: Path | None = None,
+    tree: Path | None = None,
 ) -> Child:
     """Run `nomospace ARGUMENTS` in a folder, with its standard error in a file.
 
-    Instead of the command line it may be a `program`: a file of Python that imports no tests.
+    Instead of the command line it may be a `program`: a file of Python that imports no tests. It is
+    the nomospace of this tree, or that of another.
     """
     out, its_out = os.pipe()
     status, its_status = os.pipe()
@@ -131,7 +137,7 @@ def start(
     request = json.dumps(asked).encode()
     assert len(request) <= REQUEST_BYTES_MAX
     try:
-        socket.send_fds(_nursery(), [request], [its_out, log.fileno(), its_status])
+        socket.send_fds(_nursery(tree), [request], [its_out, log.fileno(), its_status])
     finally:
         os.close(its_out)
         os.close(its_status)
@@ -139,12 +145,14 @@ def start(
 
 
 @cache
-def _nursery() -> socket.socket:
-    """The way to the nursery of this process, which begins on first use."""
+def _nursery(tree: Path | None) -> socket.socket:
+    """The way to the nursery of this process, which begins on first use; each tree has its own."""
     here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    script = Path(__file__) if tree is None else tree / "tests" / "nursery.py"
     with there:
         process = subprocess.Popen(
-            [sys.executable, "-P", __file__, str(there.fileno())],
+            [sys.executable, "-P", script, str(there.fileno())],
+            env=None if tree is None else {**os.environ, "PYTHONPATH": str(tree / "src")},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             pass_fds=[there.fileno()],

@@ -2,8 +2,9 @@
 
     python -m tests.parts [ARGUMENTS OF PYTEST]
 
-The browser tests want Chromium, and Playwright, which drives it, wants a library for its node. Who
-may use the system's package manager gets them by it; for others Playwright downloads a Chromium.
+The browser tests want Chromium, and Playwright, which drives it, wants a library for its node;
+those of versions want git. Who may use the system's package manager gets them by it; for others
+Playwright downloads a Chromium.
 What cannot be had so is named with the command that brings it; its tests fail, all others run.
 """
 
@@ -20,8 +21,8 @@ from typing import Final
 from playwright._impl._driver import compute_driver_executable
 
 ROOT: Final = Path(__file__).resolve().parents[1]
-WANTING: Final = (ROOT / "tests/browser", ROOT / "tests/docs")
-"""The folders whose tests use Playwright."""
+WANTING: Final = (ROOT / "tests/browser", ROOT / "tests/docs", ROOT / "tests/versions")
+"""The folders whose tests use Playwright, or git."""
 NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 GET_S: Final = 600
 """How long getting something may take."""
@@ -34,6 +35,8 @@ def chromium() -> str | None:
 
 def missing() -> Iterator[str]:
     """The packages of Debian that bring what is missing here."""
+    if shutil.which("git") is None:
+        yield "git"
     if chromium() is None and not _downloaded():
         yield "chromium"
     node, *_ = compute_driver_executable()
@@ -55,7 +58,7 @@ def get(packages: list[str]) -> None:
 
 
 def wanted(arguments: list[str]) -> bool:
-    """Whether pytest, told this, may run tests that use Playwright.
+    """Whether pytest, told this, may run tests that want any of it.
 
     >>> wanted([]), wanted(["-k", "law"]), wanted(["tests/unit/law", "-x"]), wanted(["tests"])
     (True, True, False, True)

@@ -64,7 +64,8 @@ class Schemas:
 
 
 class Process:
-    """A host that runs `nomospace host run`; `program` runs that, given what to do `first`."""
+    """A host that runs `nomospace host run`; `program` runs that, given what to do
+    `first`; `tree` has another version."""
 
     def __init__(
         self,
@@ -74,11 +75,14 @@ class Process:
         *,
         program: Path | None = None,
         first: Sequence[str] = (),
+        tree: Path | None = None,
     ) -> None:
         self.log = folder / f"{name}.log"
         command = [*first, "host", "run", name, *PACE, *arguments, "--json"]
         with self.log.open("ab") as log:
-            self.child = nursery.start(command, folder=folder, log=log, program=program)
+            self.child = nursery.start(
+                command, folder=folder, log=log, program=program, tree=tree
+            )
 
     async def ready(self) -> dict[str, Any]:
         """Wait until it says that it serves; what it says."""

@@ -5,7 +5,7 @@
 Run it with the Python of the version to record. It starts two hosts of that version, `ward` and
 `icu`, as processes with certificates, lets agents use whatever a store can hold, and kills the
 hosts. OUT gets `hosts.tar.gz` (the folder of both: stores with their logs, segments of the journal,
-a backup that was made while the host ran, the trust folder) and `told.json`: what a test needs to
+a backup that was made while the host ran, the trust folder, a stream's state) and `told.json`: what a test needs to
 know of them. It uses the public interface alone, so later versions can be recorded with it as well.
 """
 
@@ -22,6 +22,7 @@ import sys
 import tarfile
 import tempfile
 from contextlib import closing
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -190,6 +191,10 @@ async def live(folder: Path, at: dict[str, str], proofs: dict[str, str]) -> dict
         await (await ann.space("scratch", durable=False)).out("not kept", 6)
         beds = await ann.space("beds", shared=True, ontology=ontology)
         await beds.out("sale", obj("Cot", "c1", price=40))
+        if "engine" in signature(ann.space).parameters:  # 0.1 had one engine
+            shelf = await ann.space("shelf", shared=True, engine="store")
+            await shelf.out_many([("box", number, ["tape", number]) for number in range(20)])
+            await shelf.take("box", 3, ns.ANY)
 
         members = {}
         for agent in (ann, chief, med):
@@ -253,6 +258,20 @@ async def live(folder: Path, at: dict[str, str], proofs: dict[str, str]) -> dict
         "ontology": ontology.hash,
         "states": {},
     }
+
+
+def keep_stream(folder: Path) -> int:
+    """The state of a stream after two batches; how many rows it has."""
+    try:
+        from nomospace.pipeline.stream.state import ROWS, Memory
+    except ImportError:  # 0.1 had no streams
+        return 0
+    memory = Memory(folder / "stream")
+    for batch in range(2):
+        row = ["beds", batch, "ward", "ann@ward", batch + 1, "written", b"\x90"]
+        table = dict(zip(ROWS.names, [[one] for one in row], strict=True))
+        memory.after(batch, ROWS.empty_table().from_pydict(table, ROWS))
+    return 2
 
 
 def told_state(standing: Any) -> list[str]:
@@ -323,6 +342,7 @@ def main(out: Path) -> None:
             for host in (ward, icu):
                 host.kill()
                 host.wait()
+        told["stream"] = keep_stream(folder)
         told |= {"version": ns.__version__, "session": SESSION, "token": proofs["token"]}
         (out / "told.json").write_text(json.dumps(told, indent=1) + "\n")
         for waste in (*folder.glob("*.log"), *folder.glob("*-shm")):

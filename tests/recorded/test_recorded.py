@@ -1,4 +1,7 @@
-"""What version 0.1 has kept is opened, served, replayed and restored by this one."""
+"""What earlier versions have kept is opened, served, replayed and restored by this one.
+
+`0.1` is what that version kept, and each `store-N` what the last one with that format of stores did.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,6 @@ import sqlite3
 import tarfile
 from collections.abc import Iterator
 from contextlib import closing
-from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -19,10 +21,12 @@ import pytest
 from nomospace import ANY, a, show, t
 from nomospace.control import Membership, RecordRuling, redo
 from nomospace.law import load
+from nomospace.host.changes import TuplePut
 from nomospace.law.budget import PRICES
+from nomospace.pipeline.stream.state import ROWS, Memory
 from nomospace.store import sqlite
 from nomospace.store.backup import BadBackup, restore_backup
-from nomospace.store.interface import StoreTooNew
+from nomospace.store.interface import Step, StoreTooNew
 from nomospace.store.journal import EventRecord
 from nomospace.store.opening import open_store
 from nomospace.store.schema import VERSION
@@ -30,7 +34,7 @@ from nomospace.store.segments import read_journal
 from nomospace.terms.templates import freeze_tuple
 from nomospace.terms.values import as_compound
 from nomospace.wire.segments import NewerManifest, decode_manifest
-from nomospace.wire.talk import FOUND, read_found
+from nomospace.wire.talk import FOUND, REPLY, read_found
 from tests.crash.journals import read
 from tests.crash.retold import retell
 from tests.ports import free_port
@@ -43,31 +47,49 @@ HERE = Path(__file__).parent
 STORED = ("ward", "icu")
 
 
-@cache
-def told() -> dict[str, Any]:
-    """What was known when it was recorded."""
-    facts: dict[str, Any] = json.loads((HERE / "0.1" / "told.json").read_text("utf-8"))
-    return facts
+FORMATS = sorted([folder.parent.name for folder in HERE.glob("*/told.json")])
+BOXES = [number for number in range(20) if number != 3]
+"""What lies in the store engine, """
+STORELESS = ("0.1", "store-4", "store-5")
+"""where there was one."""
+LIVED = ("0.1", "store-7", f"store-{VERSION}")
+"""Those that hosts are started with: the first, the one before the newest that lasted, the newest."""
 
 
-@pytest.fixture(scope="module")
-def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of both hosts, as they were killed; nobody opens these."""
-    folder = tmp_path_factory.mktemp("recorded")
-    with tarfile.open(HERE / "0.1" / "hosts.tar.gz") as archive:
-        archive.extraction_filter = lambda member, path: member  # not known before 3.11.4
-        archive.extractall(folder)
-    return folder / "hosts"
+class Kept:
+    """The folder of both hosts, as they were killed, and what was known when it was recorded."""
+
+    def __init__(self, of: str, folder: Path) -> None:
+        with tarfile.open(HERE / of / "hosts.tar.gz") as archive:
+            archive.extraction_filter = lambda member, path: member  # not known before 3.11.4
+            archive.extractall(folder)
+        self.of = of
+        self.folder = folder / "hosts"
+        self.told: dict[str, Any] = json.loads((HERE / of / "told.json").read_text("utf-8"))
+
+    def store(self, name: str) -> str:
+        return str(self.folder / f"{name}.db")
+
+    def states(self, durable: Any, law: str) -> dict[str, list[str]]:
+        """The control states under a law, by the name of the member."""
+        return {
+            home.partition("@")[0]: [show(term) for _, term in redo(member.base, member.log).state]
+            for (home, under), member in durable.members.items()
+            if under == self.told["laws"][law]
+        }
+
+    def member(self, durable: Any, home: str, law: str) -> tuple[Any, Any]:
+        member = durable.members[home, self.told["laws"][law]]
+        return member.base, member.log
 
 
-@pytest.fixture
-def hosts(unpacked: Path, tmp_path: Path) -> Path:
-    """A copy of the folder."""
-    return Path(shutil.copytree(unpacked, tmp_path / "hosts"))
+@pytest.fixture(params=["0.1"])
+def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Kept:
+    """What a version has kept; 0.1 where a test names none."""
+    return Kept(request.param, tmp_path)
 
 
-def store_of(folder: Path, name: str) -> str:
-    return str(folder / f"{name}.db")
+every_format = pytest.mark.parametrize("kept", FORMATS, indirect=True)
 
 
 def dumped(path: str) -> list[str]:
@@ -86,18 +108,10 @@ def opened(url: str) -> tuple[Any, Any]:
         store.close()
 
 
-def states(durable: Any, law: str) -> dict[str, list[str]]:
-    """The control states under a law, by the name of the member."""
-    return {
-        home.partition("@")[0]: [show(term) for _, term in redo(member.base, member.log).state]
-        for (home, under), member in durable.members.items()
-        if under == told()["laws"][law]
-    }
-
-
-def test_a_store_has_all_that_was_in_it(hosts: Path) -> None:
-    beginning, ward = opened(store_of(hosts, "ward"))
-    _, icu = opened(store_of(hosts, "icu"))
+@every_format
+def test_a_store_has_all_that_was_in_it(kept: Kept) -> None:
+    beginning, ward = opened(kept.store("ward"))
+    _, icu = opened(kept.store("icu"))
     rows = [row.fields for row in ward.tuples["jobs"].values()]
     assert rows[: len(KINDS)] == [freeze_tuple(fields) for fields in KINDS]
     assert {fields[0]: fields[1] for fields in rows[len(KINDS) :]} == {
@@ -107,26 +121,45 @@ def test_a_store_has_all_that_was_in_it(hosts: Path) -> None:
     }
     assert [row.fields for row in ward.tuples["notes"].values()] == [("private", 5)]
     assert "scratch" not in ward.tuples
-    assert set(ward.ontologies) == {told()["ontology"]}
-    assert set(ward.laws) == set(told()["laws"].values())
-    assert states(ward, "ledger")["ann"] == told()["states"]["ann"]
-    assert states(icu, "ledger")["bob"] == ["balance(155)", "tags([])"]
-    assert "inspector(fire)" in states(ward, "ap")["ann"]
-    pending = redo(*_member(ward, "ann@ward", "ledger")).obligations
+    assert shelved(kept.store("ward")) == ([] if kept.of in STORELESS else BOXES)
+    assert set(ward.ontologies) == {kept.told["ontology"]}
+    assert set(ward.laws) == set(kept.told["laws"].values())
+    assert kept.states(ward, "ledger")["ann"] == kept.told["states"]["ann"]
+    assert kept.states(icu, "ledger")["bob"] == ["balance(155)", "tags([])"]
+    assert "inspector(fire)" in kept.states(ward, "ap")["ann"]
+    pending = redo(*kept.member(ward, "ann@ward", "ledger")).obligations
     assert [term for _, term, _ in pending] == [t.interest(5)]
     assert ward.transfers.pending["icu"] or ward.parcels.pending["icu"]
     assert {kept.agent.partition(" ")[2] for kept in beginning.outbox} >= {SESSION}
 
 
-def _member(durable: Any, home: str, law: str) -> tuple[Any, Any]:
-    member = durable.members[home, told()["laws"][law]]
-    return member.base, member.log
+def shelved(url: str) -> list[int]:
+    """The tuples that lie in the store engine."""
+    store = open_store(url)
+    try:
+        store.attach()
+        changes = [change for part in store.dump() if isinstance(part, Step) for change in part.changes]
+    finally:
+        store.close()
+    puts = [one for one in changes if isinstance(one, TuplePut) and one.space == "shelf"]
+    return [int(put.row.fields[1]) for put in puts]
+
+
+@every_format
+def test_the_state_of_a_stream_goes_on(kept: Kept) -> None:
+    rows = kept.told.get("stream", 0)
+    memory = Memory(kept.folder / "stream")
+    state = memory.before(2)
+    assert state.batch == rows - 1
+    assert memory.table(state.chunks).num_rows == rows
+    memory.after(2, ROWS.empty_table())
+    assert memory.before(3).rows == rows
 
 
 def test_a_store_is_converted_whole_or_left_as_it_was(
-    hosts: Path, monkeypatch: pytest.MonkeyPatch
+    kept: Kept, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = store_of(hosts, "ward")
+    path = kept.store("ward")
     before = dumped(path)
 
     def cut_short(_: object) -> None:
@@ -146,22 +179,23 @@ def test_a_store_is_converted_whole_or_left_as_it_was(
     assert names[:5] == ["n", "space", "writer", "count", "body"]
 
 
-def test_a_journal_replays_with_the_same_rulings(hosts: Path) -> None:
-    places = [(store_of(hosts, name), hosts / f"{name}-journal") for name in STORED]
+@every_format
+def test_a_journal_replays_with_the_same_rulings(kept: Kept) -> None:
+    places = [(kept.store(name), kept.folder / f"{name}-journal") for name in STORED]
     for place in places:
         assert read(*place).wrong == []
     retold = retell(places)
     assert retold.wrong == []
-    assert retold.same == 42
+    assert retold.same == (42 if kept.of == "0.1" else 43)
 
 
-def test_a_record_is_replayed_under_the_prices_of_its_time(hosts: Path) -> None:
+def test_a_record_is_replayed_under_the_prices_of_its_time(kept: Kept) -> None:
     """What was within the budget of 0.1, and is not within today's, comes out as it did."""
     (sifted,) = [
         record.ruling
-        for record in _records(hosts, "ward")
+        for record in _records(kept, "ward")
         if isinstance(record, EventRecord)
-        and (record.ruling.rule, record.ruling.law) == ("R7", told()["laws"]["ledger"])
+        and (record.ruling.rule, record.ruling.law) == ("R7", kept.told["laws"]["ledger"])
     ]
     assert (sifted.prices, sifted.stopped) == (1, None) != (PRICES, None)
     assert as_compound(sifted.event.args[1]).name == "sift"
@@ -173,38 +207,42 @@ def test_a_record_is_replayed_under_the_prices_of_its_time(hosts: Path) -> None:
     ]
 
 
-def _records(hosts: Path, name: str) -> Iterator[Any]:
-    store = open_store(store_of(hosts, name))
+def _records(kept: Kept, name: str) -> Iterator[Any]:
+    store = open_store(kept.store(name))
     try:
         store.attach()
-        for _, record in read_journal(hosts / f"{name}-journal", store):
+        for _, record in read_journal(kept.folder / f"{name}-journal", store):
             yield record
     finally:
         store.close()
 
 
-def test_a_backup_is_restored(hosts: Path, tmp_path: Path) -> None:
+@every_format
+def test_a_backup_is_restored(kept: Kept, tmp_path: Path) -> None:
     url = str(tmp_path / "again.db")
-    restore_backup(hosts / "ward.backup", open_store(url))
+    restore_backup(kept.folder / "ward.backup", open_store(url))
     _, ward = opened(url)
     rows = [row.fields for row in ward.tuples["jobs"].values()]
     assert rows[: len(KINDS)] == [freeze_tuple(fields) for fields in KINDS]
-    assert states(ward, "ledger")["ann"][1:] == told()["states"]["ann"][1:]
+    assert kept.states(ward, "ledger")["ann"][1:] == kept.told["states"]["ann"][1:]
 
 
-def test_hosts_serve_what_they_kept(hosts: Path) -> None:
+@pytest.mark.parametrize("kept", LIVED, indirect=True)
+def test_hosts_serve_what_they_kept(kept: Kept) -> None:
     """The hosts start again with stores, trust and tokens of then, and go on where they stood."""
-    trust = cast(Trust, SimpleNamespace(folder=hosts / "trust"))
-    token, port = told()["token"], free_port()
+    trust = cast(Trust, SimpleNamespace(folder=kept.folder / "trust"))
+    token, port = kept.told["token"], free_port()
     common = ("--trust", str(trust.folder))
-    ward = RealHost("ward", hosts, *common, "--segments", "ward-journal", port=port)
-    icu = RealHost("icu", hosts, *common, "--join", f"127.0.0.1:{port}")
+    ward = RealHost("ward", kept.folder, *common, "--segments", "ward-journal", port=port)
+    icu = RealHost("icu", kept.folder, *common, "--join", f"127.0.0.1:{port}")
 
     async def story() -> None:
         async with await Raw.client(ward, trust) as raw:
             welcome = await raw.hello("wes@ward", token=token, session=SESSION)
             assert welcome[5] is True, "the session of a client that died is known"
             answer = await raw.frame()
+            if answer[0] == REPLY:  # what it was told last, and may not have heard
+                answer = await raw.frame()
             assert answer[0] == FOUND
             assert read_found(answer).fields == ("result", 42)
         async with (
@@ -216,12 +254,15 @@ def test_hosts_serve_what_they_kept(hosts: Path) -> None:
             for fields in KINDS:
                 assert await jobs.read_nowait(*fields) == freeze_tuple(fields)
             assert await jobs.take_nowait("lent", ANY) == ("lent", 3)
-            beds = await ann.space("beds", shared=True, ontology=told()["ontology"])
+            shelf = await ann.space("shelf", shared=True)
+            boxes = [found[1] for found in await shelf.read_all("box", int, ANY)]
+            assert boxes == ([] if kept.of in STORELESS else BOXES)
+            beds = await ann.space("beds", shared=True, ontology=kept.told["ontology"])
             assert len(await beds.read_all("sale", a("Bed"))) == 1
             ledger = load(LEDGER)
             hers = ann.membership(ledger)
             assert hers is not None
-            assert [show(term) for term in (await hers.standing()).state] == told()["states"]["ann"]
+            assert [show(term) for term in (await hers.standing()).state] == kept.told["states"]["ann"]
             bob = await at_icu.agent("bob@ward")
             his = await bob.space("jobs", shared=True)
             for fields in (("carried", 7), ("for bob", 8), ("under way", 9)):
@@ -239,8 +280,8 @@ def test_hosts_serve_what_they_kept(hosts: Path) -> None:
         end(ward, icu)
 
 
-def test_a_store_of_a_later_version_is_left_as_it_is(hosts: Path) -> None:
-    path = store_of(hosts, "ward")
+def test_a_store_of_a_later_version_is_left_as_it_is(kept: Kept) -> None:
+    path = kept.store("ward")
     with closing(sqlite3.connect(path)) as db, db:
         db.execute("UPDATE state SET version = 99")
     before = dumped(path)
@@ -249,12 +290,12 @@ def test_a_store_of_a_later_version_is_left_as_it_is(hosts: Path) -> None:
     assert dumped(path) == before
 
 
-def test_a_backup_and_a_journal_of_a_later_version_are_named(hosts: Path) -> None:
-    backup, manifest = hosts / "ward.backup", hosts / "ward-journal" / "manifest.json"
+def test_a_backup_and_a_journal_of_a_later_version_are_named(kept: Kept) -> None:
+    backup, manifest = kept.folder / "ward.backup", kept.folder / "ward-journal" / "manifest.json"
     assert backup.read_bytes().startswith(b"nomospace backup 1\n")
     backup.write_bytes(backup.read_bytes().replace(b"backup 1", b"backup 9", 1))
     with pytest.raises(BadBackup, match="it has version 9, and this nomospace knows"):
-        restore_backup(backup, open_store(str(hosts / "again.db")))
+        restore_backup(backup, open_store(str(kept.folder / "again.db")))
     later = manifest.read_bytes().replace(b'"version": 1', b'"version": 9')
     with pytest.raises(NewerManifest, match="it has version 9, and this nomospace knows"):
         decode_manifest(later, "ward-journal")

@@ -40,7 +40,7 @@ import msgspec
 from nomospace.client.agent import NAME_MAX
 from nomospace.errors import NomospaceError, PeerError
 from nomospace.node.peer_sessions import KnownHost, PeerSession
-from nomospace.node.peering import LINK_VERSIONS
+from nomospace.node.peering import LINK_VERSION, LINK_VERSIONS
 from nomospace.trust.certificates import CERTIFICATE_BYTES_MAX, HostCertificate
 from nomospace.trust.channels import (
     ID_BYTES,
@@ -118,6 +118,8 @@ class Who(msgspec.Struct, frozen=True, array_like=True, tag="who"):
     nonce: _Nonce
     share: _Share
     certificate: _Certificate
+    newest: _Count = 0
+    """The newest version of links that it speaks; it was left out before version 3."""
 
 
 class Iam(msgspec.Struct, frozen=True, array_like=True, tag="iam"):
@@ -130,6 +132,7 @@ class Iam(msgspec.Struct, frozen=True, array_like=True, tag="iam"):
     nonce: _Nonce
     share: _Share
     certificate: _Certificate
+    newest: _Count = 0
 
 
 class Envelope(msgspec.Struct, frozen=True, array_like=True, tag="envelope"):
@@ -217,6 +220,12 @@ class Mailroom:
             if known.using is not None and now - known.heard_at <= PRESENT_S
         )
 
+    def version(self, name: str) -> int:
+        """The version of links that is spoken with a host: the oldest, as long as none is known."""
+        known = self._known.get(name)
+        session = None if known is None else _usable(known)
+        return LINK_VERSIONS.oldest if session is None else session.version
+
     # -- packing -----------------------------------------------------------------------------
 
     def pack(
@@ -281,7 +290,9 @@ class Mailroom:
         nonce, half = self._draw(NONCE_BYTES), self._half()
         self._asked[to] = (nonce, now, half)
         share = b"" if half is None else half.share
-        return self._sign(Who(self.name, to, self._life, nonce, share, self._certificate))
+        return self._sign(
+            Who(self.name, to, self._life, nonce, share, self._certificate, LINK_VERSION)
+        )
 
     def _half(self) -> Half | None:
         return None if self._key is None else Half(self._draw(SECRET_BYTES))
@@ -360,7 +371,8 @@ class Mailroom:
         certificate = self._proved(question, signature, body)
         to, half, nonce = question.sender, self._half(), self._draw(NONCE_BYTES)
         share = b"" if half is None else half.share
-        answer = Iam(self.name, to, self._life, question.nonce, nonce, share, self._certificate)
+        said = (question.nonce, nonce, share, self._certificate, LINK_VERSION)
+        answer = Iam(self.name, to, self._life, *said)
         self._begin(question, answer, half, certificate, now)
         return [(to, self._sign(answer))]
 
@@ -410,7 +422,9 @@ class Mailroom:
             if len(self._known) >= SENDERS_MAX:
                 self._forget(min(self._known, key=lambda name: self._known[name].heard_at))
             known = self._known[name] = KnownHost(now)
-        session = PeerSession(channel, life, certificate)
+        newest = answer.newest if asking else question.newest
+        spoken = LINK_VERSIONS.common(Versions.said(LINK_VERSIONS.oldest, newest))
+        session = PeerSession(channel, life, certificate, spoken)
         for id, one in list(known.sessions.items()):
             if len(known.sessions) < SESSIONS_MAX:
                 break

@@ -32,7 +32,7 @@ from nomospace.node.framed import BUFFER_BYTES_MAX
 from nomospace.node.identity import Identity, NotItsName
 from nomospace.node.network import Hear, NameTaken
 from nomospace.node.notes import Notes, OnNote
-from nomospace.wire.frames import decode_frame, encode_frame
+from nomospace.wire.frames import decode_frame, encode_frame, since
 
 INCOMING_BYTES_MAX: Final = 64 << 20
 """What may wait to be read; past it the library drops messages."""
@@ -145,6 +145,9 @@ class NatsLinks:
     def transmit(self, sender: str, to: str | None, frame: object) -> None:
         """Send a frame to a host, or to all; it may get lost."""
         if not self.connected or self._waiting >= BUFFER_BYTES_MAX:
+            self._counts["dropped"] += 1
+            return
+        if to and since(frame) > self._mail.version(to):
             self._counts["dropped"] += 1
             return
         try:

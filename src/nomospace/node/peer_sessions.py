@@ -16,15 +16,21 @@ class PeerSession:
 
     __slots__ = (
         "certificate", "channel", "confirmed", "high", "life", "next_part", "number", "parts",
-        "seen",
+        "seen", "version",
     )  # fmt: skip
 
     def __init__(
-        self, channel: Channel | InTheOpen, life: int, certificate: HostCertificate | None
+        self,
+        channel: Channel | InTheOpen,
+        life: int,
+        certificate: HostCertificate | None,
+        version: int,
     ) -> None:
         self.channel = channel
         self.life = life
         self.certificate = certificate
+        self.version = version
+        """The newest version of links that both speak."""
         self.confirmed = False
         """Whether the other side is known to have it too."""
         self.number = 0

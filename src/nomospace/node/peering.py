@@ -22,10 +22,11 @@ from nomospace.node.identity import HOST_ALPN, Identity
 from nomospace.node.listen import Arrival
 from nomospace.wire.framing import FRAME_BYTES_MAX, Versions, join
 
-LINK_VERSION: Final = 2
+LINK_VERSION: Final = 3
 """The version of what hosts say to each other: the transport's own words, and frames of cores."""
 LINK_VERSIONS: Final = Versions(2, LINK_VERSION)
-"""All that are spoken here. Version 1 had other words for coming to be one group."""
+"""All that are spoken here. Version 1 had other words for coming to be one group; `frames.SINCE`
+says what is told from which version on."""
 HELLO_S: Final = 5.0
 """How long a peer that was dialled may take to greet."""
 PING_S: Final = 2.0
@@ -133,6 +134,7 @@ class Peer(Framed):
         "made_at",
         "name",
         "nonce",
+        "version",
     )
 
     def __init__(
@@ -156,6 +158,8 @@ class Peer(Framed):
         self.name = ""
         """Who it is: empty until it has greeted."""
         self.life = 0
+        self.version = 0
+        """The newest version of links that both ends speak; 0 until it has greeted, or for ever."""
         self.nonce = b""
         """What a caller has to prove itself with, where there are no certificates."""
         self.linked = False
@@ -199,6 +203,7 @@ class Peer(Framed):
             self._links.complain(self, "name-mismatch", why)
         else:
             self.name, self.life = greeting.name, greeting.life
+            self.version = LINK_VERSIONS.common(greeting.versions)
             if not self.dialled:
                 self.call = greeting.call
             if self.arrival is not None:

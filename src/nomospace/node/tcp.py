@@ -51,7 +51,7 @@ from nomospace.node.peering import (
     decode_word,
     encode_word,
 )
-from nomospace.wire.frames import decode_frame, encode_frame
+from nomospace.wire.frames import decode_frame, encode_frame, since
 
 PEERS_MAX: Final = HOSTS_MAX
 """The most connections to other hosts."""
@@ -145,6 +145,9 @@ class TcpLinks:
         linked = self._peers.get(to)
         if linked is None:
             self._hold(to, frame)
+            return
+        if since(frame) > linked.version:
+            self._gone["dropped"] += 1
             return
         try:
             linked.send(encode_frame(frame))
@@ -277,7 +280,8 @@ class TcpLinks:
             room = len(self._pending) < PENDING_HOSTS_MAX
         else:
             room = len(held) < PENDING_FRAMES_MAX
-        if not (room and self._running and self._book.want(to, now=self._loop.time())):
+        told = since(frame) <= LINK_VERSIONS.oldest  # else it may be too new for that host
+        if not (told and room and self._running and self._book.want(to, now=self._loop.time())):
             self._gone["dropped"] += 1
             return
         data = self._encode(frame)
@@ -318,7 +322,7 @@ class TcpLinks:
         elif self._key and not hmac.compare_digest(greeting.proof, self._prove(peer.nonce, name)):
             self.complain(peer, "not-let-in", "it is no host of the user who runs this one")
             return
-        if not LINK_VERSIONS.common(greeting.versions):
+        if not peer.version:
             older = "it" if greeting.versions < LINK_VERSIONS else "this host"
             why = (
                 f"it speaks version {greeting.versions}, this host {LINK_VERSIONS}; upgrade {older}"

@@ -13,6 +13,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from nomospace.protocols.courier import Parcel
+from nomospace.protocols.messages import Relay
+from nomospace.protocols.questions import PeerAnswer, PeerQuestion
 from nomospace.wire.blobs import Newer, body, built, seal
 from nomospace.wire.framing import FRAME_BYTES_MAX, BadFrame, FrameTooLarge
 from nomospace.wire.packing import Unfit
@@ -22,6 +25,10 @@ PARCEL_BYTES_MAX: Final = FRAME_BYTES_MAX - (64 << 10)
 """The largest frame that is begun with, in bytes: on its way more may come around it."""
 FRAME_VERSION: Final = 2
 """The version of all frames between hosts that this nomospace sends."""
+
+SINCE: Final[dict[type, int]] = {PeerQuestion: 3, PeerAnswer: 3}
+"""What is told to hosts only that speak this version of links, or a later one: those before would
+take it for garbage. What came later is added here, with a version of its own."""
 
 _VERSION: Final = bytes([FRAME_VERSION])
 _read: Final = FRAMES.reader(SHAPES)
@@ -57,6 +64,19 @@ def encode_frame(frame: object) -> bytes:
     if len(data) > FRAME_BYTES_MAX:
         raise FrameTooLarge(what=type(frame).__name__, size=len(data), limit=FRAME_BYTES_MAX)
     return data
+
+
+def since(frame: object) -> int:
+    """The version of links that a host must speak to be sent a frame.
+
+    >>> since(Relay("ward", "icu", 3, PeerQuestion(1, b"")))
+    3
+    """
+    if isinstance(frame, Relay):
+        frame = frame.body
+    if isinstance(frame, Parcel):
+        frame = frame.what
+    return SINCE.get(type(frame), 0)
 
 
 def too_large(frame: object) -> str:

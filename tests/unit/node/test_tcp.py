@@ -16,7 +16,7 @@ from nomospace.node.addresses import NotLoopback
 from nomospace.node.framed import BUFFER_BYTES_MAX
 from nomospace.node.identity import HOST_ALPN, Identity, NotItsName
 from nomospace.node.network import NameTaken
-from nomospace.node.peering import LINK_VERSION, PREFACE, Greeting, encode_word
+from nomospace.node.peering import LINK_VERSION, LINK_VERSIONS, PREFACE, Greeting, encode_word
 from nomospace.node.tcp import PENDING_FRAMES_MAX, TcpLinks
 from nomospace.protocols.courier import Receipt
 from nomospace.protocols.messages import Advert, Adverts
@@ -407,8 +407,8 @@ def test_hosts_that_have_no_version_in_common_part_and_both_are_named() -> None:
                 assert await _drained(reader)
                 writer.close()
             assert a.notes.whys("other-version") == [
-                f"it speaks version 1, this host {LINK_VERSION}; upgrade it",
-                f"it speaks version 99 to 100, this host {LINK_VERSION}; upgrade this host",
+                f"it speaks version 1, this host {LINK_VERSIONS}; upgrade it",
+                f"it speaks version 99 to 100, this host {LINK_VERSIONS}; upgrade this host",
             ]
 
     run_real(program())

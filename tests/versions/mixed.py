@@ -1,0 +1,168 @@
+"""Hosts and clients of two versions, and the history of what the clients were told."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import time
+from pathlib import Path
+from typing import Any, Final
+
+from nomospace import ANY, TimedOut
+from nomospace.client.remote import connect
+from nomospace_lab.apps.correlation.papers import CARS, SPACE
+from nomospace_lab.testing.outside import Operation
+from tests import nursery
+from tests.parity.processes import HOSTS, PACE, Process, Real
+from tests.versions.client import ids_of
+from tests.versions.earlier import earlier, python
+
+CLIENT: Final = Path(__file__).parent / "client.py"
+ENDS_S: Final = 120.0
+LEFT_S: Final = 2.5
+"""Longer than a client's lease lasts."""
+
+
+class Mixed(Real):
+    """Three hosts, each of one of the two versions."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._old: set[str] = set()
+
+    def url(self, name: str) -> str:
+        """Where clients find a host."""
+        return f"nomos+plain://127.0.0.1:{self._ports[name]}"
+
+    def turn(self, *names: str, old: bool) -> None:
+        """From their next start hosts are of this version."""
+        if old:
+            self._old.update(names)
+        else:
+            self._old.difference_update(names)
+
+    def _process(self, name: str, arguments: list[str]) -> Process:
+        tree = earlier() if name in self._old else None
+        return Process(name, self.folder, arguments, tree=tree)
+
+    async def stop(self, name: str) -> None:
+        """End a host as its operator would."""
+        assert self._processes.pop(name).end(signal.SIGTERM) == 0
+
+    async def go_back(self, name: str) -> str:
+        """Start a host that has stopped with the earlier version; what that said first.
+
+        It does not open the store, so it gets one of its own from a backup.
+        """
+        store = Path(self._stores.url(name))
+        told = [*PACE, *await self._arguments(name, str(store))]
+        refused = await self._command("host", "run", name, *told, old=True, fails=2)
+        backup = self.folder / f"{name}.backup"
+        await self._command("backup", str(backup), "--store", str(store), "--force", old=False)
+        for file in self.folder.glob(f"{store.name}*"):
+            file.unlink()
+        await self._command("restore", str(backup), "--store", str(store), old=True)
+        self.turn(name, old=True)
+        await self.start(name)
+        return refused
+
+    async def _command(self, *words: str, old: bool, fails: int = 0) -> str:
+        """What a command of a version says of its failure."""
+        order = ("-m", "nomospace.cli", *words)
+        done = await asyncio.to_thread(python, *order, folder=self.folder, old=old)
+        assert done.returncode == fails, done.stderr
+        return done.stderr.strip()
+
+
+class VersionClients:
+    """Client processes, `old@ward` of the earlier version and `new@icu` of this one."""
+
+    def __init__(self, hosts: Mixed, *agents: str) -> None:
+        self._hosts = hosts
+        self._agents = agents
+        self._began = time.monotonic()
+        self._running: dict[str, nursery.Child] = {}
+        self.history: list[Operation] = []
+        self.moves = 0
+        """How often walkers have moved."""
+
+    async def start(self) -> None:
+        """Let all begin."""
+        names = {me.partition("@")[2]: None for me in self._agents}
+        with (self._hosts.folder / "clients.log").open("ab") as log:
+            for me in self._agents:
+                peers = ",".join([one for one in self._agents if one != me])
+                urls = json.dumps({name: self._hosts.url(name) for name in names})
+                said = [urls, me, peers, str(self._began)]
+                self._running[me] = nursery.start(
+                    [*said, str(self._hosts.folder)],
+                    folder=self._hosts.folder, log=log, program=CLIENT,
+                    tree=earlier() if me.startswith("old") else None,
+                )  # fmt: skip
+        for child in self._running.values():
+            assert await self._line(child) == b"ready\n", self._log()
+        (self._hosts.folder / "go").touch()
+
+    def _log(self) -> str:
+        return (self._hosts.folder / "clients.log").read_text()[-4_000:]
+
+    async def _line(self, child: nursery.Child) -> bytes:
+        async with asyncio.timeout(ENDS_S):
+            return await asyncio.to_thread(child.stdout.readline)
+
+    async def finish(self) -> None:
+        """Stop all clients, take what is left, and have their history."""
+        (self._hosts.folder / "stop").touch()
+        for me, child in self._running.items():
+            line = await self._line(child)
+            assert line, f"{me}: {self._log()}"
+            moves, history = json.loads(line)
+            self.moves += moves
+            self.history += [_operation(one) for one in history]
+            assert child.wait(ENDS_S) == 0
+            child.stdout.close()
+        await self._empty()
+        for topic in {one.topic for one in self.history if one.kind == "send"}:
+            self._add("receive", self._now, (), topic)
+
+    @property
+    def _now(self) -> float:
+        return time.monotonic() - self._began
+
+    def _add(self, kind: Any, called: float, ids: tuple[str, ...], topic: str) -> None:
+        self.history.append(Operation("(end)", kind, called, self._now, ids, topic))
+
+    async def _empty(self) -> None:
+        """Take what is left, until there is nothing for longer than a lease lasts."""
+        async with connect(self._hosts.url(HOSTS[0])) as host:
+            agent = await host.agent("undertaker")
+            jobs = await agent.space("jobs", shared=True)
+            dead = await agent.space("jobs.dead", shared=True)
+            while True:
+                called = self._now
+                try:
+                    found = await jobs.take("job", str, str, timeout=LEFT_S)
+                except TimedOut:
+                    lent = await dead.take_nowait("job", str, str)  # five times
+                    if lent is None:
+                        break
+                    found = lent
+                self._add("take", called, (found[2],), found[1])
+            papers = await agent.space(SPACE, shared=True, ontology=CARS)
+            called = self._now
+            while (paper := await papers.take_nowait(ANY, ANY)) is not None:
+                self._add("take", called, tuple(ids_of(paper)), SPACE)
+        for topic in {one.topic for one in self.history if one.kind == "out"}:
+            self._add("take", called, (), topic)
+
+    def close(self) -> None:
+        """End whatever runs still."""
+        for child in self._running.values():
+            if child.returncode is None:
+                child.kill()
+                child.wait(ENDS_S)
+
+
+def _operation(said: dict[str, Any]) -> Operation:
+    return Operation(**{**said, "ids": tuple(said.get("ids", ()))})
