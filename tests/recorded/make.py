@@ -5,8 +5,8 @@
 Run it with the Python of the version to record. It starts two hosts of that version, `ward` and
 `icu`, as processes with certificates, lets agents use whatever a store can hold, and kills the
 hosts. OUT gets `hosts.tar.gz` (the folder of both: stores with their logs, segments of the journal,
-a backup that was made while the host ran, the trust folder, a stream's state) and `told.json`: what a test needs to
-know of them. It uses the public interface alone, so later versions can be recorded with it as well.
+a backup that was made while the host ran, the trust folder, a stream's state) and `told.json`: what
+a test needs to know of them. It uses what later versions have too, so they can be recorded with it.
 """
 
 from __future__ import annotations

@@ -1,13 +1,12 @@
 """What earlier versions have kept is opened, served, replayed and restored by this one.
 
-`0.1` is what that version kept, and each `store-N` what the last one with that format of stores did.
+`0.1` is what that version kept, and each `store-N` what the last with that format of stores has.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-import shutil
 import sqlite3
 import tarfile
 from collections.abc import Iterator
@@ -20,8 +19,8 @@ import pytest
 
 from nomospace import ANY, a, show, t
 from nomospace.control import Membership, RecordRuling, redo
-from nomospace.law import load
 from nomospace.host.changes import TuplePut
+from nomospace.law import load
 from nomospace.law.budget import PRICES
 from nomospace.pipeline.stream.state import ROWS, Memory
 from nomospace.store import sqlite
@@ -31,6 +30,7 @@ from nomospace.store.journal import EventRecord
 from nomospace.store.opening import open_store
 from nomospace.store.schema import VERSION
 from nomospace.store.segments import read_journal
+from nomospace.terms import Term
 from nomospace.terms.templates import freeze_tuple
 from nomospace.terms.values import as_compound
 from nomospace.wire.segments import NewerManifest, decode_manifest
@@ -53,7 +53,7 @@ BOXES = [number for number in range(20) if number != 3]
 STORELESS = ("0.1", "store-4", "store-5")
 """where there was one."""
 LIVED = ("0.1", "store-7", f"store-{VERSION}")
-"""Those that hosts are started with: the first, the one before the newest that lasted, the newest."""
+"""Those that hosts are started with: the first, the last before tables of their own, the newest."""
 
 
 class Kept:
@@ -133,16 +133,17 @@ def test_a_store_has_all_that_was_in_it(kept: Kept) -> None:
     assert {kept.agent.partition(" ")[2] for kept in beginning.outbox} >= {SESSION}
 
 
-def shelved(url: str) -> list[int]:
+def shelved(url: str) -> list[Term]:
     """The tuples that lie in the store engine."""
     store = open_store(url)
     try:
         store.attach()
-        changes = [change for part in store.dump() if isinstance(part, Step) for change in part.changes]
+        steps = [part for part in store.dump() if isinstance(part, Step)]
     finally:
         store.close()
+    changes = [change for step in steps for change in step.changes]
     puts = [one for one in changes if isinstance(one, TuplePut) and one.space == "shelf"]
-    return [int(put.row.fields[1]) for put in puts]
+    return [put.row.fields[1] for put in puts]
 
 
 @every_format
@@ -253,7 +254,8 @@ def test_hosts_serve_what_they_kept(kept: Kept) -> None:
             jobs = await ann.space("jobs", shared=True)
             for fields in KINDS:
                 assert await jobs.read_nowait(*fields) == freeze_tuple(fields)
-            assert await jobs.take_nowait("lent", ANY) == ("lent", 3)
+            if kept.of == "0.1":  # in later ones leases last, and this one for an hour
+                assert await jobs.take_nowait("lent", ANY) == ("lent", 3)
             shelf = await ann.space("shelf", shared=True)
             boxes = [found[1] for found in await shelf.read_all("box", int, ANY)]
             assert boxes == ([] if kept.of in STORELESS else BOXES)
@@ -262,7 +264,8 @@ def test_hosts_serve_what_they_kept(kept: Kept) -> None:
             ledger = load(LEDGER)
             hers = ann.membership(ledger)
             assert hers is not None
-            assert [show(term) for term in (await hers.standing()).state] == kept.told["states"]["ann"]
+            state = (await hers.standing()).state
+            assert [show(term) for term in state] == kept.told["states"]["ann"]
             bob = await at_icu.agent("bob@ward")
             his = await bob.space("jobs", shared=True)
             for fields in (("carried", 7), ("for bob", 8), ("under way", 9)):

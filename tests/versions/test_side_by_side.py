@@ -16,8 +16,7 @@ from nomospace.store.schema import VERSION
 from nomospace.wire.frames import SINCE, decode_frame
 from nomospace.wire.framing import Framer, join
 from nomospace_lab.testing.outside import explain
-from tests.sites import run_real
-from tests.unit.node.test_tcp import site, until
+from tests.sites import run_real, site, until
 from tests.versions.earlier import python
 from tests.versions.mixed import Mixed, VersionClients
 
@@ -75,7 +74,8 @@ def test_a_host_is_told_nothing_that_its_version_does_not_know(newest: int) -> N
             await until(lambda: a.links.neighbours() == ("x",))
             a.links.transmit("a", "x", Relay("a", "x", 3, PeerQuestion(7, b"who")))
             a.links.transmit("a", "x", Receipt(17))
-            framer, told = Framer(READ_BYTES), []
+            told: list[object] = []
+            framer = Framer(READ_BYTES)
             while not told or told[-1] != Receipt(17):
                 for data in framer.feed(await reader.read(READ_BYTES)):
                     told += [decode_frame(data)] if data[0] else []
