@@ -64,8 +64,10 @@ class Schemas:
 
 
 class Process:
-    """A host that runs `nomospace host run`; `program` runs that, given what to do
-    `first`; `tree` has another version."""
+    """A host that runs `nomospace host run`; `program` runs that, given what to do `first`.
+
+    It is the nomospace of this tree, or that of another.
+    """
 
     def __init__(
         self,
@@ -80,9 +82,7 @@ class Process:
         self.log = folder / f"{name}.log"
         command = [*first, "host", "run", name, *PACE, *arguments, "--json"]
         with self.log.open("ab") as log:
-            self.child = nursery.start(
-                command, folder=folder, log=log, program=program, tree=tree
-            )
+            self.child = nursery.start(command, folder=folder, log=log, program=program, tree=tree)
 
     async def ready(self) -> dict[str, Any]:
         """Wait until it says that it serves; what it says."""
