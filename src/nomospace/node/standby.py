@@ -35,11 +35,14 @@ from nomospace.protocols.lease import (
     TakenOver,
     hold_us,
 )
+from nomospace.store.interface import StoreUnavailable
 from nomospace.store.opening import open_store
 from nomospace.store.postgres import PostgresStore
 
 NEEDED: Final = ("nomospace.node.tcp", "nomospace.node.vouching", PLANNER)
 """What a host that serves loads besides."""
+FOLLOWED: Final = "NOMOSPACE_FOLLOWED"
+"""What tells a process that begins anew which timeline of the database it has followed."""
 RETRY_S: Final = 0.1
 """A database that did not answer is asked again after so long."""
 
@@ -55,6 +58,7 @@ class StandIn:
         assert isinstance(store, PostgresStore), "others were refused when it was told"
         self.store = store
         self.store.on_life = self._claimed
+        self.store.servers.followed = os.environ.get(FOLLOWED, self.store.servers.followed)
         self.lease: HeldLease | None = None
         self._hold_us = hold_us(config.host.takeover_s)
         self._watch = LeaseWatch(self.name)
@@ -126,6 +130,7 @@ class StandIn:
         """The lease is gone: stand by anew, at once. Other errors are for who caused them."""
         if isinstance(error, TakenOver | HostLeaseEnded):
             _log.warning("%s: %s", self.name, error)
+            os.environ[FOLLOWED] = self.store.servers.followed
             begin_anew()
         if isinstance(error, OlderStore):
             self.lease = None  # nothing is written to it
@@ -174,7 +179,10 @@ async def stand(
                 loop.add_signal_handler(number, end)
             await part.wait()
             await Server(config, beside=beside, standing=part).run(ready)
-        except TakenOver:  # another was quicker
+        except (TakenOver, StoreUnavailable) as error:  # another was quicker, or it is away
+            _log.info("%s: %s", part.name, error)
+            os.environ[FOLLOWED] = part.store.servers.followed
+            await asyncio.sleep(RETRY_S)
             continue
         except asyncio.CancelledError:
             if not told:

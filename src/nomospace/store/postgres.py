@@ -5,7 +5,8 @@ rows it has. `stage` only gathers; `flush` talks to the server.
 
 A connection that breaks during a commit leaves open whether the commit was done. So each one has a
 number, written in its own transaction: after connecting again the store looks at the last number,
-and what was done is not done twice.
+and what was done is not done twice. What is found done counts when a write after it has reached the
+replica too, if the server waits for one (`postgres_servers`).
 
 Every commit carries the life that it belongs to, and the number of the one before it. The server
 compares both in the commit's own statement: who has begun a later life, wherever it is, fences off
@@ -56,11 +57,10 @@ from nomospace.store.interface import (
     StoreLeased,
     StoreTooNew,
 )
+from nomospace.store.postgres_servers import Servers, Session, shown
 from nomospace.store.schema import VERSION, Params, SqlRow
 from nomospace.store.sql import SqlStore, Staged
 
-CONNECT_S: Final = 5
-"""How long the server has to take a connection."""
 STATEMENT_MS: Final = 60_000
 """How long one statement may take."""
 SILENCE_MS: Final = 10_000
@@ -112,12 +112,13 @@ class PostgresStore(SqlStore):
         self.schema = options.pop("schema", SCHEMA)
         if not _NAME.fullmatch(self.schema):
             raise BadStoreUrl(
-                url=_shown(url), why="a schema has a name of small letters, digits and _"
+                url=shown(url), why="a schema has a name of small letters, digits and _"
             )
         self._url = urlunsplit(parts._replace(query=urlencode(options)))
-        self._writer: psycopg.Connection[SqlRow] | None = None
-        self._reader: psycopg.Connection[SqlRow] | None = None
-        self._askers: dict[int, psycopg.Connection[SqlRow]] = {}
+        self.servers = Servers(self._url)
+        self._writer: Session | None = None
+        self._reader: Session | None = None
+        self._askers: dict[int, Session] = {}
         """Who asks for rows of spaces, by thread."""
         self._asked_at: dict[int, float] = {}
         """When nobody was there to be asked."""
@@ -128,7 +129,8 @@ class PostgresStore(SqlStore):
         self._cursors = count(1)
         self.claim: LeaseClaim | None = None
         """What a process that stands for a host begins its life with."""
-        self._leaser: psycopg.Connection[SqlRow] | None = None
+        self._leaser: Session | None = None
+        self._leasing = False
         machine = socket.gethostname().partition(".")[0][:24]
         self.holder = f"nomospace {machine} {os.getpid()} {secrets.token_hex(4)}"
         """What this process is called in leases, and its sessions at the server."""
@@ -136,7 +138,7 @@ class PostgresStore(SqlStore):
     @property
     def where(self) -> str:
         """The URL without its password, and the schema."""
-        return f"{_shown(self._url)} (schema {self.schema})"
+        return f"{shown(self._url)} (schema {self.schema})"
 
     @property
     def database(self) -> str:
@@ -166,7 +168,7 @@ class PostgresStore(SqlStore):
         """The version of the tables; `None` where there are none."""
         return self._version_by(self._write_with())
 
-    def _version_by(self, connection: psycopg.Connection[SqlRow]) -> int | None:
+    def _version_by(self, connection: Session) -> int | None:
         found = connection.execute(
             "SELECT 1 FROM pg_tables WHERE schemaname = %s AND tablename = 'state'", (self.schema,)
         )
@@ -223,28 +225,19 @@ class PostgresStore(SqlStore):
     def _schema(self) -> sql.Identifier:
         return sql.Identifier(self.schema)
 
-    def _connected(self, statement_ms: int = STATEMENT_MS) -> psycopg.Connection[SqlRow]:
+    def _connected(self, statement_ms: int = STATEMENT_MS) -> Session:
         if not self._open_now:
             raise self._unavailable("it is closed")
-        made = psycopg.connect(
-            self._url,
-            autocommit=True,
-            connect_timeout=CONNECT_S,
-            prepare_threshold=1,
+        return self.servers.connect(
+            writes=self._alone or self._leasing,
+            wait_s=(statement_ms + LEASE_MS) / 1000,
             application_name=self.holder,
             options=f"-c statement_timeout={statement_ms} -c search_path={self.schema}",
             tcp_user_timeout=min(SILENCE_MS, 2 * statement_ms),
             keepalives_idle=SILENCE_MS // 1000,
         )
-        encoding = made.info.parameter_status("server_encoding")
-        if encoding != "UTF8":
-            made.close()
-            raise BadStoreUrl(
-                url=_shown(self._url), why=f"its database has the encoding {encoding}, not UTF8"
-            )
-        return made
 
-    def _write_with(self) -> psycopg.Connection[SqlRow]:
+    def _write_with(self) -> Session:
         """The connection to write with; a new one, with the lock, if the last one broke."""
         writer = self._writer
         if writer is not None and not writer.closed:
@@ -260,11 +253,18 @@ class PostgresStore(SqlStore):
         self._writer = writer
         return writer
 
+    def _current(self, session: Session | None) -> Session | None:
+        """A session that can be used; one from before a failover is let go."""
+        if session is None or self.servers.current(session):
+            return session
+        session.close()
+        return None
+
     @property
     def _lock(self) -> int:
         return _number(self.schema)
 
-    def _take(self, writer: psycopg.Connection[SqlRow]) -> None:
+    def _take(self, writer: Session) -> None:
         """Take the store for this host alone; those who stand for one host share it."""
         try:
             # The session of a host that has just ended may linger.
@@ -288,7 +288,7 @@ class PostgresStore(SqlStore):
             ).fetchone()
             raise StoreInUse(where=self.where, holder=holder[0] if holder else "another host")
 
-    def _take_for_writing(self, writer: psycopg.Connection[SqlRow]) -> None:
+    def _take_for_writing(self, writer: Session) -> None:
         """End the session that this process wrote with before: nothing of it is under way now."""
         writer.execute("SELECT set_config('application_name', %s, false)", (self.holder + WRITES,))
         if self._begun:
@@ -320,10 +320,12 @@ class PostgresStore(SqlStore):
     def renew(self) -> None:
         """Renew the lease of this life; raises `TakenOver`, or `StoreUnavailable`."""
         with self._told():
-            renewed = self._lease_with().execute(
+            leaser = self._lease_with()
+            renewed = leaser.execute(
                 "UPDATE lease SET beat = beat + 1 WHERE token = %s AND holder = %s",
                 (self._life, self.holder),
             )
+            self._confirm(leaser)
         if renewed.rowcount != 1:
             self._explain(self.look(), self._batch)
 
@@ -340,11 +342,18 @@ class PostgresStore(SqlStore):
                 (self._life, self.holder),
             )
 
-    def _lease_with(self) -> psycopg.Connection[SqlRow]:
-        if self._leaser is None or self._leaser.closed:
-            self._open_now = True
-            self._leaser = self._connected(LEASE_MS)
-        return self._leaser
+    def _lease_with(self) -> Session:
+        leaser = self._current(self._leaser)
+        if leaser is None:
+            self._open_now = self._leasing = True
+            self._leaser = leaser = self._connected(LEASE_MS)
+        return leaser
+
+    def _confirm(self, session: Session) -> None:
+        """What was committed must have reached the replica; raises `OperationalError`."""
+        if session.cancelled:
+            self.servers.doubt()
+            session.give_up()
 
     def _begin_life(self) -> None:
         claim = self.claim
@@ -406,7 +415,7 @@ class PostgresStore(SqlStore):
             if connection is not None:
                 connection.close()
         self._dropped()
-        self._begun = self._alone = self._open_now = False
+        self._begun = self._alone = self._leasing = self._open_now = False
         self._doubt = None
 
     # -- writing -------------------------------------------------------------------------------
@@ -422,6 +431,7 @@ class PostgresStore(SqlStore):
         left: Staged | None = staged
         try:
             with self._told():
+                self._writer = self._current(self._writer)
                 writer = self._write_with()
                 if self._doubt is not None:
                     left = self._settle(staged)
@@ -433,11 +443,12 @@ class PostgresStore(SqlStore):
         if left is not None:
             self._kept(left)
 
-    def _flush(self, writer: psycopg.Connection[SqlRow], staged: Staged) -> None:
+    def _flush(self, writer: Session, staged: Staged) -> None:
         try:
             with writer.pipeline(), writer.transaction():
                 self._write(staged)
                 self._tidy(staged)
+            self._confirm(writer)
         except errors.NotNullViolation as error:
             if error.diag.column_name == "life":
                 self._explain(self._stand(), self._batch + 1)
@@ -449,9 +460,13 @@ class PostgresStore(SqlStore):
 
     def _settle(self, staged: Staged) -> Staged | None:
         """What is left to do of what is staged, now that the server can be asked."""
-        doubt, self._doubt = self._doubt, None
+        doubt = self._doubt
         assert doubt is not None
-        if self._explain(self._stand(), self._batch + 1) is Fate.OPEN:
+        with self._confirmed():  # what is found is on the replica too when a write after it is
+            self._do("UPDATE state SET batch = batch WHERE one = 1")
+        fate = self._explain(self._stand(), self._batch + 1)
+        self._doubt = None
+        if fate is Fate.OPEN:
             return staged
         known = len(doubt.steps)
         assert all(
@@ -470,8 +485,16 @@ class PostgresStore(SqlStore):
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         assert self._staged is None, "what is staged has the transaction"
-        with self._told(), self._write_with().transaction():
+        with self._told(), self._confirmed():
             yield
+
+    @contextmanager
+    def _confirmed(self) -> Iterator[None]:
+        self._writer = self._current(self._writer)
+        writer = self._write_with()
+        with writer.transaction():
+            yield
+        self._confirm(writer)
 
     def _do(self, sql: str, params: Params = ()) -> None:
         self._write_with().execute(_marked(sql), params)
@@ -489,8 +512,8 @@ class PostgresStore(SqlStore):
     @contextmanager
     def _reading(self) -> Iterator[None]:
         with self._told():
-            reader = self._reader
-            if reader is None or reader.closed:
+            reader = self._current(self._reader)
+            if reader is None:
                 self._reader = reader = self._connected()
             with reader.transaction():
                 reader.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
@@ -506,8 +529,8 @@ class PostgresStore(SqlStore):
 
     def _ask_beside(self, sql: str, params: Params = ()) -> list[SqlRow]:
         thread = get_ident()
-        asker = self._askers.get(thread)
-        if asker is None or asker.closed:
+        asker = self._current(self._askers.get(thread))
+        if asker is None:
             if monotonic() - self._asked_at.get(thread, -ASK_AGAIN_S) < ASK_AGAIN_S:
                 raise self._unavailable("it was away just now")
             self._asked_at[thread] = monotonic()
@@ -528,7 +551,7 @@ class PostgresStore(SqlStore):
         """An error of the server as one of ours; what is neither its disk nor it being away stays.
 
         A server that is short of anything (class 53), is being stopped (57) or cannot be heard
-        (08) may be back later.
+        (08) may be back later; so may a row that another session has.
         """
         state = error.sqlstate or ""
         why = str(error).strip().partition("\n")[0] or type(error).__name__
@@ -536,8 +559,10 @@ class PostgresStore(SqlStore):
             return StoreFull(where=self.where, why=why)
         if isinstance(error, errors.DataCorrupted | errors.IndexCorrupted):
             return StoreDamaged(where=self.where, table="the server's files", key="", why=why)
-        if state[:2] in ("08", "53", "57") or (
-            not state and isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
+        if (
+            state[:2] in ("08", "53", "57")
+            or isinstance(error, errors.LockNotAvailable)
+            or (not state and isinstance(error, psycopg.OperationalError | psycopg.InterfaceError))
         ):
             return self._unavailable(why)
         raise error
@@ -566,11 +591,3 @@ def _number(name: str) -> int:
     """The number of a lock, by its name."""
     told = blake2b(name.encode(), digest_size=8, person=b"nomospace").digest()
     return int.from_bytes(told, "big", signed=True)
-
-
-def _shown(url: str) -> str:
-    """A URL without what must not be seen."""
-    parts = urlsplit(url)
-    _, at, host = parts.netloc.rpartition("@")
-    user = parts.username or ""
-    return urlunsplit(parts._replace(netloc=f"{user}{at}{host}", query="", fragment=""))
