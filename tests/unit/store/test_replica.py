@@ -162,7 +162,10 @@ def test_the_primary_of_before_a_failover_is_not_followed(servers: ReplicatedPos
 
 
 def test_a_replica_is_looked_at_but_takes_no_host(servers: ReplicatedPostgres) -> None:
-    url = f"{servers.replica.url}?schema=over"
+    _standing(f"{servers.primary.url}?schema=looked").close()
+    while not servers.replica.ask("SELECT to_regclass('looked.state')"):
+        pass
+    url = f"{servers.replica.url}?schema=looked"
     with pytest.raises(StoreUnavailable, match="is a replica, and takes no writes"):
         PostgresStore(url).look()
     looked = PostgresStore(url)
