@@ -13,15 +13,17 @@ Each host has
 What programs are told goes into the `Ledger`, and nothing else does. A program gives up waiting
 now and then, so that takes are called off at any moment too. Errors that the API promises for a
 host that is away are no faults (a take that found nothing in time; a lease that the crash of its
-host ended); any other error is.
+host ended; a call that its host refused while its database was away, which is made again); any
+other error is.
 """
 
 from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Coroutine
-from typing import Any, Final
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import Any, Final, TypeAlias
 
 from nomospace import ANY, TimedOut, t
 from nomospace.client import Agent, Letter, Membership, Space
@@ -29,6 +31,8 @@ from nomospace.client.remote import RemoteHost, connect
 from nomospace.errors import NomospaceError
 from nomospace.law import load
 from nomospace.laws import path
+from nomospace.store.interface import StoreUnavailable
+from nomospace.terms import Compound
 from tests.crash.ledger import (
     GOVERNED,
     LENT,
@@ -56,6 +60,9 @@ R5. sent(_, show, _) :-
 
 ANYONE: Final = "anyone"
 """What a tuple says that may be taken at any host; others name the only host for them."""
+Call: TypeAlias = Callable[[], Coroutine[Any, Any, Any]]
+AGAIN_S: Final = 0.1
+"""What was refused is asked for again after so long."""
 TAKERS: Final = ("taker-1", "taker-2")
 BORROWERS: Final = ("borrower-1", "borrower-2")
 CLERKS: Final = ("clerk-1", "clerk-2")
@@ -81,7 +88,7 @@ ANSWER_S: Final = 60.0
 """How long the calls that are under way in the end may take."""
 LAPSED: Final = "space.lease-lapsed"
 DOUBTFUL: Final = "host.in-doubt"
-STAYS: Final = frozenset({"host.move-refused"})
+STAYS: Final = frozenset({"host.move-refused", "store.unavailable"})
 
 
 class Load:
@@ -99,6 +106,8 @@ class Load:
         """How often walkers went to another host, and how often they had to stay."""
         self.operations = 0
         """How many calls were answered."""
+        self.refused = False
+        """Whether calls may be refused for a while, as the database is away."""
         self._hosts = {
             name: connect(url, reconnect_s=RECONNECT_S, hosts=urls, **access)
             for name, url in urls.items()
@@ -210,12 +219,10 @@ class Load:
         while self._writing and self.ledger.open[kind] >= OPEN_MAX:
             await asyncio.sleep(0.02)
 
-    async def _make(
-        self, kind: str, id: str, by: str, call: Coroutine[Any, Any, Any], due_s: float = 0.0
-    ) -> None:
+    async def _make(self, kind: str, id: str, by: str, call: Call, due_s: float = 0.0) -> None:
         """Ask for one thing, and write its acknowledgement down."""
         self.ledger.begin(kind, id, by=by, due_s=due_s)
-        await call
+        await _patiently(call)
         self.operations += 1
         self.ledger.acknowledge(kind, id)
 
@@ -234,7 +241,9 @@ class Load:
                     continue
                 to = self._rng.choice(addressees) if kind == SENT_ON else None
                 whom = self._rng.choice((ANYONE, *self._hosts))
-                calls.append(self._make(kind, id, jobs.owner, jobs.out(kind, whom, id, to=to)))
+                calls.append(
+                    self._make(kind, id, jobs.owner, partial(jobs.out, kind, whom, id, to=to))
+                )
             await asyncio.gather(*calls)
             await self._pause()
 
@@ -242,7 +251,7 @@ class Load:
         while True:
             try:
                 found = await jobs.take(TUPLE, whom, str, timeout=self._rng.uniform(0.05, 2.0))
-            except TimedOut:
+            except (TimedOut, StoreUnavailable):
                 continue
             self.operations += 1
             self.ledger.see(TUPLE, found[2], by=jobs.owner)
@@ -253,7 +262,7 @@ class Load:
                 found = await jobs.take(
                     SENT_ON, ANY, str, dest=jobs.owner, timeout=self._rng.uniform(0.05, 2.0)
                 )
-            except TimedOut:
+            except (TimedOut, StoreUnavailable):
                 continue
             self.operations += 1
             self.ledger.see(SENT_ON, found[2], by=jobs.owner)
@@ -263,14 +272,14 @@ class Load:
             limit = self._rng.uniform(0.05, 2.0)
             try:
                 job = await jobs.take(LENT, whom, str, lease=LEASE_S, timeout=limit)
-            except TimedOut:
+            except (TimedOut, StoreUnavailable):
                 continue
             await asyncio.sleep(self._rng.uniform(0.0, 0.02))
-            await self._settle(jobs, job[2], jobs.acknowledge(job))
+            await self._settle(jobs, job[2], partial(jobs.acknowledge, job))
 
-    async def _settle(self, jobs: Space, id: str, call: Coroutine[Any, Any, None]) -> None:
+    async def _settle(self, jobs: Space, id: str, call: Call) -> None:
         try:
-            await call
+            await _patiently(call)
         except NomospaceError as error:
             if error.code == DOUBTFUL:
                 self.settled["in doubt"] += 1
@@ -287,7 +296,7 @@ class Load:
     async def _bury(self, dead: Space) -> None:
         """Tuples that came back from too many leases: they are not lost."""
         while True:
-            found = await dead.take(LENT, ANY, str)
+            found = await _patiently(partial(dead.take, LENT, ANY, str))
             self.operations += 1
             self.settled["died"] += 1
             self.ledger.see(LENT, found[2], by=dead.owner)
@@ -300,7 +309,7 @@ class Load:
             number += 1
             id = f"{post.owner}-{number}"
             to = self._rng.choice(clerks)
-            call = post.out(t.msg(id), t["from"](post.owner), t.to(to))
+            call = partial(post.out, t.msg(id), t["from"](post.owner), t.to(to))
             await self._make(GOVERNED, id, post.owner, call)
             await self._pause(GOVERNED)
 
@@ -309,7 +318,7 @@ class Load:
             limit = self._rng.uniform(0.05, 2.0)
             try:
                 found = await post.take(t.msg(ANY), t["from"](ANY), t.to(post.owner), timeout=limit)
-            except TimedOut:
+            except (TimedOut, StoreUnavailable):
                 continue
             self.operations += 1
             self.ledger.see(GOVERNED, found[0].args[0], by=post.owner)
@@ -323,8 +332,10 @@ class Load:
             for _ in range(self._rng.randint(1, 3)):
                 to = self._rng.choice(others)
                 number = self._numbers[me, to] = self._numbers.get((me, to), 0) + 1
-                call = self._members[me].send(t.note(number), to=to)
-                calls.append(self._make(MESSAGE, f"{me}>{to}-{number}", me, self._ruled(call)))
+                call = partial(self._ruled, me, t.note(number), to)
+                calls.append(self._make(MESSAGE, f"{me}>{to}-{number}", me, call))
+                if self.refused:  # one that is refused must not come behind the next
+                    await calls.pop()
             await asyncio.gather(*calls)
             await self._pause(MESSAGE)
 
@@ -333,13 +344,12 @@ class Load:
         while self._writing:
             number += 1
             wait_ms = self._rng.randint(1, 1_500)
-            call = self._members[me].send(t.promise(number, wait_ms), to=me)
-            id = f"{me}-{number}"
-            await self._make(OBLIGATION, id, me, self._ruled(call), due_s=wait_ms / 1000)
+            call = partial(self._ruled, me, t.promise(number, wait_ms), me)
+            await self._make(OBLIGATION, f"{me}-{number}", me, call, due_s=wait_ms / 1000)
             await self._pause(OBLIGATION)
 
-    async def _ruled(self, call: Coroutine[Any, Any, Any]) -> None:
-        ruling = await call
+    async def _ruled(self, me: str, message: Compound, to: str) -> None:
+        ruling = await self._members[me].send(message, to=to)
         assert not ruling.refused, ruling.explain()
 
     async def _read_letters(self, me: str) -> None:
@@ -381,3 +391,12 @@ class Load:
             )
             for me in self._members
         }
+
+
+async def _patiently(call: Call) -> Any:
+    """Make a call, again and again while the database is away: what is refused is not done."""
+    while True:
+        try:
+            return await call()
+        except StoreUnavailable:
+            await asyncio.sleep(AGAIN_S)

@@ -37,8 +37,8 @@ class ReplicaServer(PostgresServer):
         settings += ["wal_receiver_timeout=5s", "wal_retrieve_retry_interval=100ms"]
         return super().command() + [part for one in settings for part in ("-c", one)]
 
-    def follow(self, primary: PostgresServer) -> None:
-        """Begin anew as a copy of a primary, and follow it."""
+    def copy(self, primary: PostgresServer) -> None:
+        """Begin anew as a copy of a primary, which it follows when it is started."""
         self.stop(signal.SIGKILL)
         shutil.rmtree(self.data, ignore_errors=True)
         source = f"{primary.url}?application_name=replica"
@@ -51,7 +51,6 @@ class ReplicaServer(PostgresServer):
             cwd=self.folder,
             timeout=STEP_S,
         )
-        self.start()
 
     def ask(self, statement: str) -> object:
         """The first field of the first row of a query, in a session of its own."""
@@ -82,7 +81,12 @@ class ReplicatedPostgres:
 
     def rejoin(self) -> None:
         """Let the other server follow the primary, and the primary wait for it."""
-        self.replica.follow(self.primary)
+        self.replica.copy(self.primary)
+        self.replica.start()
+        self.wait_joined()
+
+    def wait_joined(self) -> None:
+        """Wait until the replica has all, and every commit waits for it."""
         self._wait_for_replica("replica")
         until = time.monotonic() + STEP_S
         while self.primary.ask("SELECT sync_state FROM pg_stat_replication") != "sync":

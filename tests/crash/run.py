@@ -2,6 +2,7 @@
 
     python -m tests.crash.run --kills 200 --seed 7 [--store postgresql] [--transport tls] [--json]
     python -m tests.crash.run --takeover --kills 100 [--takeover-s 2] [--tuples 100000]
+    python -m tests.crash.run --takeover --kills 20 --failovers 20
 
 Three real hosts, the programs of `load` on all of them, and `kill -9` for one host after the other,
 or for two at a time, or for one that is just starting. Then all hosts are started once more, the
@@ -292,6 +293,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     about = "with --takeover: seconds in which another takes over (default: 4)"
     parser.add_argument("--takeover-s", type=float, default=4.0, help=about)
     parser.add_argument("--tuples", type=int, default=0, help="with --takeover: that lie there")
+    about = "with --takeover: kills of the database's primary, which has a synchronous replica"
+    parser.add_argument("--failovers", type=int, default=0, help=about)
     given = parser.parse_args(arguments)
 
     def say(what: str) -> None:
@@ -307,6 +310,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 seed=given.seed,
                 takeover_s=given.takeover_s,
                 tuples=given.tuples,
+                failovers=given.failovers,
                 strict=True,
                 say=say,
                 keep=given.keep,

@@ -1,5 +1,8 @@
 """Three processes stand for one host; the active one is killed or paused again and again.
 
+With a database that has a synchronous replica the primary is killed too, in between; the replica is
+promoted, and the other one follows it.
+
 Beside it there is a second host, and the programs of `load` are on both. A process that was paused
 wakes when another has taken over, and must find out that it is fenced. In the end everything that
 was acknowledged must be with exactly one program, as in `run`.
@@ -15,13 +18,16 @@ import statistics
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from typing import Final
 
 from nomospace.client.remote import connect
+from nomospace.store.interface import StoreUnavailable
 from tests.crash.hosts import Hosts
 from tests.crash.ledger import Fault
-from tests.crash.load import Load
+from tests.crash.load import AGAIN_S, Load
+from tests.crash.replica import ReplicatedPostgres, replicated_postgres
 from tests.crash.run import Outcome, Run, compare
 from tests.parity.processes import Process, Schemas
 from tests.ports import free_port
@@ -44,6 +50,8 @@ class TakeoverOutcome(Outcome):
     fenced: int = 0
     took: list[float] = field(default_factory=list)
     """Seconds from a kill or a pause until another serves."""
+    failovers: list[float] = field(default_factory=list)
+    """Seconds from a kill of the database's primary until a write is acknowledged again."""
 
     def told(self) -> str:
         """The run in words."""
@@ -54,12 +62,18 @@ class TakeoverOutcome(Outcome):
             f"{tried}; {self.fenced} that were paused woke and were fenced",
             f"told {self.takeover_s:g} s, another served after: {times}; {self.tuples:,} tuples",
         ]
+        if over := sorted(self.failovers):
+            times = f"median {statistics.median(over):.2f} s, longest {over[-1]:.2f} s"
+            lines.append(
+                f"{len(over)} kills of the database's primary; a write counted after: {times}"
+            )
         return "\n".join([*lines, super().told()])
 
     def as_json(self) -> str:
         """The run for other programs."""
         more = {"pauses": self.pauses, "fenced": self.fenced, "tuples": self.tuples}
         times = {"takeover_s": self.takeover_s, "took_over_s": [round(s, 3) for s in self.took]}
+        times["failed_over_s"] = [round(s, 3) for s in self.failovers]
         return json.dumps(json.loads(super().as_json()) | more | times)
 
 
@@ -168,9 +182,13 @@ class TakeoverRun(Run):
 
     outcome: TakeoverOutcome
     _hosts: StandingHosts
+    database: ReplicatedPostgres | None = None
+    failovers = 0
+    """How often the primary of the database is killed."""
 
     async def _kill(self, kills: int, load: Load) -> None:
         hosts, outcome, rng = self._hosts, self.outcome, self._rng
+        load.refused = self.failovers > 0
         for number in range(kills):
             await asyncio.sleep(rng.uniform(0.0, self._pace_s))
             hosts.check_alive()
@@ -200,8 +218,39 @@ class TakeoverRun(Run):
             else:
                 hosts.begin_at(place)
                 await hosts.stands_again(place, stood[place])
+            for _ in range(
+                self.failovers * number // kills, self.failovers * (number + 1) // kills
+            ):
+                await self._fail_over()
             if (number + 1) % 10 == 0:
                 self._say(f"{number + 1} times; longest {max(outcome.took):.2f} s")
+
+    async def _fail_over(self) -> None:
+        """Kill the primary of the database, and promote its replica."""
+        pair = self.database
+        assert pair is not None
+        await asyncio.sleep(self._rng.uniform(0.0, self._pace_s / 2))
+        began = time.monotonic()
+        await asyncio.to_thread(pair.kill_primary)
+        self._ledger.happened("the primary of the database is killed")
+        await asyncio.sleep(self._rng.uniform(0.0, self._pace_s / 2))
+        await asyncio.to_thread(pair.promote)
+        self._ledger.happened("its replica is promoted")
+        async with asyncio.timeout(TAKEN_S):
+            await self._goes_on()
+        self.outcome.failovers.append(time.monotonic() - began)
+        await asyncio.to_thread(pair.replica.copy, pair.primary)
+        pair.replica.start()
+        await asyncio.to_thread(pair.wait_joined)
+        self._ledger.happened("the database has a replica again")
+
+    async def _goes_on(self) -> None:
+        """Wait until the host acknowledges a write."""
+        while True:
+            with suppress(StoreUnavailable):
+                await self.fill(1)
+                return
+            await asyncio.sleep(AGAIN_S)
 
     async def fill(self, count: int) -> None:
         """Let so many tuples lie at `ward`."""
@@ -218,6 +267,7 @@ async def take_over(
     seed: int,
     takeover_s: float = 2.0,
     tuples: int = 0,
+    failovers: int = 0,
     strict: bool = False,
     pace_s: float = 1.0,
     say: Callable[[str], None] = lambda _: None,
@@ -225,12 +275,16 @@ async def take_over(
 ) -> TakeoverOutcome:
     """Play one run. If it is `strict`, who takes over too late has broken a promise."""
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(16))  # some only listen
-    stores = Schemas(shared_postgres().url, f"standing{os.getpid()}_{seed}")
-    with StandingHosts(stores, takeover_s) as hosts:
+    with ExitStack() as parts:
+        pair = parts.enter_context(replicated_postgres()) if failovers else None
+        server = shared_postgres() if pair is None else pair
+        stores = Schemas(server.url, f"standing{os.getpid()}_{seed}")
+        hosts = parts.enter_context(StandingHosts(stores, takeover_s))
         hosts.keep = True  # until all is well
         outcome = TakeoverOutcome(seed, "postgresql", folder=str(hosts.folder), hosts=2)
         outcome.takeover_s, outcome.tuples = takeover_s, tuples
         run = TakeoverRun(hosts, outcome, pace_s=pace_s, say=say)
+        run.database, run.failovers = pair, failovers
         await run.play(kills, before=lambda: run.fill(tuples))
         for name, code in (await asyncio.to_thread(hosts.end)).items():
             if code:

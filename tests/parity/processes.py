@@ -60,7 +60,8 @@ class Schemas:
         self._world = world
 
     def url(self, name: str) -> str:
-        return f"{self._server}?schema={self._world}_{name}"
+        mark = "&" if "?" in self._server else "?"
+        return f"{self._server}{mark}schema={self._world}_{name}"
 
 
 class Process:

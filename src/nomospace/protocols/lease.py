@@ -29,7 +29,7 @@ import msgspec
 
 from nomospace.errors import CallerError, NomospaceError
 
-HOLD: Final = 0.5
+HOLD: Final = 0.4
 """The part of the time to take over for which a lease holds; the rest is for loading the host."""
 RENEWALS: Final = 5
 """So often a lease is renewed in the time that it holds."""

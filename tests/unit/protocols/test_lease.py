@@ -73,5 +73,5 @@ def test_what_cannot_be_is_refused(stand: LeaseStand, error: type[Exception]) ->
 
 
 def test_the_time_to_take_over_leaves_some_to_load_the_host() -> None:
-    assert hold_us(10.0) == 5_000_000
-    assert hold_us(2.0) == 1_000_000
+    assert hold_us(10.0) == 4_000_000
+    assert hold_us(2.0) == 800_000
