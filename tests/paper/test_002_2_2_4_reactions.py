@@ -9,7 +9,7 @@ from nomospace.calls.problems import BadReaction, UnboundStrong, WaitingInListen
 from nomospace.calls.requests import ONCE, ONCE_PER_TUPLE, Adjust, Open, Reactions, Seek, Share
 from nomospace.calls.ways import Way
 from nomospace.errors import NomospaceError
-from nomospace.host.reacting import Firing
+from nomospace.host.firing import Firing
 from nomospace.terms.templates import ANY, Template
 from tests.paper.hosts import Hosts
 
@@ -90,7 +90,7 @@ def test_a_listener_must_not_wait(one: Hosts) -> None:
 
     def listener(firing: Firing) -> None:
         try:
-            firing._inside(Seek("jobs", Way.TAKE, Template.of(("never",))))
+            firing._ask(Seek("jobs", Way.TAKE, Template.of(("never",))))
         except NomospaceError as error:
             told.append(error)
 

@@ -2,42 +2,35 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from nomospace.calls.answers import Found
-from nomospace.calls.requests import (
-    READ_ALL,
-    READ_NOWAIT,
-    TAKE_ALL,
-    TAKE_NOWAIT,
-    Adjust,
-    Out,
-    Request,
-    Seek,
-    Way,
-)
-from nomospace.host.operations import Registered
+from nomospace.calls.requests import Adjust, Out, Request, Seek
+from nomospace.calls.ways import READ_ALL, READ_NOWAIT, TAKE_ALL, TAKE_NOWAIT, Way
 from nomospace.terms import Term
 from nomospace.terms.templates import Template
 
-if TYPE_CHECKING:
-    from nomospace.host.ports import HostParts
-
 
 class Firing:
-    """What a strong listener is given: the tuple, and operations that join the running step."""
+    """What a strong listener is given: the tuple, and operations that join the running step.
 
-    __slots__ = ("_host", "_registered", "reaction", "tuple")
+    `ask` carries one out inside the step: at the host itself, or over a program's socket.
+    """
 
-    def __init__(self, host: HostParts, registered: Registered, found: Found) -> None:
-        self._host = host
-        self._registered = registered
+    __slots__ = ("_ask", "_space", "reaction", "tuple")
+
+    def __init__(
+        self, ask: Callable[[Request], Any], space: str, reaction: str, found: Found
+    ) -> None:
+        self._ask = ask
+        self._space = space
         self.tuple = found
-        self.reaction = registered.id
+        self.reaction = reaction
 
     def out(self, fields: tuple[Term, ...], to: str = "", space: str | None = None) -> None:
         """Write a tuple."""
-        self._inside(Out(space or self._registered.request.space, fields, to))
+        self._ask(Out(space or self._space, fields, to))
 
     def take_nowait(self, template: Template, space: str | None = None) -> Found | None:
         """Take a tuple of this host, if there is one."""
@@ -61,10 +54,7 @@ class Firing:
 
     def remove_reaction(self) -> None:
         """Remove the reaction that fired."""
-        self._inside(Adjust(self.reaction, "remove"))
+        self._ask(Adjust(self.reaction, "remove"))
 
     def _seek(self, how: Way, template: Template, space: str | None) -> Any:
-        return self._inside(Seek(space or self._registered.request.space, how, template))
-
-    def _inside(self, request: Request) -> Any:
-        return self._host.reacting.inside(self._registered.agent, request)
+        return self._ask(Seek(space or self._space, how, template))

@@ -45,7 +45,7 @@ from nomospace.calls.requests import (
 from nomospace.errors import NomospaceError
 from nomospace.host.calls import Call
 from nomospace.host.effects import Fire
-from nomospace.host.firing import Firing as Firing
+from nomospace.host.firing import Firing
 from nomospace.host.index import Index
 from nomospace.host.linda import firing_of
 from nomospace.host.looking import Scan
@@ -407,7 +407,8 @@ class Reacting(GroupFollower):
                 found = shown
             self._count(one)
             if one.request.listener is not None:
-                one.request.listener(Firing(self._host, one, found))
+                ask = partial(self.inside, one.agent)
+                one.request.listener(Firing(ask, one.request.space, one.id, found))
 
         return listen
 

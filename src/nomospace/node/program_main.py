@@ -26,10 +26,9 @@ from typing import Final
 import msgspec
 
 from nomospace.calls.addresses import split_key
-from nomospace.calls.answers import Found
 from nomospace.calls.problems import MoveRefused, NotAnOperator
-from nomospace.calls.requests import Adjust, Out, React, Request, Seek
-from nomospace.calls.ways import READ_ALL, READ_NOWAIT, STRONG, TAKE_ALL, TAKE_NOWAIT, Way
+from nomospace.calls.requests import Out, React, Request
+from nomospace.calls.ways import STRONG
 from nomospace.client import Agent, Departed, Mailbox, Report
 from nomospace.client.connection import Ear
 from nomospace.client.membership import LetterQueue
@@ -47,12 +46,12 @@ from nomospace.client.watching import Presence, Watching
 from nomospace.errors import NomospaceError
 from nomospace.host.calls import Call, Event, PutBack
 from nomospace.host.effects import Answer, Fire, Mail
+from nomospace.host.firing import Firing
 from nomospace.host.speaking import call_function, own_functions
 from nomospace.node import confining, program_talk as say
 from nomospace.node.local_connection import LocalClients, LocalConnection
 from nomospace.terms import Term, encode, freeze
 from nomospace.terms.objects import MISSING
-from nomospace.terms.templates import Template
 from nomospace.wire import talk
 from nomospace.wire.admin import A, OperatorQuestion
 from nomospace.wire.errors import decode_error
@@ -114,51 +113,6 @@ def told(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"[:ERROR_MAX]
 
 
-class InsideStep:
-    """A strong reaction at work, as its listener has it: each operation waits for the host."""
-
-    def __init__(self, strong: StrongSocket, space: str, reaction: str, found: Found) -> None:
-        self._strong = strong
-        self._space = space
-        self.reaction = reaction
-        self.tuple = found
-
-    def out(self, fields: object, to: str = "", space: str | None = None) -> None:
-        """Write a tuple."""
-        assert isinstance(fields, tuple), "it was frozen"
-        self._strong.ask(Out(space or self._space, fields, to))
-
-    def take_nowait(self, template: Template, space: str | None = None) -> Found | None:
-        """Take a tuple of this host, if there is one."""
-        return self._one(TAKE_NOWAIT, template, space)
-
-    def read_nowait(self, template: Template, space: str | None = None) -> Found | None:
-        """Read a tuple of this host, if there is one."""
-        return self._one(READ_NOWAIT, template, space)
-
-    def take_all(self, template: Template, space: str | None = None) -> tuple[Found, ...]:
-        """Take all tuples of this host that match."""
-        return self._all(TAKE_ALL, template, space)
-
-    def read_all(self, template: Template, space: str | None = None) -> tuple[Found, ...]:
-        """Read all tuples of this host that match."""
-        return self._all(READ_ALL, template, space)
-
-    def remove_reaction(self) -> None:
-        """Remove the reaction that fired."""
-        self._strong.ask(Adjust(self.reaction, "remove"))
-
-    def _one(self, how: Way, template: Template, space: str | None) -> Found | None:
-        found = self._strong.ask(Seek(space or self._space, how, template))
-        assert found is None or isinstance(found, Found), found
-        return found
-
-    def _all(self, how: Way, template: Template, space: str | None) -> tuple[Found, ...]:
-        found = self._strong.ask(Seek(space or self._space, how, template))
-        assert isinstance(found, tuple), found
-        return tuple([one for one in found if isinstance(one, Found)])
-
-
 class StrongSocket:
     """The second socket: firings come, and what listeners ask for goes, one word at a time."""
 
@@ -169,9 +123,9 @@ class StrongSocket:
 
     def serve(self) -> None:
         """The host waits: run a listener, or a function, and say when it is done."""
-        heard = say.told_listener(self._receive())
+        heard = say.read(say.TO_LISTENER, self._receive())
         assert not isinstance(heard, say.InsideAnswer), "nobody asked"
-        self._at.sendall(say.inside(self._do(heard)))
+        self._at.sendall(say.framed(self._do(heard)))
 
     def _do(self, heard: say.FireListener | say.Apply) -> say.Done:
         try:
@@ -181,19 +135,19 @@ class StrongSocket:
             react = self.listeners.get(heard.number)
             if react is not None and react.listener is not None:
                 frame = talk.unpack_frame(heard.found)
-                react.listener(InsideStep(self, react.space, frame[2], talk.read_found(frame)))
+                react.listener(Firing(self.ask, react.space, frame[2], talk.read_found(frame)))
         except Exception as error:
             return say.Done(told(error))
         return say.Done()
 
     def ask(self, request: Request) -> object:
         """Have an operation done inside the step; raises what is wrong with it."""
-        self._at.sendall(say.inside(say.InsideCall(talk.pack_ask(1, 0, request))))
+        self._at.sendall(say.framed(say.InsideCall(talk.pack_ask(1, 0, request))))
         while True:
-            heard = say.told_listener(self._receive())
+            heard = say.read(say.TO_LISTENER, self._receive())
             if isinstance(heard, say.InsideAnswer):
                 break
-            self._at.sendall(say.inside(self._do(heard)))  # what it brought fires another
+            self._at.sendall(say.framed(self._do(heard)))  # what it brought fires another
         return read_answer(talk.unpack_frame(heard.body))
 
     def _receive(self) -> bytes:
@@ -442,7 +396,7 @@ class ProgramLife(asyncio.Protocol):
             if agent:
                 self._hear(agent, talk.unpack_frame(body))
             else:
-                self._told(say.told_program(body))
+                self._told(say.read(say.TO_PROGRAM, body))
 
     def _told(self, said: say.ToProgram) -> None:
         if isinstance(said, say.Birth):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from nomospace.calls.answers import Found
 from nomospace.client.connection import Firing
-from nomospace.host.reacting import Firing as StepFiring
+from nomospace.host.firing import Firing as StepFiring
 from nomospace.sessions.local_calls import LocalCall
 from nomospace.terms import Term
 from nomospace.wire import talk

@@ -46,7 +46,7 @@ from nomospace.errors import (
     PeerError,
     Unavailable,
 )
-from nomospace.host.reacting import Firing as StepFiring
+from nomospace.host.firing import Firing as StepFiring
 from nomospace.node import program_talk as say
 from nomospace.node.local_connection import LocalConnection
 from nomospace.node.program_pipes import PipeAsker, PipeEar, PipeMailbox
@@ -397,7 +397,7 @@ class ProgramProcess(asyncio.Protocol):
     def _hear(self, frame: bytes) -> None:
         agent, body = say.opened(frame)
         if not agent:
-            self._told(say.told_host(body))
+            self._told(say.read(say.TO_HOST, body))
             return
         line = self._lines.get(agent)
         if line is None or self._over:

@@ -14,7 +14,7 @@ from typing import Protocol
 from nomospace.calls.requests import Adjust, Out, Request, Seek
 from nomospace.calls.ways import BULK, WAITING
 from nomospace.errors import NomospaceError
-from nomospace.host.reacting import Firing as StepFiring
+from nomospace.host.firing import Firing as StepFiring
 from nomospace.node import program_talk as say
 from nomospace.sessions.host_sessions import NotForClients
 from nomospace.wire import talk
@@ -52,7 +52,7 @@ class ListenerCalls:
         Raises `TimeoutError` when its time is up, `OSError` and `PeerError` when it breaks off.
         """
         self._send(said)
-        while isinstance(heard := say.told_step(self._receive()), say.InsideCall):
+        while isinstance(heard := say.read(say.TO_STEP, self._receive()), say.InsideCall):
             try:
                 _, _, request = talk.read_call(talk.unpack_frame(heard.body), self._time.laws)
                 body = talk.pack_reply(0, 1, inside(request))
@@ -62,7 +62,7 @@ class ListenerCalls:
         return heard
 
     def _send(self, said: say.ToListener) -> None:
-        self._timed(self._at.sendall, say.inside(said))
+        self._timed(self._at.sendall, say.framed(said))
 
     def _receive(self) -> bytes:
         length = int.from_bytes(self._exactly(LENGTH_BYTES))

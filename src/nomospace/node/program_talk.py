@@ -216,58 +216,35 @@ ToListener: TypeAlias = FireListener | InsideAnswer | Apply
 ToStep: TypeAlias = InsideCall | Done
 
 _ENVELOPE: Final = msgspec.msgpack.Decoder(tuple[str, bytes])
-_TO_PROGRAM: Final[msgspec.msgpack.Decoder[ToProgram]] = msgspec.msgpack.Decoder(ToProgram)
-_TO_HOST: Final[msgspec.msgpack.Decoder[ToHost]] = msgspec.msgpack.Decoder(ToHost)
-_TO_LISTENER: Final[msgspec.msgpack.Decoder[ToListener]] = msgspec.msgpack.Decoder(ToListener)
-_TO_STEP: Final[msgspec.msgpack.Decoder[InsideCall | Done]] = msgspec.msgpack.Decoder(
-    InsideCall | Done
-)
-_pack: Final = msgspec.msgpack.encode
+TO_PROGRAM: Final[msgspec.msgpack.Decoder[ToProgram]] = msgspec.msgpack.Decoder(ToProgram)
+TO_HOST: Final[msgspec.msgpack.Decoder[ToHost]] = msgspec.msgpack.Decoder(ToHost)
+TO_LISTENER: Final[msgspec.msgpack.Decoder[ToListener]] = msgspec.msgpack.Decoder(ToListener)
+TO_STEP: Final[msgspec.msgpack.Decoder[ToStep]] = msgspec.msgpack.Decoder(ToStep)
 
 
-def envelope(agent: str, body: bytes) -> bytes:
-    """A frame with its length, ready to be sent."""
-    data = _pack((agent, body))
+def framed(said: object) -> bytes:
+    """Something to say as a frame with its length, ready to be sent."""
+    data = msgspec.msgpack.encode(said)
     return length_of(len(data)) + data
 
 
+def envelope(agent: str, body: bytes) -> bytes:
+    """A frame of the first socket: an agent, and a body as clients have them."""
+    return framed((agent, body))
+
+
 def word(said: ToProgram | ToHost) -> bytes:
-    """A word of this module as a frame with its length."""
-    return envelope("", _pack(said))
+    """A frame of the first socket with a word of this module."""
+    return envelope("", msgspec.msgpack.encode(said))
 
 
 def opened(frame: bytes) -> tuple[str, bytes]:
     """The agent and the body of a frame; raises `BadFrame`."""
-    return _read(_ENVELOPE, frame)
+    return read(_ENVELOPE, frame)
 
 
-def told_program(body: bytes) -> ToProgram:
-    """What the host says."""
-    return _read(_TO_PROGRAM, body)
-
-
-def told_host(body: bytes) -> ToHost:
-    """What the program says; raises `BadFrame`."""
-    return _read(_TO_HOST, body)
-
-
-def told_listener(body: bytes) -> ToListener:
-    """What the host says inside a step."""
-    return _read(_TO_LISTENER, body)
-
-
-def told_step(body: bytes) -> ToStep:
-    """What a listener says inside a step; raises `BadFrame`."""
-    return _read(_TO_STEP, body)
-
-
-def inside(said: ToListener | ToStep) -> bytes:
-    """A word of the second socket, with its length."""
-    data = _pack(said)
-    return length_of(len(data)) + data
-
-
-def _read(decoder: msgspec.msgpack.Decoder[T], data: bytes) -> T:
+def read(decoder: msgspec.msgpack.Decoder[T], data: bytes) -> T:
+    """What the other end says; raises `BadFrame`."""
     try:
         return decoder.decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
