@@ -14,10 +14,9 @@ import typer
 
 from nomospace.cli import SAID_NO
 from nomospace.cli.remote_options import (
+    Commands,
     Remote,
     Unusable,
-    command_group,
-    on_host,
     print_json,
     print_table,
 )
@@ -34,7 +33,7 @@ LAUNCH_S: Final = 30.0
 """How long a launch may take: a process is started, and imports its code."""
 NOT_AN_OPERATOR: Final = "node.not-an-operator"
 
-app = command_group(
+app = Commands(
     """Show the agents of a running host, launch programs, move, suspend and end agents.
 
     On a host with certificates, move takes a token that speaks for the agent, end such a one or
@@ -59,7 +58,6 @@ class AgentElsewhere(CallerError):
 
 
 @app.command()
-@on_host
 def ls(remote: Remote) -> None:
     """List the agents on this host, with the laws that they have adopted."""
     lines = remote.run(lambda host: _all(remote, host))
@@ -98,14 +96,13 @@ def _id(agent: str, what: str = "ID") -> str:
 
 
 @app.command()
-@on_host
 def where(remote: Remote, agent: IdArgument) -> None:
     """Say at which host an agent is, as far as this host knows; exit code 1 when it does not."""
     from nomospace.wire.admin import Where
 
     found = remote.ask(Where(_id(agent)))
     if remote.as_json:
-        print_json(msgspec.to_builtins(found))
+        print_json(found)
     elif found.connected:
         print(f"{agent} is at {found.host}")
     elif found.host:
@@ -117,7 +114,6 @@ def where(remote: Remote, agent: IdArgument) -> None:
 
 
 @app.command()
-@on_host
 def move(
     remote: Remote,
     agent: IdArgument,
@@ -133,7 +129,6 @@ def move(
 
 
 @app.command()
-@on_host
 def launch(
     remote: Remote,
     name: Annotated[str, typer.Argument(metavar="NAME", help="The agent, new or of this host.")],
@@ -159,7 +154,7 @@ def launch(
     code = None if bundle is None else read(bundle, BUNDLE_BYTES_MAX)
     patient = replace(remote, timeout_s=max(remote.timeout_s, LAUNCH_S))
     line = patient.ask(LaunchProgram(name, program, read_state(state), code))
-    remote.say(msgspec.to_builtins(line), f"{line.agent} runs {line.program}")
+    remote.say(line, f"{line.agent} runs {line.program}")
 
 
 @app.command()
@@ -193,7 +188,6 @@ def bundle(
 
 
 @app.command()
-@on_host
 def suspend(
     remote: Remote,
     agent: IdArgument,
@@ -208,14 +202,12 @@ def suspend(
 
 
 @app.command()
-@on_host
 def resume(remote: Remote, agent: IdArgument) -> None:
     """End the suspension of an agent: what was kept for it meanwhile is served, once."""
     resume_on(remote, _id(agent))
 
 
 @app.command()
-@on_host
 def end(remote: Remote, agent: IdArgument) -> None:
     """End an agent of this host: its tuples, reactions, waits and memberships leave with it.
 
@@ -227,7 +219,6 @@ def end(remote: Remote, agent: IdArgument) -> None:
 
 
 @app.command()
-@on_host
 def send(
     remote: Remote,
     agent: IdArgument,
@@ -246,7 +237,6 @@ def send(
 
 
 @app.command()
-@on_host
 def inbox(
     remote: Remote,
     agent: IdArgument,
@@ -290,7 +280,7 @@ def resume_on(remote: Remote, name: str) -> None:
 
 
 def _say(remote: Remote, line: SuspensionLine, said: str) -> None:
-    remote.say(msgspec.to_builtins(line), f"{line.name} {said}")
+    remote.say(line, f"{line.name} {said}")
 
 
 async def _end(remote: Remote, host: RemoteHost, agent: str) -> None:

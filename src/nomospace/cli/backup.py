@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nomospace.cli.remote_options import Unusable, print_json
+from nomospace.cli.remote_options import Commands, Unusable, print_json
 from nomospace.cli.stores import opened
 
 if TYPE_CHECKING:
     from nomospace.store.backup import BackupSummary
     from nomospace.store.sqlite import SqliteStore
 
-backup_app = typer.Typer(add_completion=False)
-restore_app = typer.Typer(add_completion=False)
+backup_app = Commands()
+restore_app = Commands()
 
 StoreOption = Annotated[
     str, typer.Option("--store", metavar="URL", help="A file, or postgresql://…?schema=NAME.")

@@ -16,6 +16,7 @@ import typer
 from nomospace.cli.checkout import NoCheckout, checkout
 from nomospace.cli.remote_options import (
     TIMEOUT_S,
+    Commands,
     IdentityOption,
     Remote,
     TimeoutOption,
@@ -25,7 +26,7 @@ from nomospace.cli.remote_options import (
 )
 from nomospace.extras import EXTRAS, is_here
 
-app = typer.Typer(add_completion=False)
+app = Commands()
 
 PYTHON_MIN = (3, 11)
 FREE_MB_MIN = 500

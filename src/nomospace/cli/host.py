@@ -8,10 +8,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
-import msgspec
 import typer
 
-from nomospace.cli.remote_options import Remote, command_group, on_host, print_json
+from nomospace.cli.remote_options import Commands, Remote
 from nomospace.extras import need
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-app = command_group(
+app = Commands(
     """Run a host; let a running one engage with others, leave them, and know where it is.
 
     On a host with certificates all but run take a token with the scope operator.
@@ -204,7 +203,6 @@ def _say_to_all(words: str) -> None:
 
 
 @app.command()
-@on_host
 def contact(remote: Remote) -> None:
     """Say with whom a host is in contact, whether it engages at all, and where it is."""
     from nomospace.wire.admin import Contact
@@ -213,7 +211,6 @@ def contact(remote: Remote) -> None:
 
 
 @app.command()
-@on_host
 def engage(remote: Remote) -> None:
     """Let a host join whom its policy lets it join."""
     from nomospace.wire.admin import Engage
@@ -222,7 +219,6 @@ def engage(remote: Remote) -> None:
 
 
 @app.command()
-@on_host
 def disengage(remote: Remote) -> None:
     """Let a host leave its group and stay alone until engage, or until it starts again."""
     from nomospace.wire.admin import Disengage
@@ -231,7 +227,6 @@ def disengage(remote: Remote) -> None:
 
 
 @app.command()
-@on_host
 def promote(
     remote: Remote,
     domain: Annotated[str, typer.Argument(help="A domain that the host serves with another.")],
@@ -243,14 +238,10 @@ def promote(
     from nomospace.wire.admin import PromoteHost
 
     line = remote.ask(PromoteHost(domain))
-    if remote.as_json:
-        print_json(msgspec.to_builtins(line))
-    else:
-        print(f"it serves {line.domain} alone; {line.standby} follows when it is back")
+    remote.say(line, f"it serves {line.domain} alone; {line.standby} follows when it is back")
 
 
 @app.command(context_settings={"ignore_unknown_options": True})  # -5 is a number
-@on_host
 def position(
     remote: Remote,
     place: Annotated[
@@ -274,13 +265,11 @@ def _numbers(words: list[str]) -> tuple[float, ...]:
 
 
 def _say(remote: Remote, line: "ContactLine") -> None:
-    if remote.as_json:
-        print_json(msgspec.to_builtins(line))
-        return
     others = [name for name in line.members if name != line.host]
     found = f"is in contact with {', '.join(others)}" if others else "is in contact with nobody"
     place = f"; it is at {', '.join(f'{part:g}' for part in line.position)}" * bool(line.position)
-    print(f"{line.host} {found}{place}{'' if line.willing else '; it engages when it is told to'}")
+    waits = "" if line.willing else "; it engages when it is told to"
+    remote.say(line, f"{line.host} {found}{place}{waits}")
 
 
 @asynccontextmanager

@@ -22,10 +22,9 @@ import typer
 
 from nomospace.cli.laboratory import plug
 from nomospace.cli.remote_options import (
+    Commands,
     Remote,
     Unusable,
-    command_group,
-    on_host,
     print_json,
     print_table,
 )
@@ -49,7 +48,7 @@ _CHUNK: Final = 10_000
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICRO: Final = timedelta(microseconds=1)
 
-app = command_group(
+app = Commands(
     """Read the journal: rulings of controllers, what became of tuples, refusals.
 
     It has five tables: events, tuples, leases, laws and checkpoints (states of members now and
@@ -142,7 +141,6 @@ def _time(us: int) -> str:
 
 
 @app.command()
-@on_host
 def tail(
     remote: Remote,
     *,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
-from nomospace.cli.remote_options import Remote, Unusable, command_group, on_host
+from nomospace.cli.remote_options import Commands, Remote, Unusable
 
 if TYPE_CHECKING:
     from nomospace.control import Explanation
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from nomospace.scenarios.lawtest import Result
     from nomospace.terms import Diagnostic, Source
 
-app = command_group("Check, format, compare, explain, run and test laws.")
+app = Commands("Check, format, compare, explain, run and test laws.")
 
 LawArgument = Annotated[str, typer.Argument(metavar="LAW", help="A .law or .law.py file.")]
 LawsArgument = Annotated[
@@ -418,7 +418,6 @@ OnHost = Annotated[
 
 
 @app.command()
-@on_host
 def suspend(
     remote: Remote,
     law: OnHost,
@@ -435,7 +434,6 @@ def suspend(
 
 
 @app.command()
-@on_host
 def resume(remote: Remote, law: OnHost) -> None:
     """End the suspension of a law: what was kept for its members is served, once."""
     from nomospace.cli.agent import resume_on

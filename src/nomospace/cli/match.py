@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Protocol, TypeAlias
 import typer
 
 from nomospace.cli import SAID_NO
-from nomospace.cli.remote_options import MARKUP, Unusable
+from nomospace.cli.remote_options import Commands, Unusable
 from nomospace.meaning.answers import Answers, MeaningAnswer
 from nomospace.meaning.facts import Fact, Facts
 from nomospace.meaning.jsonforms import read_facts
@@ -46,7 +46,7 @@ ENGINES: Final = {
 KEEPING: Final = ("sqlite", "postgres")
 """The engines that keep tables, each beside stores of its own kind."""
 
-app = typer.Typer(add_completion=False, rich_markup_mode=MARKUP)
+app = Commands()
 
 
 class QuestionEngine(Protocol):

@@ -19,8 +19,8 @@ import typer
 
 from nomospace.cli.remote_options import (
     LOCAL,
-    MARKUP,
     URLS,
+    Commands,
     IdentityOption,
     Remote,
     TimeoutOption,
@@ -44,7 +44,7 @@ AGENT: Final = "model"
 AWAY_S: Final = 60.0
 """After so long without its host a model is told that it is lost."""
 
-app = typer.Typer(add_completion=False, rich_markup_mode=MARKUP)
+app = Commands()
 
 
 @app.command()

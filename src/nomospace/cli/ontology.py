@@ -6,35 +6,84 @@ exit code 2 wherever it is met; 1 is for warnings under `--strict`.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
 from nomospace.cli.law import counted, print_json
-from nomospace.cli.remote_options import Unusable, command_group
+from nomospace.cli.remote_options import Commands, Unusable
 
 if TYPE_CHECKING:
     from nomospace.meaning import Dependence, Ontology
     from nomospace.meaning.reading import OntologyFault
 
-app = command_group("Check, show and draw ontologies: YAML, Turtle, RDF/XML or JSON-LD.")
+app = Commands("Check, show and draw ontologies: YAML, Turtle, RDF/XML or JSON-LD.")
 
 FileArgument = Annotated[
     str, typer.Argument(metavar="FILE", help="A .yaml, .ttl, .rdf, .owl or .jsonld file.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-SvgOption = Annotated[str, typer.Option("--svg", metavar="OUT", help="Draw it into this file too.")]
-JoinOption = Annotated[
-    str, typer.Option("--join", metavar="FILE", help="Join this ontology to it.")
-]
-MappingOption = Annotated[
-    str, typer.Option("--mapping", metavar="FILE", help="How the two meet (with --join).")
-]
-FunctionsOption = Annotated[
-    str,
-    typer.Option("--functions", metavar="FILE.py", help="Run this first: it registers functions."),
-]
+
+
+@dataclass(kw_only=True)
+class OntologyOptions:
+    """How an ontology is read, joined with another, and drawn."""
+
+    svg: Annotated[str, typer.Option(metavar="OUT", help="Draw it into this file too.")] = ""
+    join: Annotated[str, typer.Option(metavar="FILE", help="Join this ontology to it.")] = ""
+    mapping: Annotated[
+        str, typer.Option(metavar="FILE", help="How the two meet (with --join).")
+    ] = ""
+    functions: Annotated[
+        str, typer.Option(metavar="FILE.py", help="Run this first: it registers functions.")
+    ] = ""
+
+    def load(self, file: str, warnings: list[OntologyFault] | None = None) -> Ontology:
+        """The ontology of a file, joined with another's where one is named."""
+        from nomospace.client.ontologies import examine_ontology, load_mapping
+        from nomospace.meaning import OntologyMapping
+
+        if self.functions:
+            _register(self.functions)
+        if self.mapping and not self.join:
+            raise Unusable(what="--mapping", why="it says how two ontologies meet; add --join FILE")
+        found = []
+        for name in (file, self.join) if self.join else (file,):
+            examined = examine_ontology(name)
+            if examined.ontology is None:
+                raise examined.faults.error()
+            if warnings is not None:
+                warnings += examined.faults.warnings
+            found.append(examined.ontology)
+        if not self.join:
+            return found[0]
+        mapping = load_mapping(self.mapping) if self.mapping else OntologyMapping("")
+        return found[0].joined(found[1], mapping)
+
+    def draw(self, ontology: Ontology, names: list[str] | None = None) -> None:
+        """Draw it, or some classes of it, where that is wanted."""
+        from nomospace.meaning.picture import draw
+
+        if self.svg:
+            try:
+                Path(self.svg).write_text(draw(ontology, names), encoding="utf-8")
+            except OSError as error:
+                why = f"cannot be written: {error.strerror}"
+                raise Unusable(what=self.svg, why=why) from None
+
+
+def _register(name: str) -> None:
+    """Run a file of the caller's that registers dependence functions."""
+    from runpy import run_path
+
+    try:
+        run_path(name)
+    except Exception as error:
+        raise Unusable(
+            what=name, why=f"running it raised {type(error).__name__}: {error}"
+        ) from error
 
 
 @app.command()
@@ -42,10 +91,7 @@ def check(
     file: FileArgument,
     *,
     as_json: JsonOption = False,
-    svg: SvgOption = "",
-    join: JoinOption = "",
-    mapping: MappingOption = "",
-    functions: FunctionsOption = "",
+    options: OntologyOptions,
     strict: Annotated[bool, typer.Option("--strict", help="Exit 1 on warnings too.")] = False,
 ) -> None:
     """Report everything wrong with an ontology, with its place; exit 2 when there is something."""
@@ -55,7 +101,7 @@ def check(
     warnings: list[OntologyFault] = []
     ontology = None
     try:
-        ontology = _load(file, join, mapping, functions, warnings)
+        ontology = options.load(file, warnings)
     except FaultyOntology as error:
         if not as_json:
             raise
@@ -82,7 +128,7 @@ def check(
         print(f"{ontology.name}: {', '.join(counts)}, sha256:{ontology.hash}")
     if ontology is None:
         raise typer.Exit(2)
-    _draw(ontology, svg)
+    options.draw(ontology)
     if strict and warnings:
         raise typer.Exit(1)
 
@@ -118,13 +164,10 @@ def show(
         str, typer.Option("--class", metavar="NAME", help="Only this class and its relatives.")
     ] = "",
     as_json: JsonOption = False,
-    svg: SvgOption = "",
-    join: JoinOption = "",
-    mapping: MappingOption = "",
-    functions: FunctionsOption = "",
+    options: OntologyOptions,
 ) -> None:
     """Show the classes as a tree, with their synonyms, properties and functions."""
-    ontology = _load(file, join, mapping, functions)
+    ontology = options.load(file)
     names = _family(ontology, class_name) if class_name else list(ontology.classes)
     if as_json:
         print_json(
@@ -137,7 +180,7 @@ def show(
     else:
         print(f"{ontology.name}  sha256:{ontology.hash}")
         _print_tree(ontology, dict.fromkeys(names))
-    _draw(ontology, svg, names)
+    options.draw(ontology, names)
 
 
 def _family(ontology: Ontology, class_name: str) -> list[str]:
@@ -220,13 +263,10 @@ def closure(
     ] = None,
     *,
     as_json: JsonOption = False,
-    svg: SvgOption = "",
-    join: JoinOption = "",
-    mapping: MappingOption = "",
-    functions: FunctionsOption = "",
+    options: OntologyOptions,
 ) -> None:
     """Say what each class accepts and inherits, once everything is followed to its end."""
-    ontology = _load(file, join, mapping, functions)
+    ontology = options.load(file)
     names = [_known(ontology, name) for name in classes or ()] or list(ontology.classes)
     if as_json:
         print_json({name: _closed(ontology, name) for name in names})
@@ -243,9 +283,9 @@ def closure(
             for what, listed in rows.items():
                 if listed:
                     print(f"  {what:<8}  {', '.join(listed)}")
-    if svg:
+    if options.svg:
         family = {one: None for name in names for one in _family(ontology, name)}
-        _draw(ontology, svg, sorted(family))
+        options.draw(ontology, sorted(family))
 
 
 def _closed(ontology: Ontology, name: str) -> _Facts:
@@ -257,52 +297,3 @@ def _closed(ontology: Ontology, name: str) -> _Facts:
             key: [_formula(way) for way in ways] for key, ways in ontology.depends(name).items()
         },
     }
-
-
-# -- shared --------------------------------------------------------------------------------
-
-
-def _load(
-    file: str, join: str, mapping: str, functions: str, warnings: list[OntologyFault] | None = None
-) -> Ontology:
-    """The ontology of a file, joined with another's where one is named."""
-    from nomospace.client.ontologies import examine_ontology, load_mapping
-    from nomospace.meaning import OntologyMapping
-
-    if functions:
-        _register(functions)
-    if mapping and not join:
-        raise Unusable(what="--mapping", why="it says how two ontologies meet; add --join FILE")
-    found = []
-    for name in (file, join) if join else (file,):
-        examined = examine_ontology(name)
-        if examined.ontology is None:
-            raise examined.faults.error()
-        if warnings is not None:
-            warnings += examined.faults.warnings
-        found.append(examined.ontology)
-    if not join:
-        return found[0]
-    return found[0].joined(found[1], load_mapping(mapping) if mapping else OntologyMapping(""))
-
-
-def _register(name: str) -> None:
-    """Run a file of the caller's that registers dependence functions."""
-    from runpy import run_path
-
-    try:
-        run_path(name)
-    except Exception as error:
-        raise Unusable(
-            what=name, why=f"running it raised {type(error).__name__}: {error}"
-        ) from error
-
-
-def _draw(ontology: Ontology, out: str, names: list[str] | None = None) -> None:
-    from nomospace.meaning.picture import draw
-
-    if out:
-        try:
-            Path(out).write_text(draw(ontology, names), encoding="utf-8")
-        except OSError as error:
-            raise Unusable(what=out, why=f"cannot be written: {error.strerror}") from None

@@ -1,7 +1,7 @@
 """The options of commands that speak with a running host, and what these make of them.
 
-`on_host` gives a command the options `--host`, `--token`, `--identity`, `--trust`, `--timeout` and
-`--json`, and hands them over as one `Remote`. What is the same from one command to the next may
+A command that takes a `Remote` has the options `--host`, `--token`, `--identity`, `--trust`,
+`--timeout` and `--json` (`in_groups`). What is the same from one command to the next may
 stand in variables (NOMOSPACE_HOST, NOMOSPACE_TOKEN, NOMOSPACE_IDENTITY, NOMOSPACE_TRUST); a token
 is best given so, as others on the machine can read command lines.
 """
@@ -14,20 +14,11 @@ import inspect
 import json
 import sys
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import (
-    TYPE_CHECKING,
-    Annotated,
-    Any,
-    Concatenate,
-    Final,
-    Literal,
-    ParamSpec,
-    TypeVar,
-    get_type_hints,
-)
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar, get_type_hints
 
+import msgspec
 import typer
 
 from nomospace.errors import CallerError
@@ -38,8 +29,8 @@ if TYPE_CHECKING:
     from nomospace.client.remote import RemoteHost
     from nomospace.wire.admin import A, OperatorQuestion
 
-P = ParamSpec("P")
 T = TypeVar("T")
+C = TypeVar("C", bound=Callable[..., None])
 
 MARKUP: Literal["rich"] | None = "rich" if sys.stdout.isatty() else None  # plain for programs
 LOCAL: Final = "nomos+plain://127.0.0.1:7420"
@@ -76,16 +67,36 @@ TrustOption = Annotated[
 TimeoutOption = Annotated[
     float,
     typer.Option(
-        min=0.1, max=3_600, metavar="SECONDS", help="How long the host may take to answer."
+        "--timeout",
+        min=0.1,
+        max=3_600,
+        metavar="SECONDS",
+        help="How long the host may take to answer.",
     ),
 ]
 
 
-def command_group(help: str) -> typer.Typer:
-    """Commands under one name."""
-    return typer.Typer(
-        add_completion=False, no_args_is_help=True, rich_markup_mode=MARKUP, help=help
-    )
+class Commands(typer.Typer):
+    """Commands, or one, that may take their options in groups (`in_groups`)."""
+
+    def __init__(self, help: str | None = None) -> None:
+        """`help` is for commands under one name."""
+        super().__init__(
+            add_completion=False,
+            no_args_is_help=help is not None,
+            rich_markup_mode=MARKUP,
+            help=help,
+        )
+
+    def command(self, *args: Any, **options: Any) -> Callable[[C], C]:
+        """Add a command."""
+        add = super().command(*args, **options)
+
+        def added(command: C) -> C:
+            add(in_groups(command))
+            return command
+
+        return added
 
 
 class Unusable(CallerError):
@@ -99,14 +110,16 @@ class Unusable(CallerError):
 
 @dataclass(frozen=True, kw_only=True)
 class Remote:
-    """A host to speak with, and as whom."""
+    """A host to speak with, and as whom: a group of options (`in_groups`)."""
 
-    url: str
-    token: str = ""
-    identity: str = ""
-    trust: str = ""
-    timeout_s: float = TIMEOUT_S
-    as_json: bool = False
+    url: Annotated[
+        str, typer.Option("--host", envvar="NOMOSPACE_HOST", metavar="URL", help=URLS)
+    ] = LOCAL
+    token: TokenOption = ""
+    identity: IdentityOption = ""
+    trust: TrustOption = ""
+    timeout_s: TimeoutOption = TIMEOUT_S
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, an object a line.")] = False
     alongside: bool = True
     """Whether another command may be at work as the same agent, and is left alone."""
 
@@ -174,57 +187,50 @@ def _report(report: Report) -> None:
         print(report, file=sys.stderr)
 
 
-def on_host(command: Callable[Concatenate[Remote, P], None]) -> Callable[..., None]:
-    """Give a command the options of `Remote`, which becomes its first argument.
+def in_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """Let a command take its options in groups: dataclasses whose fields say which they are.
 
-    >>> @on_host
+    >>> @in_groups
     ... def where(remote: Remote, agent: str) -> None: ...
     >>> list(inspect.signature(where).parameters)
-    ['agent', 'host', 'token', 'identity', 'trust', 'timeout', 'as_json']
+    ['agent', 'url', 'token', 'identity', 'trust', 'timeout_s', 'as_json']
     """
+    hints = get_type_hints(command, include_extras=True)
+    own = inspect.signature(command).parameters.values()
+    groups = {one.name: _options(hints[one.name]) for one in own if is_dataclass(hints[one.name])}
 
     @functools.wraps(command)
-    def run(
-        *args: Any,
-        host: str,
-        token: str,
-        identity: str,
-        trust: str,
-        timeout: float,
-        as_json: bool,
-        **options: Any,
-    ) -> None:
-        remote = Remote(
-            url=host,
-            token=token,
-            identity=identity,
-            trust=trust,
-            timeout_s=timeout,
-            as_json=as_json,
-        )
-        command(remote, *args, **options)
+    def run(**told: Any) -> None:
+        made = {
+            name: hints[name](**{option.name: told.pop(option.name) for option in options})
+            for name, options in groups.items()
+        }
+        command(**made, **told)
 
-    hints = get_type_hints(command, include_extras=True)
-    own = [
-        one.replace(annotation=hints[one.name])
-        for one in list(inspect.signature(command).parameters.values())[1:]
+    parameters = [
+        option
+        for one in sorted(own, key=lambda one: hints[one.name] is Remote)
+        for option in groups.get(one.name, [one.replace(annotation=hints[one.name])])
     ]
-    parameters = [*own, *inspect.signature(_options, eval_str=True).parameters.values()]
+    parameters.sort(key=lambda one: one.kind)
     run.__annotations__ = {one.name: one.annotation for one in parameters}
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return run
 
 
-def _options(
-    *,
-    host: Annotated[str, typer.Option(envvar="NOMOSPACE_HOST", metavar="URL", help=URLS)] = LOCAL,
-    token: TokenOption = "",
-    identity: IdentityOption = "",
-    trust: TrustOption = "",
-    timeout: TimeoutOption = TIMEOUT_S,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, an object a line.")] = False,
-) -> None:
-    """What `on_host` adds to a command: only its signature is used."""
+def _options(group: Any) -> list[inspect.Parameter]:
+    """The options of a group: those of its fields that are annotated with one."""
+    hints = get_type_hints(group, include_extras=True)
+    return [
+        inspect.Parameter(
+            one.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=one.default,
+            annotation=hints[one.name],
+        )
+        for one in fields(group)
+        if hasattr(hints[one.name], "__metadata__")
+    ]
 
 
 def named_law(source: str) -> Law:
@@ -239,6 +245,7 @@ def named_law(source: str) -> Law:
 
 def print_json(data: object) -> None:
     """One line of JSON, at once: what reads it may be waiting."""
+    data = msgspec.to_builtins(data)
     print(json.dumps(data, ensure_ascii=False, separators=(", ", ": ")), flush=True)
 
 

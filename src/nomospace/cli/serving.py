@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from nomospace.cli.remote_options import MARKUP, Remote, Unusable, named_law, on_host, print_json
+from nomospace.cli.remote_options import Commands, Remote, Unusable, named_law, print_json
 from nomospace.extras import need
 
 if TYPE_CHECKING:
@@ -41,12 +41,11 @@ CertificateOption = Annotated[
 ]
 
 
-mediator_app = typer.Typer(add_completion=False, rich_markup_mode=MARKUP)
-front_app = typer.Typer(add_completion=False, rich_markup_mode=MARKUP)
+mediator_app = Commands()
+front_app = Commands()
 
 
 @mediator_app.command()
-@on_host
 def mediator(
     remote: Remote,
     law: LawOption,
@@ -91,7 +90,6 @@ def mediator(
 
 
 @front_app.command()
-@on_host
 def front(
     remote: Remote,
     law: LawOption,

@@ -5,15 +5,13 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Annotated
 
-import msgspec
 import typer
 
 from nomospace.cli import SAID_NO
 from nomospace.cli.remote_options import (
+    Commands,
     Remote,
     Unusable,
-    command_group,
-    on_host,
     print_json,
     print_table,
 )
@@ -26,7 +24,7 @@ NAMES_MAX = 3
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The space's name.")]
 
-app = command_group(
+app = Commands(
     """Show the spaces of a running host, and let governed ones speak.
 
     For operators: on a host with certificates this takes a token with the scope operator.
@@ -35,7 +33,6 @@ app = command_group(
 
 
 @app.command()
-@on_host
 def ls(remote: Remote) -> None:
     """List the spaces that agents on this host have, with their tuples here."""
     from nomospace.wire.admin import Spaces
@@ -45,7 +42,6 @@ def ls(remote: Remote) -> None:
 
 
 @app.command()
-@on_host
 def stats(
     remote: Remote,
     name: NameArgument,
@@ -64,7 +60,6 @@ def stats(
 
 
 @app.command()
-@on_host
 def tell(
     remote: Remote,
     name: NameArgument,
@@ -89,7 +84,6 @@ def tell(
 
 
 @app.command()
-@on_host
 def monitor(
     remote: Remote,
     name: Annotated[str, typer.Argument(metavar="[NAME]", help="The space's name.")] = "",
@@ -117,7 +111,7 @@ def monitor(
         lines = [remote.ask(SpaceMonitor(name, most, rest, longest))]
     if remote.as_json:
         for line in lines:
-            print_json(msgspec.to_builtins(line))
+            print_json(line)
     elif not off:
         rows = [("space", "most a second", "delay", "rest", "longest", "clients")]
         for one in lines:
@@ -133,7 +127,7 @@ def _order(line: SpaceLine) -> tuple[str, bool, tuple[str, ...]]:
 def _show(remote: Remote, lines: list[SpaceLine], *, full: bool = False) -> None:
     if remote.as_json:
         for line in lines:
-            print_json(msgspec.to_builtins(line))
+            print_json(line)
         return
     heads = ("space", "", "tuples", *(("lent", "waiting", "reactions") if full else ()))
     rows = [(*heads, "agents", "law")]

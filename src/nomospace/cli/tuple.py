@@ -18,10 +18,9 @@ from typer.core import TyperCommand
 from nomospace.calls.ways import PRIORITY_MAX
 from nomospace.cli import SAID_NO
 from nomospace.cli.remote_options import (
+    Commands,
     Remote,
     Unusable,
-    command_group,
-    on_host,
     print_json,
     print_table,
 )
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
 
     from nomospace.client.remote import RemoteHost
     from nomospace.client.space import Space
-    from nomospace.client.tuples import Correlation
 
 LEASE_S: Final = 30.0
 """A tuple that was waited for is lent for so long, until it has been printed."""
@@ -46,7 +44,7 @@ LIMIT: Final = 100
 LIMIT_MAX: Final = 10_000
 """The most tuples that `ls` shows: what one answer of a host holds."""
 
-app = command_group(
+app = Commands(
     """Write, read, take and list tuples of a running host.
 
     A field is a term: 17, 2.5, fire, true, 'two words', room(3), [1,2]. Shells want most of these
@@ -91,31 +89,102 @@ AsOption = Annotated[
 PrivateOption = Annotated[
     bool, typer.Option("--private", help="Do not share the agent's space with others.")
 ]
-AtOption = Annotated[str, typer.Option(metavar="PLACE", help="Only what this agent or host holds.")]
-DestOption = Annotated[str, typer.Option(metavar="AGENT", help="Only what is for this agent.")]
-WaitOption = Annotated[
-    float | None,
-    typer.Option(min=0, metavar="SECONDS", help="Wait so long, for a tuple of any host in touch."),
-]
-TogetherOption = Annotated[
-    bool,
-    typer.Option("--together", help="Several tuples that hang together may answer as one."),
-]
-KeyOption = Annotated[
-    str,
-    typer.Option(metavar="CLASS", help="With --together: all of them hold one object of it."),
-]
-MaxSetOption = Annotated[
-    int | None,
-    typer.Option(
-        "--max-set", min=1, metavar="N", help="With --together: no more than N of them; 6 if none."
-    ),
-]
-AllOption = Annotated[bool, typer.Option("--all", help="All that match, and not just the oldest.")]
+
+
+@dataclass(kw_only=True)
+class TupleSeeking:
+    """The options that `read` and `take` share, and what they do."""
+
+    as_: AsOption = ""
+    at: Annotated[
+        str, typer.Option(metavar="PLACE", help="Only what this agent or host holds.")
+    ] = ""
+    dest: Annotated[str, typer.Option(metavar="AGENT", help="Only what is for this agent.")] = ""
+    wait: Annotated[
+        float | None,
+        typer.Option(
+            min=0, metavar="SECONDS", help="Wait so long, for a tuple of any host in touch."
+        ),
+    ] = None
+    all_: Annotated[
+        bool, typer.Option("--all", help="All that match, and not just the oldest.")
+    ] = False
+    together: Annotated[
+        bool,
+        typer.Option("--together", help="Several tuples that hang together may answer as one."),
+    ] = False
+    key: Annotated[
+        str,
+        typer.Option(metavar="CLASS", help="With --together: all of them hold one object of it."),
+    ] = ""
+    max_set: Annotated[
+        int | None,
+        typer.Option(
+            "--max-set",
+            min=1,
+            metavar="N",
+            help="With --together: no more than N of them; 6 if none.",
+        ),
+    ] = None
+    private: PrivateOption = False
+
+    def __post_init__(self) -> None:
+        from nomospace.client.tuples import correlation
+
+        for option, given in (("--key", self.key), ("--max-set", self.max_set)):
+            if given and not self.together:
+                raise Unusable(what=option, why="it is for sets of tuples; say --together too")
+        if self.all_ and self.wait is not None:
+            raise Unusable(what="--all", why="it does not wait; leave --wait away")
+        self.sets = correlation("auto" if self.together else None, self.key, self.max_set)
+        self.place = _Place(at=self.at or None, dest=self.dest or None)
+
+    def run(self, how: str, remote: Remote, space: str, patterns: Sequence[str]) -> None:
+        """Read or take, and print what was found; exit code 1 when there is nothing."""
+        template = read_patterns(patterns)
+
+        async def work(host: RemoteHost) -> bool:
+            agent = await host.agent(remote.agent(self.as_))
+            opened = await agent.space(space, shared=not self.private)
+            if self.wait is not None:
+                return await self._waited(opened, how, template, as_json=remote.as_json)
+            if self.all_:
+                find = opened.read_all if how == "read" else opened.take_all
+                found = await find(*template, **self.place, **self.sets)
+            else:
+                find_one = opened.read_nowait if how == "read" else opened.take_nowait
+                one = await find_one(*template, **self.place, **self.sets)
+                found = [] if one is None else [one]
+            for fields in found:
+                _print_tuple(fields, as_json=remote.as_json)
+            return bool(found)
+
+        if not remote.run(work):
+            if not remote.as_json:
+                where = "" if self.wait is None else f" within {self.wait:g} s"
+                print(f"nothing in {space} matches{where}", file=sys.stderr)
+            raise typer.Exit(SAID_NO)
+
+    async def _waited(
+        self, space: Space, how: str, template: Sequence[object], *, as_json: bool
+    ) -> bool:
+        from nomospace.client import TimedOut
+
+        place, sets = self.place, self.sets
+        try:
+            if how == "read":
+                found = await space.read(*template, timeout=self.wait, **place, **sets)
+                _print_tuple(found, as_json=as_json)
+                return True
+            taking = space.take(*template, timeout=self.wait, lease=LEASE_S, **place, **sets)
+            async with taking as lent:  # whoever is killed before it is printed has not had it
+                _print_tuple(lent, as_json=as_json)
+        except TimedOut:
+            return False
+        return True
 
 
 @app.command(cls=_Command)
-@on_host
 def out(
     remote: Remote,
     space: SpaceArgument,
@@ -165,21 +234,12 @@ def out(
 
 
 @app.command(cls=_Command)
-@on_host
 def read(
     remote: Remote,
     space: SpaceArgument,
     patterns: PatternsArgument,
     *,
-    as_: AsOption = "",
-    at: AtOption = "",
-    dest: DestOption = "",
-    wait: WaitOption = None,
-    all_: AllOption = False,
-    together: TogetherOption = False,
-    key: KeyOption = "",
-    max_set: MaxSetOption = None,
-    private: PrivateOption = False,
+    seeking: TupleSeeking,
 ) -> None:
     """Print a tuple that matches, and leave it there.
 
@@ -188,26 +248,16 @@ def read(
     Without --wait, what lies on this host counts, or at the place of --at. Exit code 1 when nothing
     matches.
     """
-    sets = _sets(together, key, max_set)
-    _Seeking(remote, space, patterns, as_, at, dest, wait, all_, private, sets).run("read")
+    seeking.run("read", remote, space, patterns)
 
 
 @app.command(cls=_Command)
-@on_host
 def take(
     remote: Remote,
     space: SpaceArgument,
     patterns: PatternsArgument,
     *,
-    as_: AsOption = "",
-    at: AtOption = "",
-    dest: DestOption = "",
-    wait: WaitOption = None,
-    all_: AllOption = False,
-    together: TogetherOption = False,
-    key: KeyOption = "",
-    max_set: MaxSetOption = None,
-    private: PrivateOption = False,
+    seeking: TupleSeeking,
 ) -> None:
     """Take a tuple that matches, and print it.
 
@@ -217,12 +267,10 @@ def take(
     once it is printed; if the command is killed before, it comes back, or all of a set do. Exit
     code 1 when nothing matches.
     """
-    sets = _sets(together, key, max_set)
-    _Seeking(remote, space, patterns, as_, at, dest, wait, all_, private, sets).run("take")
+    seeking.run("take", remote, space, patterns)
 
 
 @app.command(cls=_Command)
-@on_host
 def redo(
     remote: Remote,
     space: SpaceArgument,
@@ -269,78 +317,7 @@ def redo(
         raise typer.Exit(SAID_NO)
 
 
-def _sets(together: bool, key: str, max_set: int | None) -> Correlation:
-    from nomospace.client.tuples import correlation
-
-    for option, given in (("--key", key), ("--max-set", max_set)):
-        if given and not together:
-            raise Unusable(what=option, why="it is for sets of tuples; say --together too")
-    return correlation("auto" if together else None, key, max_set)
-
-
-@dataclass
-class _Seeking:
-    """What `read` and `take` share."""
-
-    remote: Remote
-    space: str
-    patterns: Sequence[str]
-    speaks_for: str
-    at: str
-    dest: str
-    wait: float | None
-    all: bool
-    private: bool
-    sets: Correlation
-
-    def __post_init__(self) -> None:
-        if self.all and self.wait is not None:
-            raise Unusable(what="--all", why="it does not wait; leave --wait away")
-        self.template = read_patterns(self.patterns)
-        self.place = _Place(at=self.at or None, dest=self.dest or None)
-
-    def run(self, how: str) -> None:
-        if not self.remote.run(lambda host: self._work(host, how)):
-            if not self.remote.as_json:
-                where = "" if self.wait is None else f" within {self.wait:g} s"
-                print(f"nothing in {self.space} matches{where}", file=sys.stderr)
-            raise typer.Exit(SAID_NO)
-
-    async def _work(self, host: RemoteHost, how: str) -> bool:
-        agent = await host.agent(self.remote.agent(self.speaks_for))
-        space = await agent.space(self.space, shared=not self.private)
-        if self.wait is not None:
-            return await self._waited(space, how)
-        if self.all:
-            find = space.read_all if how == "read" else space.take_all
-            found = await find(*self.template, **self.place, **self.sets)
-        else:
-            find_one = space.read_nowait if how == "read" else space.take_nowait
-            one = await find_one(*self.template, **self.place, **self.sets)
-            found = [] if one is None else [one]
-        for fields in found:
-            _print_tuple(fields, as_json=self.remote.as_json)
-        return bool(found)
-
-    async def _waited(self, space: Space, how: str) -> bool:
-        from nomospace.client import TimedOut
-
-        place, sets, as_json = self.place, self.sets, self.remote.as_json
-        try:
-            if how == "read":
-                found = await space.read(*self.template, timeout=self.wait, **place, **sets)
-                _print_tuple(found, as_json=as_json)
-                return True
-            taking = space.take(*self.template, timeout=self.wait, lease=LEASE_S, **place, **sets)
-            async with taking as lent:  # whoever is killed before it is printed has not had it
-                _print_tuple(lent, as_json=as_json)
-        except TimedOut:
-            return False
-        return True
-
-
 @app.command()
-@on_host
 def ls(
     remote: Remote,
     space: SpaceArgument,

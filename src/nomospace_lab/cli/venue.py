@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from nomospace.cli.trust.files import TrustFolder, part_of
-from nomospace.cli.trust.issue import certify_host
+from nomospace.cli.trust.issue import IssueOptions, certify_host
 from nomospace.errors import CallerError
 from nomospace.node.addresses import Address
 from nomospace.node.config import read_config
@@ -167,7 +167,7 @@ class Stations:
         opened = TrustFolder.open(Path(self._trust))
         if not opened.host(name, "host").certificate.exists():
             places = ["127.0.0.1", self._host]
-            certify_host(opened, name, places, DAYS, renew=False, force=False)
+            certify_host(opened, name, places, IssueOptions(days=DAYS))
 
     def _tag(self) -> str:
         """What tells this machine's hosts from those of others, for as long as they keep things."""

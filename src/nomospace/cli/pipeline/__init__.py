@@ -12,9 +12,9 @@ from nomospace.cli.pipeline.compact import compact
 from nomospace.cli.pipeline.match import match
 from nomospace.cli.pipeline.replay import replay
 from nomospace.cli.pipeline.stream import stream
-from nomospace.cli.remote_options import command_group
+from nomospace.cli.remote_options import Commands
 
-app = command_group(
+app = Commands(
     """Work through whole journals, on Spark or without it.
 
     A journal is the folder of a host's segments, or a folder of such folders; `nomospace journal

@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from nomospace.cli import SAID_NO
-from nomospace.cli.remote_options import Unusable, command_group
+from nomospace.cli.remote_options import Commands, Unusable
 from nomospace.cli.trust import issue
 from nomospace.cli.trust.files import (
     REVOKED,
@@ -41,7 +41,7 @@ from nomospace.client import check_name
 from nomospace.trust.authority import read_address
 from nomospace.trust.moments import shown
 
-app = command_group(
+app = Commands(
     """Keys and certificates: who is a host, who may enforce laws, who has which role.
 
     Begin with `nomospace trust init`, which makes an authority; then issue a certificate to each
@@ -49,8 +49,6 @@ app = command_group(
     """
 )
 app.add_typer(issue.app, name="issue")
-
-HOST_DAYS = 365
 
 
 @app.command()
@@ -85,12 +83,10 @@ def init(
     opened = TrustFolder.open(folder)
     opened.write_tokens(opened.tokens())
     issued: list[Facts] = []
-    making = {"renew": False, "force": force}
+    how = issue.IssueOptions(force=force)
     for one_host in hosts:
-        issued += [
-            issue.certify_host(opened, one_host, address, HOST_DAYS, **making),
-            issue.certify_controller(opened, one_host, HOST_DAYS, **making),
-        ]
+        issued.append(issue.certify_host(opened, one_host, address, how))
+        issued.append(issue.certify_controller(opened, one_host, how))
     if as_json:
         print(json.dumps({**facts, "issued": issued}, indent=2))
         return

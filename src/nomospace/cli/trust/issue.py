@@ -5,12 +5,13 @@ from __future__ import annotations
 import secrets
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from nomospace.cli.remote_options import Unusable, command_group
+from nomospace.cli.remote_options import Commands, Unusable
 from nomospace.cli.trust.files import (
     REVOKED,
     SECRET,
@@ -42,10 +43,22 @@ from nomospace.trust.certificates import AgentCertificate, check_certificate, re
 from nomospace.trust.keys import PublicKey, SecretKey
 from nomospace.trust.tokens import ID_BYTES, SECRET_BYTES, make_token
 
-app = command_group("Issue a certificate or a token.")
+app = Commands("Issue a certificate or a token.")
 
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace keys that are there.")]
-RenewOption = Annotated[bool, typer.Option("--renew", help="A new certificate for the same key.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class IssueOptions:
+    """How a certificate is issued for a key: for how long, where, and over what is there."""
+
+    days: DaysOption = 365
+    folder: FolderOption = TRUST
+    renew: Annotated[bool, typer.Option("--renew", help="A new certificate for the same key.")] = (
+        False
+    )
+    force: ForceOption = False
+    as_json: JsonOption = False
 
 
 @app.command()
@@ -53,62 +66,47 @@ def host(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The host's name, as in ward-1.")],
     *,
     address: AddressOption = None,
-    days: DaysOption = 365,
-    folder: FolderOption = TRUST,
-    renew: RenewOption = False,
-    force: ForceOption = False,
-    as_json: JsonOption = False,
+    how: IssueOptions,
 ) -> None:
     """Certify a host: hosts show this certificate to each other, and to clients.
 
     Other hosts go by its name; clients by the addresses: one that dials ward-1.example wants a
     certificate for ward-1.example.
     """
-    opened = TrustFolder.open(folder)
-    tell(certify_host(opened, name, address, days, renew=renew, force=force), as_json=as_json)
-    if not as_json and not opened.host(name, "controller").certificate.exists():
-        print(f"next: nomospace trust issue controller {name}{elsewhere(folder)}")
+    opened = TrustFolder.open(how.folder)
+    tell(certify_host(opened, name, address, how), as_json=how.as_json)
+    if not how.as_json and not opened.host(name, "controller").certificate.exists():
+        print(f"next: nomospace trust issue controller {name}{elsewhere(how.folder)}")
 
 
 @app.command()
 def controller(
     host: Annotated[str, typer.Argument(metavar="HOST", help="The host whose controllers seal.")],
     *,
-    days: DaysOption = 365,
-    folder: FolderOption = TRUST,
-    renew: RenewOption = False,
-    force: ForceOption = False,
-    as_json: JsonOption = False,
+    how: IssueOptions,
 ) -> None:
     """Certify the controllers of a host, under laws that name this authority's key as cAuthority.
 
     Whoever has this key can speak for every member of such a community. Issue it to hosts that you
     answer for, and never to the process of an agent.
     """
-    facts = certify_controller(TrustFolder.open(folder), host, days, renew=renew, force=force)
-    tell(facts, as_json=as_json)
+    tell(certify_controller(TrustFolder.open(how.folder), host, how), as_json=how.as_json)
 
 
 @app.command()
 def agent(
     id_: Annotated[str, typer.Argument(metavar="ID", help="The agent, as in ann@ward-1.")],
     *,
-    days: DaysOption = 365,
-    folder: FolderOption = TRUST,
-    renew: RenewOption = False,
-    force: ForceOption = False,
-    as_json: JsonOption = False,
+    how: IssueOptions,
 ) -> None:
     """Certify an agent: with its key it proves to hosts who it is."""
 
     def make(by: Authority, public: PublicKey) -> bytes:
-        return by.issue_agent(id_, public, serial=new_serial(), now=now_us(), days=days)
+        return by.issue_agent(id_, public, serial=new_serial(), now=now_us(), days=how.days)
 
     _check_agent(id_)
-    opened = TrustFolder.open(folder)
-    pair = opened.agent(id_)
-    key = pair.free(force=force, renew=renew)
-    tell(_certify(opened, pair, key, make), as_json=as_json)
+    opened = TrustFolder.open(how.folder)
+    tell(_certify(opened, opened.agent(id_), how, make), as_json=how.as_json)
 
 
 @app.command()
@@ -265,49 +263,39 @@ def found_authority(folder: Path, name: str, days: int, *, force: bool) -> Facts
 
 
 def certify_host(
-    opened: TrustFolder,
-    name: str,
-    addresses: list[str] | None,
-    days: int,
-    *,
-    renew: bool,
-    force: bool,
+    opened: TrustFolder, name: str, addresses: list[str] | None, how: IssueOptions
 ) -> Facts:
     """Issue a host certificate; what was made. A renewed one keeps its addresses."""
     check_name("a host", name)
     pair = opened.host(name, "host")
-    key = pair.free(force=force, renew=renew)
-    kept = read_certificate(pair.certificate).addresses if renew else LOOPBACK
-    where = tuple(addresses or kept)
 
     def make(by: Authority, public: PublicKey) -> bytes:
-        serial, now = new_serial(), now_us()
-        return by.issue_host(name, public, addresses=where, serial=serial, now=now, days=days)
+        kept = read_certificate(pair.certificate).addresses if how.renew else LOOPBACK
+        where, now = tuple(addresses or kept), now_us()
+        serial = new_serial()
+        return by.issue_host(name, public, addresses=where, serial=serial, now=now, days=how.days)
 
-    return _certify(opened, pair, key, make)
+    return _certify(opened, pair, how, make)
 
 
-def certify_controller(
-    opened: TrustFolder, name: str, days: int, *, renew: bool, force: bool
-) -> Facts:
+def certify_controller(opened: TrustFolder, name: str, how: IssueOptions) -> Facts:
     """Issue a controller certificate; what was made."""
     check_name("a host", name)
 
     def make(by: Authority, public: PublicKey) -> bytes:
-        return by.issue_controller(name, public, serial=new_serial(), now=now_us(), days=days)
+        return by.issue_controller(name, public, serial=new_serial(), now=now_us(), days=how.days)
 
-    pair = opened.host(name, "controller")
-    return _certify(opened, pair, pair.free(force=force, renew=renew), make)
+    return _certify(opened, opened.host(name, "controller"), how, make)
 
 
 def _certify(
     opened: TrustFolder,
     pair: CertificatePair,
-    key: SecretKey | None,
+    how: IssueOptions,
     make: Callable[[Authority, PublicKey], bytes],
 ) -> Facts:
-    """Let the folder's authority certify a key, or a new one."""
-    key = key or SecretKey.generate()
+    """Let the folder's authority certify a key: a new one, or where it is renewed the same."""
+    key = pair.free(force=how.force, renew=how.renew) or SecretKey.generate()
     made = make(opened.seat().open(), key.public)
     pair.write(made, key)
     return facts_of(read_claim(made), pair.certificate, pair.key)
