@@ -18,7 +18,7 @@ import httpx
 import pytest
 from playwright._impl._driver import compute_driver_executable
 
-from nomospace.api import guard, live, logins, models, service, talking
+from nomospace.api import guard, logins, looking, models, service, talking
 from nomospace.cli import main
 from nomospace.errors import NomospaceError
 from nomospace.node.services import web, web_port
@@ -28,7 +28,7 @@ from tests.unit.api.running import Running, host, host_run
 
 PAGE = ROOT / "docs" / "api" / "guide.md"
 TEXT = PAGE.read_text("utf-8")
-ROOMS = "acting benching forms guard http live looking matching models service talking".split()
+ROOMS = "acting benching forms guard http looking matching models service talking".split()
 S = 60.0
 CURL = """
 import argparse, httpx, ssl
@@ -160,8 +160,8 @@ def test_the_limits_are_those_of_the_code() -> None:
         "tuples that one request writes": f"{models.ROWS_MAX:,}",
         "letters kept of one membership": f"{service.INBOX_MAX:,}",
         "agents at work by way of the API": f"{service.SEATS_MAX:,}",
-        "viewers of events": f"{live.VIEWERS_MAX:,}",
-        "events of a second that one viewer is told": f"{live.EVENTS_S_MAX:,}",
+        "viewers of events": f"{looking.VIEWERS_MAX:,}",
+        "events of a second that one viewer is told": f"{looking.EVENTS_S_MAX:,}",
         "operations and reactions of one socket under way": f"{talking.UNDER_WAY_MAX:,}",
         "messages that wait for one socket": f"{talking.WAITING_MAX:,}",
         "hours that a browser stays logged in": f"{logins.SESSION_S / 3600:g}",

@@ -4,7 +4,7 @@ import pytest
 
 from nomospace import laws
 from nomospace.control.membership import HISTORY_MAX, STATE_MAX
-from nomospace.host.telling import REASONS_MAX
+from nomospace.host.mailing import REASONS_MAX
 from nomospace.law import prelude
 from nomospace.law.parse import GOAL_DEPTH_MAX, RULES_MAX
 from nomospace.law.prelude import BUILTINS, COPIES_BYTES_MAX, FUNCTIONS

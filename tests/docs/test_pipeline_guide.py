@@ -8,12 +8,12 @@ from typing import get_args
 import pytest
 
 from nomospace.errors import NomospaceError
-from nomospace.pipeline import asking, history, laying, replay, verdicts
+from nomospace.pipeline import archive, history, laying, replay, report
 from nomospace.pipeline.audit import found
 from nomospace.pipeline.audit.words import OUTCOMES
 from nomospace.pipeline.jobs import hello, session
 from nomospace.pipeline.jobs.replay import Engine
-from nomospace.pipeline.stream import answering, place, state, writing
+from nomospace.pipeline.stream import answering, state, tail, writing
 from nomospace.wire.segments import TABLES
 from tests.repo.rooms import ROOT
 
@@ -28,20 +28,20 @@ LIMITS = {
     "agents whose load an audit tells": found.AGENTS_MAX,
     "steps that an audit cuts time into": found.STEPS_MAX,
     "classes of tuples that are laid out in one go": laying.CLASSES_MAX,
-    "seconds that one statement of a match may take": int(asking.STATEMENT_S),
+    "seconds that one statement of a match may take": int(archive.STATEMENT_S),
     "rows that a stream writes back in one batch": writing.ROWS_MAX,
     "rows of one batch that a law may refuse": writing.REFUSED_MAX,
     "seconds for a host, and its law, to let one row through": int(writing.ROW_S),
     "rows of tuples that a stream keeps": state.STATE_ROWS_MAX,
     "rows among which memory looks for a stream's answers": answering.MEMORY_ROWS,
-    "seconds that a stream waits for a host that is away": int(place.PATIENCE_S),
+    "seconds that a stream waits for a host that is away": int(tail.PATIENCE_S),
     "seconds for a master to say that it is one": int(hello.ANSWER_S),
     "seconds for a master to take a connection": int(session.CONNECT_S),
     "seconds for a cluster's first task": int(session.ANSWER_S),
 }
 MODULES = (
     "archive java laws laying replay segments jobs.session jobs.stream "
-    "stream.place stream.source stream.state stream.tail stream.writing workers"
+    "stream.source stream.state stream.tail stream.writing workers"
 )
 
 
@@ -56,7 +56,7 @@ def test_limits(what: str) -> None:
 
 
 def test_verdicts_engines_and_tables() -> None:
-    assert told("Replay") == [f"`{kind}`" for kind in get_args(verdicts.Kind)]
+    assert told("Replay") == [f"`{kind}`" for kind in get_args(report.Kind)]
     assert told("Audit") == [f"`{outcome}`" for outcome in OUTCOMES]
     assert told("Engines and clusters")[1:] == [f"`{engine}`" for engine in Engine]
     assert sorted(told("The journal")) == sorted(f"`{table}`" for table in TABLES)

@@ -28,7 +28,7 @@ import pyarrow as pa
 from nomospace.meaning.facts import Fact, Facts
 from nomospace.meaning.memory import Matcher
 from nomospace.meaning.question import parse_template
-from nomospace.pipeline.stream import held
+from nomospace.pipeline.stream import answering
 from nomospace.pipeline.stream.answering import AnswerEngine, Answering
 from nomospace.pipeline.stream.state import ROWS, Memory, StateStep, present
 from nomospace.terms import Term, obj
@@ -191,7 +191,7 @@ def failing(after: int) -> Iterator[None]:
             raise Failed
         return unpack_fields(body)
 
-    with patch.object(held, "unpack_fields", unpack):
+    with patch.object(answering, "unpack_fields", unpack):
         yield
 
 

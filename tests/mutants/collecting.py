@@ -11,7 +11,7 @@ MARKETS: Final = Worlds("correlation", 6)
 
 FILE: Final = "host/collecting.py"
 MIRRORING: Final = "host/mirroring.py"
-WIDE: Final = "host/wide.py"
+WIDE: Final = "host/mirroring.py"
 
 COLLECTING: Final = (
     Mutant(

@@ -57,21 +57,21 @@ STREAMS: Final = (
     ),
     Mutant(
         "a batch that is done again goes on from what is in memory",
-        "pipeline/stream/held.py",
+        "pipeline/stream/answering.py",
         "        if known == step.before:",
         "        if known is not None:",
         HELD,
     ),
     Mutant(
         "what failed in the middle stays in memory",
-        "pipeline/stream/held.py",
+        "pipeline/stream/answering.py",
         "        known, self._of = self._of, None",
         "        known = self._of",
         HELD,
     ),
     Mutant(
         "what is too old answers from memory",
-        "pipeline/stream/held.py",
+        "pipeline/stream/answering.py",
         """            else:
                 self._following.drop(name_of(row.one))
 """,
@@ -82,7 +82,7 @@ STREAMS: Final = (
     ),
     Mutant(
         "an end is not remembered after a start",
-        "pipeline/stream/held.py",
+        "pipeline/stream/answering.py",
         "            self._ended = {row.one: None for row in told(rows) if row.ends}",
         "            self._ended = {}",
         HELD,

@@ -3,7 +3,7 @@
 import pytest
 
 from nomospace.calls.requests import Open, Share
-from nomospace.host.firing import Firing
+from nomospace.host.operations import Firing
 from nomospace.host.system import SYSTEM
 from nomospace.protocols.spaces import Migrated
 from nomospace.terms.templates import ANY, Template

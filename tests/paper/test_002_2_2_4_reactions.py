@@ -9,7 +9,7 @@ from nomospace.calls.problems import BadReaction, UnboundStrong, WaitingInListen
 from nomospace.calls.requests import ONCE, ONCE_PER_TUPLE, Adjust, Open, Reactions, Seek, Share
 from nomospace.calls.ways import Way
 from nomospace.errors import NomospaceError
-from nomospace.host.firing import Firing
+from nomospace.host.operations import Firing
 from nomospace.terms.templates import ANY, Template
 from tests.paper.hosts import Hosts
 

@@ -7,7 +7,7 @@ import pytest
 from nomospace.calls.problems import ReadOnly
 from nomospace.calls.requests import Open, Out, OutMany, Share
 from nomospace.host.calls import Depart
-from nomospace.host.firing import Firing
+from nomospace.host.operations import Firing
 from nomospace.host.system import SYSTEM
 from nomospace.terms.templates import ANY, Template
 from tests.paper.hosts import Hosts

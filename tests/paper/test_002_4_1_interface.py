@@ -5,7 +5,7 @@ import pytest
 from nomospace.calls.problems import NoSuchAgent, NotAnAgent, NotOpen, PrivateSpace
 from nomospace.calls.requests import Open, OutMany, Share
 from nomospace.host.calls import Arrive, Call
-from nomospace.host.firing import Firing
+from nomospace.host.operations import Firing
 from nomospace.host.system import SYSTEM
 from nomospace.protocols.policy import Announced
 from nomospace.protocols.spaces import DirectoryChanged as Line

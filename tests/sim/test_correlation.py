@@ -3,7 +3,7 @@
 import pytest
 
 from nomospace.host.collecting import Attempt, Collecting
-from nomospace.host.wide import Wide
+from nomospace.host.mirroring import Wide
 from nomospace.space import Gathering, correlating
 from nomospace_lab import apps
 from nomospace_lab.sim import find, play

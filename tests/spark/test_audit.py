@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from nomospace.pipeline import inspecting, workers
+from nomospace.pipeline import segments, workers
 from nomospace.pipeline.audit import tables
 from nomospace.pipeline.jobs.audit import AuditEngine, EventFilter, run_audit
 from nomospace.pipeline.segments import BadSegments, list_journal, read_spark
@@ -47,7 +47,7 @@ def test_a_damaged_page_fails_the_job_by_name(
     spark: Any, journals: Journals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As in a large journal, whose files are inspected by Spark's workers."""
-    monkeypatch.setattr(inspecting, "HERE_ROWS", 0)
+    monkeypatch.setattr(segments, "HERE_ROWS", 0)
     folder = journals.copied(tmp_path / "j")
     for path in folder.glob("events/*.parquet"):
         damage(path, "ruling_text")

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from nomospace.pipeline import inspecting
+from nomospace.pipeline import segments
 from nomospace.pipeline.jobs import compact
 from nomospace.pipeline.jobs.audit import AuditEngine, run_audit
 from nomospace.pipeline.jobs.compact import run_compact
@@ -38,7 +38,7 @@ def test_an_audit(
     on_cluster: Any, cluster: Cluster, journals: Journals, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As of a large journal: workers inspect its files, and read the states that tell causes."""
-    monkeypatch.setattr(inspecting, "HERE_ROWS", 0)
+    monkeypatch.setattr(segments, "HERE_ROWS", 0)
     folder = journals.made(3_000, 60, hosts=3)
     with both_workers(cluster):
         there = run_audit(folder, spark=on_cluster)

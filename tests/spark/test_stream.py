@@ -21,9 +21,9 @@ from nomospace.meaning.memory import Matcher
 from nomospace.meaning.question import parse_template
 from nomospace.pipeline.jobs.stream import StreamPlan, run_stream
 from nomospace.pipeline.stream.answering import AnswerEngine, Answering
-from nomospace.pipeline.stream.place import HostPlace
 from nomospace.pipeline.stream.source import register
 from nomospace.pipeline.stream.state import Memory, State, StateStep
+from nomospace.pipeline.stream.tail import HostPlace
 from nomospace.pipeline.stream.writing import Target
 from nomospace.terms import obj
 from nomospace.terms.templates import ANY

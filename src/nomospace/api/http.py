@@ -19,8 +19,8 @@ from starlette.responses import Response
 
 from nomospace.api import acting, benching, looking, matching, models as m, talking
 from nomospace.api.guard import COOKIE, Buckets, Guard, answer, cookie_of
-from nomospace.api.live import Live
 from nomospace.api.logins import LOGIN_S, SESSION_S
+from nomospace.api.looking import Live
 from nomospace.api.routing import PROBLEM_MODEL, PROBLEMS, Caller, TheService
 from nomospace.api.service import Service
 from nomospace.errors import CallerError, NomospaceError

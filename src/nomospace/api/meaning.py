@@ -14,9 +14,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from nomospace.api.forms import pieces_of
 from nomospace.api.matching import SET_MAX, TUPLES_MAX, read_file
 from nomospace.api.service import Service
-from nomospace.api.typed import pieces_of
 from nomospace.errors import CallerError
 from nomospace.meaning.answers import MeaningAnswer
 from nomospace.meaning.assign import Made, ServingField, tied

@@ -2,7 +2,7 @@
 
 What is seen. While an agent here waits for several tuples together, in a space that other hosts
 share too, this host keeps a *mirror* of what they hold there (`mirroring` is their end). The tuples
-of all mirrors and of this host are the facts that a set is looked for in (`wide`), so a waiting
+of all mirrors and of this host are the facts that a set is looked for in (`Wide`), so a waiting
 operation is served by the tuple that completes its set, wherever that is written. Mirrors are
 bounded (`SEEN_MAX`, `SEEN_BYTES_MAX`); past that, those who wait are told so.
 
@@ -45,10 +45,10 @@ from typing import TYPE_CHECKING, Final
 
 from nomospace.errors import LimitReached, NomospaceError, Unavailable
 from nomospace.host.effects import TAKEN
+from nomospace.host.mirroring import Reflection, Wide
 from nomospace.host.operations import Op, ask_of, gathered_of
 from nomospace.host.part import GroupFollower
 from nomospace.host.residents import record_of
-from nomospace.host.wide import Reflection, Wide
 from nomospace.protocols.spaces import (
     Denied,
     Fetch,

@@ -43,7 +43,7 @@ from nomospace.host import calls as facts
 from nomospace.host.calls import Abandoned, Asked, Call, PutBack
 from nomospace.host.certifying import Certifying
 from nomospace.host.changes import Durable, ProgramKept
-from nomospace.host.claiming import Claiming
+from nomospace.host.claiming import Claiming, LocalAnswers
 from nomospace.host.collecting import Collecting
 from nomospace.host.deciding import Deciding
 from nomospace.host.effects import Effect
@@ -53,10 +53,8 @@ from nomospace.host.group import Group
 from nomospace.host.holding import Holding
 from nomospace.host.known_laws import KnownLaws
 from nomospace.host.lending import Lending
-from nomospace.host.local_answers import LocalAnswers
-from nomospace.host.local_spaces import LocalSpaces
 from nomospace.host.looking import ParkedSearches
-from nomospace.host.mailing import Mailing
+from nomospace.host.mailing import Mailing, Telling
 from nomospace.host.mirroring import Mirroring
 from nomospace.host.moving import Moving
 from nomospace.host.outcomes import Outcomes
@@ -66,7 +64,7 @@ from nomospace.host.placing import Placing
 from nomospace.host.plain import PLAIN, PlainCalls
 from nomospace.host.posting import Posting
 from nomospace.host.reacting import Reacting
-from nomospace.host.residents import Resident
+from nomospace.host.residents import LocalSpaces, Resident
 from nomospace.host.seeking import Seeking
 from nomospace.host.serving import Serving
 from nomospace.host.shares import USUAL_SHARES, Shares
@@ -74,7 +72,6 @@ from nomospace.host.speaking import Speaking
 from nomospace.host.step import HostStep
 from nomospace.host.suspending import Suspending
 from nomospace.host.system import System
-from nomospace.host.telling import Telling
 from nomospace.host.trust import Trust, Trusting
 from nomospace.host.writing import TupleWriting
 from nomospace.law import CompiledLaw

@@ -13,6 +13,12 @@ A search that waits for rows of a table (`space.pages`) stands aside until they 
 
 When a search ends, whoever parked it is told in that same step, with what is there then. Spaces
 that have tuples to show to more than one step has time for are parked in the same way (`Serve`).
+
+Work of very many equal pieces, done some in each step: others are served between two steps.
+
+Tuples follow a space that is shared or parted, an agent ends with all its tuples, calls of a client
+that is gone are called off. There may be a million of them. Whoever hands such work over says how
+to do some of it; what is left tells how far it has come, so nothing is remembered here.
 """
 
 from __future__ import annotations
@@ -28,13 +34,36 @@ from nomospace.errors import LimitReached, NomospaceError, Unavailable
 from nomospace.host.calls import TablesAnswered
 from nomospace.host.operations import NO_SEARCH, Look
 from nomospace.host.part import HostPart
-from nomospace.host.shifting import Pieces
 from nomospace.space import Fired, Gathered, Reaction, Slice, Space, Unfinished, Woken
 from nomospace.space.pages import Key as RowsKey
 from nomospace.space.search import SEARCH_UNITS_MAX
 
 if TYPE_CHECKING:
     from nomospace.host.ports import HostParts
+
+
+class Pieces(Look):
+    """Work that an agent has caused: `some` does a part and says whether there may be more."""
+
+    __slots__ = ("_some",)
+
+    def __init__(
+        self,
+        owner: str,
+        space: Space,
+        some: Callable[[], bool],
+        then: Callable[[], None],
+        failed: Callable[[NomospaceError], None],
+    ) -> None:
+        super().__init__(owner, space, NO_SEARCH, lambda _: then(), failed)
+        self._some = some
+
+    def go_on(self, now: int, slice: Slice) -> list[Any]:
+        """Do some more."""
+        if self._some():
+            raise Unfinished(search=self.search)
+        return []
+
 
 PARKED_MAX: Final = 10_000
 """How many searches may be parked at a host."""
@@ -311,3 +340,7 @@ class ParkedSearches(HostPart):
                 look.found(found)
             except NomospaceError as error:
                 look.failed(error)
+
+
+_REACHED: Final = (Woken, Gathered, Fired)
+"""What a space has for those who wait and react."""

@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeAlias
 
 from nomospace.calls.answers import Found
 from nomospace.calls.problems import Refused, Suspended
-from nomospace.calls.requests import LawText, Out, OutMany, React, Request, Seek, Settle
+from nomospace.calls.requests import LawText, Out, OutMany, React, Seek, Settle
 from nomospace.control import (
     Effect as ControlEffect,
     Event,
@@ -26,10 +26,9 @@ from nomospace.host.calls import Bundle, Call, Waiting
 from nomospace.host.directory import Directory, Tie
 from nomospace.host.effects import HERE, Journey, Mail
 from nomospace.host.known_laws import KnownLaws
-from nomospace.host.local_spaces import LocalSpaces
 from nomospace.host.operations import Carried, Look, Op, Registered
 from nomospace.host.outstanding import Outstanding, Pending, Released
-from nomospace.host.residents import Interface, Level, Resident
+from nomospace.host.residents import Interface, Level, LocalSpaces, Resident
 from nomospace.host.speaking import Speaking
 from nomospace.host.step import HostStep
 from nomospace.host.trust import Trust
@@ -251,10 +250,6 @@ class CollectingPort(Protocol):
     def let_go(self, peer: str, body: Shown) -> None: ...
 
 
-class MirroringPort(Protocol):
-    """The mirrors of this host's spaces that others have asked for."""
-
-
 class LendingPort(Protocol):
     """The leases on tuples of one host, and what its agents say about leases elsewhere."""
 
@@ -288,7 +283,6 @@ class ReactingPort(Protocol):
     def find(self, agent: str, space: str, pattern: Term) -> list[Registered]: ...
     def end(self, agent: str, most: int) -> bool: ...
     def drop(self, one: Registered) -> None: ...
-    def inside(self, agent: str, request: Request) -> Any: ...
     def follow(self, spaces: Iterable[str], agents: Iterable[str]) -> None: ...
     def rehome(self, agent: str, space: str) -> None: ...
     def fire(self, one: Registered, found: Found) -> None: ...
@@ -556,8 +550,6 @@ class HostParts(Protocol):
     def serving(self) -> ServingPort: ...
     @property
     def collecting(self) -> CollectingPort: ...
-    @property
-    def mirroring(self) -> MirroringPort: ...
     @property
     def lending(self) -> LendingPort: ...
     @property

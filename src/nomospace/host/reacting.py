@@ -45,11 +45,10 @@ from nomospace.calls.requests import (
 from nomospace.errors import NomospaceError
 from nomospace.host.calls import Call
 from nomospace.host.effects import Fire
-from nomospace.host.firing import Firing
 from nomospace.host.index import Index
 from nomospace.host.linda import firing_of
 from nomospace.host.looking import Scan
-from nomospace.host.operations import Carried, Op, Registered, check_meaning, check_sets
+from nomospace.host.operations import Carried, Firing, Op, Registered, check_meaning, check_sets
 from nomospace.host.part import GroupFollower
 from nomospace.host.residents import SYSTEM, Interface, Resident, record_of, row_of
 from nomospace.host.shares import TooManyReactions

@@ -37,8 +37,7 @@ from nomospace.calls.requests import BULK, TAKING, WAITING, Seek
 from nomospace.errors import LimitReached, NomospaceError
 from nomospace.host.calls import Waiting
 from nomospace.host.effects import TAKEN
-from nomospace.host.local_searches import CutSearch, LocalSearches
-from nomospace.host.open_operations import OpenOperations
+from nomospace.host.open_operations import CutSearch, LocalSearches, OpenOperations
 from nomospace.host.operations import (
     Op,
     agent_at,

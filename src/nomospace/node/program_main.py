@@ -46,7 +46,7 @@ from nomospace.client.watching import Presence, Watching
 from nomospace.errors import NomospaceError
 from nomospace.host.calls import Call, Event, PutBack
 from nomospace.host.effects import Answer, Fire, Mail
-from nomospace.host.firing import Firing
+from nomospace.host.operations import Firing
 from nomospace.host.speaking import call_function, own_functions
 from nomospace.node import confining, program_talk as say
 from nomospace.node.local_connection import LocalClients, LocalConnection

@@ -24,18 +24,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple, Protocol, cast
 
+from nomospace.calls import requests
 from nomospace.calls.addresses import key_of
-from nomospace.calls.requests import (
-    Adopt,
-    Cancel,
-    Launch,
-    LawText,
-    Move,
-    OntologyText,
-    Open,
-    React,
-    Request,
-)
 from nomospace.calls.ways import STRONG
 from nomospace.client import Departed, ListenerOverran, Report
 from nomospace.errors import (
@@ -46,11 +36,18 @@ from nomospace.errors import (
     PeerError,
     Unavailable,
 )
-from nomospace.host.firing import Firing as StepFiring
+from nomospace.host.operations import Firing as StepFiring
 from nomospace.node import program_talk as say
 from nomospace.node.local_connection import LocalConnection
-from nomospace.node.program_pipes import PipeAsker, PipeEar, PipeMailbox
-from nomospace.node.program_steps import ListenerCalls, StepTime, inside_step, nothing_inside
+from nomospace.node.program_steps import (
+    ListenerCalls,
+    PipeAsker,
+    PipeEar,
+    PipeMailbox,
+    StepTime,
+    inside_step,
+    nothing_inside,
+)
 from nomospace.node.turns import LOT_FRAMES, Account, Queue, Turns
 from nomospace.sessions.host_sessions import NotForClients
 from nomospace.sessions.local_calls import LocalCall
@@ -113,8 +110,10 @@ class ProgramHost(StepTime, Protocol):
     @property
     def turns(self) -> Turns: ...
     def line(self, agent: str) -> LocalConnection: ...
-    def ready(self, text: OntologyText) -> None: ...
-    def read(self, text: LawText | OntologyText, agent: str) -> Coroutine[object, None, None]: ...
+    def ready(self, text: requests.OntologyText) -> None: ...
+    def read(
+        self, text: requests.LawText | requests.OntologyText, agent: str
+    ) -> Coroutine[object, None, None]: ...
     def helper_id(self, maker: str, name: str) -> str: ...
     async def launch_helper(
         self, maker: ProgramProcess, id: str, program: str, state: bytes | None
@@ -384,7 +383,7 @@ class ProgramProcess(asyncio.Protocol):
                 self.kill(f"what it says makes no sense: {error}")
                 return
 
-    async def _read(self, text: LawText | OntologyText) -> None:
+    async def _read(self, text: requests.LawText | requests.OntologyText) -> None:
         await self._host.read(text, self.agent)
         self._queue.go_on()
 
@@ -409,28 +408,28 @@ class ProgramProcess(asyncio.Protocol):
             return
         try:
             seq, _, request = talk.read_call(call, self._host.laws)
-            if isinstance(request, Open) and request.ontology is not None:
+            if isinstance(request, requests.Open) and request.ontology is not None:
                 self._host.ready(request.ontology)
             self._ask(agent, line, seq, request)
         except (CallerError, LawError, Unavailable) as error:
             self.fail(agent, call[1], error)
 
-    def _ask(self, agent: str, line: LocalConnection, seq: int, request: Request) -> None:
+    def _ask(self, agent: str, line: LocalConnection, seq: int, request: requests.Request) -> None:
         if len(self._calls) >= CALLS_MAX:
             raise BadFrame(why=f"more than {CALLS_MAX:,} calls wait")
-        if isinstance(request, Cancel):
+        if isinstance(request, requests.Cancel):
             self._call_off(agent, line, request.op)
             self.reply(agent, seq, True)
-        elif isinstance(request, Move):
+        elif isinstance(request, requests.Move):
             if agent != self.agent:
                 raise NotForClients(what="move of a helper")
             self._calls[agent, seq] = self._spawn(self._move(line, agent, seq, request))
-        elif isinstance(request, Launch):
+        elif isinstance(request, requests.Launch):
             raise NotForClients(what="launch")
-        elif isinstance(request, React):
+        elif isinstance(request, requests.React):
             line.react(request, PipeEar(self, agent, seq))
         else:
-            if isinstance(request, Adopt):
+            if isinstance(request, requests.Adopt):
                 self._attend(agent, key_of(request.law.hash, request.number))
             asker = PipeAsker(self, agent, seq)
             self._calls[agent, seq] = asker
@@ -443,7 +442,9 @@ class ProgramProcess(asyncio.Protocol):
         elif waiting is not None and waiting.call is not None:
             line.call_off(waiting.call)
 
-    async def _move(self, line: LocalConnection, agent: str, seq: int, request: Move) -> None:
+    async def _move(
+        self, line: LocalConnection, agent: str, seq: int, request: requests.Move
+    ) -> None:
         for _ in range(MAIL_WAITS_MAX):  # what has been ruled on and waits for the disk goes along
             if not self._host.mail_waits(agent):
                 break
@@ -507,7 +508,7 @@ class ProgramProcess(asyncio.Protocol):
             if not self.rights.strong:
                 raise ProgramMayNot(publisher=self.rights.publisher, what="react strongly")
             template = Template.of_terms(unpack_fields(said.pattern))
-            request = React(said.space, template, said.mode, STRONG, said.at, said.dest)
+            request = requests.React(said.space, template, said.mode, STRONG, said.at, said.dest)
             line.react(request, PipeEar(self, agent, number))
         except Unfit as error:
             raise BadFrame(why=str(error)) from None
@@ -562,7 +563,7 @@ class ProgramProcess(asyncio.Protocol):
         return value
 
     def _exchange(
-        self, said: say.FireListener | say.Apply, inside: Callable[[Request], object]
+        self, said: say.FireListener | say.Apply, inside: Callable[[requests.Request], object]
     ) -> say.Done:
         assert self._steps is not None, "it was born"
         try:

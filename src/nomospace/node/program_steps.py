@@ -2,6 +2,8 @@
 
 The core is in the middle of a step, so nothing else happens at the host: a socket is read that
 nobody else reads, for as long as all programs together have left in this step.
+
+What a host has for a program in another process, sent there: answers, firings and mail.
 """
 
 from __future__ import annotations
@@ -9,17 +11,24 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from nomospace.calls.answers import Found
 from nomospace.calls.requests import Adjust, Out, Request, Seek
 from nomospace.calls.ways import BULK, WAITING
+from nomospace.client.connection import Firing
 from nomospace.errors import NomospaceError
-from nomospace.host.firing import Firing as StepFiring
+from nomospace.host.operations import Firing as StepFiring
 from nomospace.node import program_talk as say
 from nomospace.sessions.host_sessions import NotForClients
+from nomospace.sessions.local_calls import LocalCall
+from nomospace.terms import Term
 from nomospace.wire import talk
 from nomospace.wire.calls import Laws
 from nomospace.wire.framing import LENGTH_BYTES, BadFrame
+
+if TYPE_CHECKING:
+    from nomospace.node.program_process import ProgramProcess
 
 
 class StepTime(Protocol):
@@ -110,3 +119,82 @@ def inside_step(firing: StepFiring, request: Request) -> object:
 def nothing_inside(request: Request) -> object:
     """What a function may do inside a step."""
     raise NotForClients(what=f"{type(request).__name__.lower()} in a function")
+
+
+class PipeAsker:
+    """Waits for an answer, and sends it to the program (`open_calls.Asker`)."""
+
+    __slots__ = ("_agent", "_done", "_process", "_seq", "call")
+
+    def __init__(self, process: ProgramProcess, agent: str, seq: int) -> None:
+        self._process = process
+        self._agent = agent
+        self._seq = seq
+        self._done = False
+        self.call: LocalCall | None = None
+
+    def done(self) -> bool:
+        return self._done
+
+    def cancelled(self) -> bool:
+        return False
+
+    def set_result(self, result: object) -> None:
+        self._end()
+        self._process.reply(self._agent, self._seq, result)
+
+    def set_exception(self, error: BaseException) -> None:
+        self._end()
+        self._process.fail(self._agent, self._seq, error)
+
+    def result(self) -> None:
+        """It has gone to the program, which gives back what it does not want."""
+
+    def exception(self) -> None:
+        """Likewise."""
+
+    def _end(self) -> None:
+        self._done = True
+        self._process.answered(self._agent, self._seq, self.call)
+
+
+class PipeEar:
+    """Hears a reaction for the program."""
+
+    __slots__ = ("_agent", "_process", "_reaction", "_seq")
+
+    def __init__(self, process: ProgramProcess, agent: str, seq: int) -> None:
+        self._process = process
+        self._agent = agent
+        self._seq = seq
+        self._reaction = ""
+
+    def on_registered(self, reaction: str) -> None:
+        self._reaction = reaction
+        self._process.reactions[reaction] = self._agent
+        self._process.reply(self._agent, self._seq, reaction)
+
+    def on_refused(self, error: BaseException) -> None:
+        self._process.fail(self._agent, self._seq, error)
+
+    def on_fired(self, found: Found) -> None:
+        self._process.send(self._agent, talk.pack_fired(0, self._reaction, found))
+
+    def on_strong(self, firing: Firing) -> None:
+        step: object = firing
+        assert isinstance(step, StepFiring), "the host's core fires it"
+        self._process.fire(self._seq, step)
+
+
+class PipeMailbox:
+    """Gets mail for the program."""
+
+    __slots__ = ("_agent", "_law", "_process")
+
+    def __init__(self, process: ProgramProcess, agent: str, law: str) -> None:
+        self._process = process
+        self._agent = agent
+        self._law = law
+
+    def on_mail(self, sender: str, message: Term) -> None:
+        self._process.mail(self._agent, self._law, sender, message)

@@ -32,7 +32,7 @@ from nomospace.control import Event, Membership, RecordRuling, Ruling, Snapshot
 from nomospace.control.bounded import Bounded
 from nomospace.control.events import goes_out
 from nomospace.law import CompiledLaw
-from nomospace.pipeline.verdicts import (
+from nomospace.pipeline.report import (
     Kind,
     MemberHistory,
     ReplayVerdict,

@@ -8,7 +8,7 @@ than once; it is kept in Spark's memory, or on its disks, until its view is drop
 Views are of a session of their own beside the caller's, with the same executors; so names meet
 none of the caller's.
 
-`match` asks the parts of an archive (`archive`): views over their files are the tables (`asking`).
+`match` asks the parts of an archive (`archive`): views over their files are the tables.
 """
 
 from __future__ import annotations
@@ -28,8 +28,17 @@ from nomospace.meaning.question import Question
 from nomospace.meaning.sql.dialects import DIALECTS, Statement
 from nomospace.meaning.sql.layout import Row, SqlTable
 from nomospace.meaning.sql.tables import DatabaseFailed
-from nomospace.pipeline.archive import ARROW, ENDS, SPARK, ArchivePart, columns_of, spark_schema
-from nomospace.pipeline.asking import STATEMENT_S, RowBounds, ask_parts
+from nomospace.pipeline.archive import (
+    ARROW,
+    ENDS,
+    SPARK,
+    STATEMENT_S,
+    ArchivePart,
+    RowBounds,
+    ask_parts,
+    columns_of,
+    spark_schema,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -8,8 +8,7 @@ from typing import Final
 from sqlglot import exp
 
 from nomospace.meaning.sql.layout import BYTES, NUMBER, TEXT, WHOLE, SqlTable
-from nomospace.pipeline.archive import ENDS, columns_of
-from nomospace.pipeline.asking import STATEMENT_S, RowBounds
+from nomospace.pipeline.archive import ENDS, STATEMENT_S, RowBounds, columns_of
 from nomospace.store.matching_duckdb import DuckdbDatabase
 
 _DUCK: Final = {TEXT: "VARCHAR", NUMBER: "DOUBLE", WHOLE: "BIGINT", BYTES: "BLOB"}

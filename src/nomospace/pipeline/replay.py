@@ -22,8 +22,8 @@ import pyarrow.compute as pc
 from nomospace.errors import CallerError
 from nomospace.pipeline.history import Replay
 from nomospace.pipeline.laws import LawSource, compiled
+from nomospace.pipeline.report import MemberHistory, ReplayVerdict
 from nomospace.pipeline.segments import BATCH_ROWS, JournalFiles, Row, column_of, read_batches
-from nomospace.pipeline.verdicts import MemberHistory, ReplayVerdict
 from nomospace.pipeline.workers import check_workers
 
 if TYPE_CHECKING:

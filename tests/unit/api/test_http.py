@@ -337,7 +337,7 @@ def test_every_answer_forbids_frames_scripts_and_guessing() -> None:
 
 def test_events_are_told_as_they_happen_and_folded_when_too_many() -> None:
     async def work(web: Web) -> None:
-        from nomospace.api.live import EVENTS_S_MAX, LOOKS_S, Live
+        from nomospace.api.looking import EVENTS_S_MAX, LOOKS_S, Live
 
         live = Live(web.service.views)
         events = live.events(("tuple", "move"))

@@ -3,8 +3,8 @@
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from nomospace.api.forms import TEXT_MAX
-from nomospace.api.typed import (
+from nomospace.api.forms import (
+    TEXT_MAX,
     TooLong,
     slip_of,
     typed_fields,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nomospace.api.fixing import fixes_of
+from nomospace.api.benching import fixes_of
 from nomospace.api.published import RulingView
 from nomospace.console.places.pipeline.glance import BARS, glance_at
 from nomospace.law import load

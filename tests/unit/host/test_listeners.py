@@ -7,7 +7,7 @@ import pytest
 from nomospace.calls.problems import NotAnAgent, NotOpen, ReadOnly
 from nomospace.calls.requests import Adjust, Open, Reactions
 from nomospace.errors import NomospaceError
-from nomospace.host.firing import Firing
+from nomospace.host.operations import Firing
 from nomospace.host.system import SYSTEM
 from nomospace.terms.templates import ANY, Template
 from tests.paper.hosts import Hosts

@@ -204,8 +204,8 @@ def test_a_search_that_is_too_long_is_answered_so(
 def test_only_so_many_are_read_or_taken_at_once(
     net: Hosts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nomospace.host.local_searches.READ_MAX", 99)
-    monkeypatch.setattr("nomospace.host.local_searches.TAKEN_MAX", 18)
+    monkeypatch.setattr("nomospace.host.open_operations.READ_MAX", 99)
+    monkeypatch.setattr("nomospace.host.open_operations.TAKEN_MAX", 18)
     for how, template in (("read_all", ALL), ("take_all", LATE)):
         op = ask(net, BOB, how, template)
         tick(net)

@@ -17,10 +17,9 @@ from nomospace.cli import main
 from nomospace.control import Membership, RecordRuling, Ruling, Tick, arrived, sent
 from nomospace.control.reasons import clock
 from nomospace.law import load
-from nomospace.pipeline.audit.causes import TOLD_MAX
-from nomospace.pipeline.audit.changes import changes_of
-from nomospace.pipeline.audit.found import STEPS_MAX, AuditTables, step_width
+from nomospace.pipeline.audit.found import STEPS_MAX, TOLD_MAX, AuditTables, step_width
 from nomospace.pipeline.audit.page import ROWS_SHOWN, charts_of, make_page
+from nomospace.pipeline.audit.tables import changes_of
 from nomospace.pipeline.audit.words import render, sentences
 from nomospace.pipeline.charts import BARS_MAX, as_png, as_svg, bars, timeline
 from nomospace.pipeline.jobs.audit import AuditEngine, EventFilter, run_audit, write_report

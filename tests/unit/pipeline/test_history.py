@@ -13,7 +13,7 @@ from nomospace import laws
 from nomospace.control import TICK, Event, Membership, RecordRuling, Ruling, adopt, sent
 from nomospace.law import CompiledLaw, load
 from nomospace.pipeline.history import GAPS_MAX, replay_history
-from nomospace.pipeline.verdicts import ReplayVerdict
+from nomospace.pipeline.report import ReplayVerdict
 from nomospace.terms import Compound, Faulty, t
 from nomospace.wire.changes import decode_ruling, encode_ruling, encode_snapshot
 from nomospace_lab.apps.traffic import Traffic, make_traffic

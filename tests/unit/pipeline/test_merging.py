@@ -18,8 +18,14 @@ from nomospace.cli import main
 from nomospace.meaning.facts import Fact, Facts
 from nomospace.meaning.memory import Matcher
 from nomospace.meaning.question import Question, parse_template
-from nomospace.pipeline.archive import LEFT_S, PART, ArchiveManifest, read_manifest, write_manifest
-from nomospace.pipeline.asking import files_of
+from nomospace.pipeline.archive import (
+    LEFT_S,
+    PART,
+    ArchiveManifest,
+    files_of,
+    read_manifest,
+    write_manifest,
+)
 from nomospace.pipeline.jobs.compact import Compacted, run_compact
 from nomospace.pipeline.jobs.match import MatchEngine, run_match
 from nomospace.pipeline.jobs.replay import Engine

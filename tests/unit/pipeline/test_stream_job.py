@@ -14,8 +14,8 @@ from nomospace.cli import main
 from nomospace.client import dialling
 from nomospace.meaning.question import parse_template
 from nomospace.pipeline.jobs.stream import StreamPlan, _alone, _told_to_end, run_stream
-from nomospace.pipeline.stream.place import HostPlace
 from nomospace.pipeline.stream.state import BadCheckpoint
+from nomospace.pipeline.stream.tail import HostPlace
 from nomospace.pipeline.stream.writing import Target
 from tests.ports import free_port
 from tests.unit.pipeline.live import served

@@ -10,7 +10,7 @@ import pytest
 
 from nomospace.client.remote import connect
 from nomospace.pipeline.stream import writing
-from nomospace.pipeline.stream.place import HostPlace
+from nomospace.pipeline.stream.tail import HostPlace
 from nomospace.pipeline.stream.writing import (
     Keyed,
     Target,

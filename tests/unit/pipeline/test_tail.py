@@ -8,9 +8,14 @@ from typing import Any
 import pytest
 
 from nomospace.errors import CallerError
-from nomospace.pipeline.stream.place import HostPlace, HostSilent
 from nomospace.pipeline.stream.source import JournalReader
-from nomospace.pipeline.stream.tail import JournalTail, OtherTail, RecordsGone
+from nomospace.pipeline.stream.tail import (
+    HostPlace,
+    HostSilent,
+    JournalTail,
+    OtherTail,
+    RecordsGone,
+)
 from nomospace.pipeline.stream.writing import Keyed, Target, WrittenBack
 from nomospace.store.segments import SegmentLimits
 from nomospace.trust.tokens import Tokens, make_token

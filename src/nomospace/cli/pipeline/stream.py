@@ -16,7 +16,7 @@ from nomospace.meaning.question import SET_MAX, parse_template
 from nomospace.pipeline.jobs.session import LOCAL
 from nomospace.pipeline.jobs.stream import RECORDS, Streamed, StreamPlan, run_stream
 from nomospace.pipeline.stream.answering import AnswerEngine
-from nomospace.pipeline.stream.place import HostPlace
+from nomospace.pipeline.stream.tail import HostPlace
 from nomospace.pipeline.stream.writing import LETTERS, Target
 
 RECORDS_MAX: Final = 1_000_000

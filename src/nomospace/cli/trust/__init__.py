@@ -19,21 +19,19 @@ from nomospace.cli.trust import issue
 from nomospace.cli.trust.files import (
     REVOKED,
     TOKENS,
-    AuthorityFiles,
-    TrustFolder,
-    now_us,
-    read_certificate,
-)
-from nomospace.cli.trust.words import (
     TRUST,
     AddressOption,
+    AuthorityFiles,
     DaysOption,
     Facts,
     FolderOption,
     JsonOption,
+    TrustFolder,
     elsewhere,
     facts_of,
     facts_of_token,
+    now_us,
+    read_certificate,
     say,
     tell,
 )

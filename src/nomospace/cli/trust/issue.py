@@ -13,28 +13,26 @@ import typer
 
 from nomospace.cli.remote_options import Commands, Unusable
 from nomospace.cli.trust.files import (
+    LOOPBACK,
     REVOKED,
     SECRET,
-    CertificatePair,
-    TrustFolder,
-    now_us,
-    part_of,
-    read_certificate,
-    write,
-)
-from nomospace.cli.trust.words import (
-    LOOPBACK,
     TRUST,
     AddressOption,
+    CertificatePair,
     DaysOption,
     Facts,
     FolderOption,
     JsonOption,
+    TrustFolder,
     elsewhere,
     facts_of,
     facts_of_token,
+    now_us,
+    part_of,
+    read_certificate,
     say,
     tell,
+    write,
 )
 from nomospace.client import check_name
 from nomospace.terms import term

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from nicegui import ui
 
-from nomospace.api.typed import typed_fields, words_of
+from nomospace.api.forms import typed_fields, words_of
 from nomospace.console.cards import Card
 from nomospace.console.look import attributes, fact, fault, mono, words_to
 from nomospace.console.places import acting

@@ -11,7 +11,7 @@ from typing import Final
 
 from nicegui.element import Element
 
-from nomospace.api.typed import slip_of
+from nomospace.api.forms import slip_of
 from nomospace.console.console import STATIC
 
 CHOICES_MAX: Final = 200

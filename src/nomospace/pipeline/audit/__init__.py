@@ -3,9 +3,8 @@
 | module | has |
 | --- | --- |
 | `questions` | what is asked, as SQL for every engine |
-| `changes`, `rules` | the two tables that no SQL makes: obligations read, laws compiled |
-| `tables` | the questions as functions from DataFrame to DataFrame, on Spark |
-| `duck` | the same in DuckDB |
-| `found` | the answers together, and a summary of them |
+| `rules` | a table that no SQL makes: the rules of laws, compiled |
+| `tables` | the questions as functions from DataFrame to DataFrame, on Spark, and in DuckDB |
+| `found` | the answers together, and why the last messages were refused |
 | `words`, `page` | the answers as sentences, and as a page with plots |
 """

@@ -12,8 +12,8 @@ The tables that questions are asked of:
 | table | is |
 | --- | --- |
 | `events` | the journal's table, or a part of it |
-| `changes` | what became of obligations, made of `events` (`audit.changes`) |
-| `rules` | the rules of the journal's laws (`audit.rules`) |
+| `changes` | what became of obligations, made of `events` (`audit.tables`) |
+| `rules` | the rules of the journal's laws (`audit.tables`) |
 | `tuples` | the journal's table |
 """
 

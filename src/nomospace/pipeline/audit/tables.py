@@ -4,22 +4,124 @@
 caller wants to know about. No function makes a session, and none starts a job except `rules`, which
 fetches the texts of the laws, and `changes`, which sees once a session that its workers know
 nomospace (`OtherPython`). `audit.duck` is the same without Spark.
+
+An audit in DuckDB: the same questions, asked in one process, with the disk's help.
+
+`JournalDatabase` holds one connection with the journal's tables as views. What `audit.tables` says
+of each question holds here.
+
+What became of obligations, and refusals that say so: read from the changes that rulings made.
+
+SQL sees that a ruling mentions obligations, not which of them it imposed or repealed; the changes
+of state in a row do (`delta`). `read_changes` reads them, Arrow to Arrow, for either engine.
+
+| kind | what happened |
+| --- | --- |
+| `imposed` | a ruling imposed an obligation, due at `due_us` |
+| `met` | a ruling on what the agent itself sent repealed it: what was owed was done |
+| `repealed` | a ruling on anything else repealed it |
+| `missed` | it fell due. A law may use that as a clock: then nobody missed anything |
+| `refused` | sent, not forwarded, nothing changed; though some other operation, say a notice, was |
+| `unreadable` | the row's bytes are no changes, or no operations |
+
+`place` tells the obligations of one membership apart, for as long as it lives.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, Self, TypeAlias
 
+import pyarrow as pa
+
+from nomospace.control.events import goes_out
 from nomospace.pipeline.audit import questions
-from nomospace.pipeline.audit.changes import CHANGES, read_changes
 from nomospace.pipeline.audit.questions import AuditQuestion
 from nomospace.pipeline.audit.rules import RULES, rules_of
+from nomospace.pipeline.segments import BATCH_ROWS, JournalFiles
 from nomospace.pipeline.workers import check_workers
+from nomospace.wire.packing import unpack
+from nomospace.wire.segments import TABLES
+from nomospace.wire.values import thaw_operation
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
+
+
+_STRING: Final[pa.DataType] = pa.string()
+_INT: Final[pa.DataType] = pa.int64()
+CHANGES: Final = pa.schema(
+    [
+        ("community", _STRING),
+        ("membership", _STRING),
+        ("agent", _STRING),
+        ("us", _INT),
+        ("rule", _STRING),
+        ("about", _STRING),
+        ("message_text", _STRING),
+        ("kind", _STRING),
+        ("place", _INT),
+        ("what", _STRING),
+        ("due_us", _INT),
+    ]
+)
+_TOLD: Final = ("community", "membership", "agent", "us", "rule", "about", "message_text")
+
+Change: TypeAlias = tuple[str, int | None, str | None, int | None]
+"""A kind, and of an obligation its place, its name and when it is due."""
+
+
+def read_changes(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Rows of `CHANGES` from the rows that `questions.STIRRING` finds."""
+    for batch in batches:
+        rows: list[int] = []
+        found: list[Change] = []
+        columns = [batch.column(name).to_pylist() for name in ("event", "delta", "ruling")]
+        for row, (event, delta, ruling) in enumerate(zip(*columns, strict=True)):
+            for change in changes_of(event, delta, ruling):
+                rows.append(row)
+                found.append(change)
+        told = batch.select(_TOLD).take(pa.array(rows, pa.int64()))
+        made = zip(*found, strict=True) if found else ((), (), (), ())
+        arrays = [*told.columns, *map(pa.array, map(list, made), CHANGES.types[len(_TOLD) :])]
+        yield pa.RecordBatch.from_arrays(
+            [array.cast(of) for array, of in zip(arrays, CHANGES.types, strict=True)],
+            schema=CHANGES,
+        )
+
+
+def changes_of(event: str, delta: bytes, ruling: bytes | None) -> Iterator[Change]:
+    """What one row has to tell.
+
+    >>> from nomospace.wire.packing import pack
+    >>> list(changes_of("sent", pack([("due", 4, {"f": "pay", "a": [5]}, 17)]), None))
+    [('imposed', 4, 'pay', 17)]
+    """
+    try:
+        if ruling is not None:  # sent, and nothing changed
+            operations = tuple([thaw_operation(part) for part in unpack(ruling)])
+            if operations and not goes_out(operations):
+                yield "refused", None, None, None
+            return
+        for index, (kind, place, term, due) in enumerate(unpack(delta)):
+            if kind == "due":
+                told = "imposed"
+            elif kind != "undue":
+                continue
+            elif event == "obligationDue" and index == 0:  # it is gone before its event is ruled on
+                told = "missed"
+            else:
+                told = "met" if event == "sent" else "repealed"
+            yield told, place, _named(term), due
+    except (ValueError, TypeError, KeyError, RecursionError):
+        yield "unreadable", None, None, None
+
+
+def _named(term: object) -> str:
+    """An obligation by its first word; a text of any length is none."""
+    if isinstance(term, dict):
+        return str(term.get("f", "?"))
+    return term if isinstance(term, str) and len(term) <= 40 else "?"
 
 
 def chosen(
@@ -154,3 +256,78 @@ def _ask(
     names = {name: f"{{{name}}}" for name in frames}
     spark = next(iter(frames.values())).sparkSession
     return spark.sql(question.said("spark", names, **(values or {})), **frames)
+
+
+_DUCK_TYPES: Final = {
+    "int16": "SMALLINT",
+    "int32": "INTEGER",
+    "int64": "BIGINT",
+    "string": "VARCHAR",
+    "strings": "VARCHAR[]",
+    "binary": "BLOB",
+    "time": "TIMESTAMPTZ",
+}
+
+
+class JournalDatabase:
+    """Where questions about one journal are asked; a context manager, which closes it."""
+
+    def __init__(
+        self,
+        listing: JournalFiles,
+        rules: list[dict[str, object]],
+        *,
+        since: int | None = None,
+        until: int | None = None,
+        community: str | None = None,
+    ) -> None:
+        import duckdb
+
+        self._connection = duckdb.connect()
+        self._connection.execute("SET TimeZone = 'UTC'")
+        self._read(listing)
+        whole = {"events": "journal"}
+        part = questions.CHOSEN.said("duckdb", whole, since=since, until=until, community=community)
+        self._connection.execute(f"CREATE VIEW events AS {part}")
+        self.keep("rules", pa.Table.from_pylist(rules, schema=RULES))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.close()
+
+    def ask(
+        self, question: AuditQuestion, whole: bool = False, **values: int | str | None
+    ) -> pa.Table:
+        """The answer to a question whose tables are there; of the `whole` journal, or the part."""
+        said = question.said("duckdb", {"events": "journal"} if whole else {}, **values)
+        answer: pa.Table = self._connection.sql(said).to_arrow_table()
+        return answer
+
+    def keep(self, name: str, table: pa.Table) -> None:
+        """Have a table at hand for later questions."""
+        self._connection.register(f"{name}_kept", table)
+        self._connection.execute(f"CREATE TABLE {name} AS SELECT * FROM {name}_kept")
+        self._connection.unregister(f"{name}_kept")
+
+    def keep_answer(self, question: AuditQuestion, **values: int | str | None) -> None:
+        """Have an answer at hand for later questions, under the question's name."""
+        said = question.said("duckdb", {}, **values)
+        self._connection.execute(f"CREATE TABLE {question.name} AS {said}")
+
+    def read_changes(self) -> None:
+        """Have `changes` at hand."""
+        said = questions.STIRRING.said("duckdb", {})
+        found = self._connection.sql(said).to_arrow_reader(BATCH_ROWS)
+        told = pa.RecordBatchReader.from_batches(CHANGES, read_changes(iter(found)))
+        self.keep("changes", told.read_all())
+
+    def _read(self, listing: JournalFiles) -> None:
+        for table, name in (("events", "journal"), ("tuples", "tuples")):
+            files = list(listing.files[table])
+            if files:
+                self._connection.read_parquet(files, union_by_name=True).create_view(name)
+                continue
+            columns = ", ".join(f'"{name}" {_DUCK_TYPES[of]}' for name, of in TABLES[table].items())
+            self._connection.execute(f"CREATE TABLE {name} ({columns})")

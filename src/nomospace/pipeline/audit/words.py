@@ -8,8 +8,7 @@ from itertools import pairwise
 from typing import Final
 
 from nomospace.pipeline.audit.found import AuditTables
-from nomospace.pipeline.inspecting import unsealed
-from nomospace.pipeline.segments import Row
+from nomospace.pipeline.segments import Row, unsealed
 
 NAMED_MAX: Final = 8
 """How many of a kind a sentence names; the rest is counted."""

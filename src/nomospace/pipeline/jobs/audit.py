@@ -16,29 +16,34 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from nomospace.pipeline.audit import questions, tables
-from nomospace.pipeline.audit.causes import Bodies, bodies_here, bodies_spark, tell_causes
-from nomospace.pipeline.audit.duck import JournalDatabase
 from nomospace.pipeline.audit.found import (
     AGENTS_MAX,
     REFUSALS_MAX,
     SPACES_MAX,
     AuditTables,
+    Bodies,
+    bodies_here,
+    bodies_spark,
     step_width,
+    tell_causes,
 )
 from nomospace.pipeline.audit.page import charts_of, make_page
 from nomospace.pipeline.audit.rules import RULES, rules_of
+from nomospace.pipeline.audit.tables import JournalDatabase
 from nomospace.pipeline.charts import as_png, can_paint
-from nomospace.pipeline.inspecting import inspected, is_large, unhashed
 from nomospace.pipeline.jobs.session import LOCAL, Say, check_master, is_small, open_session
 from nomospace.pipeline.laws import LawSource, OtherCommunity, recorded_laws
 from nomospace.pipeline.segments import (
     JournalFiles,
     Row,
     counted,
+    inspected,
+    is_large,
     list_journal,
     named_faults,
     read_batches,
     read_spark,
+    unhashed,
 )
 from nomospace.store.private import whole
 
@@ -88,7 +93,7 @@ def run_audit(
     """Ask everything of a journal.
 
     `spark` is a session to use instead of making one; before one is made `prepare` is called, once
-    nothing speaks against it any more. Files are inspected before they are asked (`inspecting`);
+    nothing speaks against it any more. Files are inspected before they are asked (`segments`);
     with `deep` all their columns are compared with their bodies. Raises `NoJournal`, `BadSegments`,
     `OtherCommunity`, and what `open_session` does.
     """

@@ -37,6 +37,7 @@ from nomospace.pipeline.archive import (
     File,
     MergedPart,
     adding,
+    counted,
     marked,
     merged,
     read_manifest,
@@ -47,7 +48,6 @@ from nomospace.pipeline.archive import (
     to_merge,
     write_manifest,
 )
-from nomospace.pipeline.asking import counted
 from nomospace.pipeline.audit.words import many
 from nomospace.pipeline.jobs.replay import Engine
 from nomospace.pipeline.jobs.session import LOCAL, Say, check_master, open_session

@@ -2,7 +2,7 @@
 
 What is in the archive is read as it is. What journals have besides is laid out the same way for as
 long as the job takes, in a folder for passing files. Views over the files of both are the tables
-that statements ask (`asking`), on Spark or in DuckDB.
+that statements ask (`archive`), on Spark or in DuckDB.
 """
 
 from __future__ import annotations
@@ -17,8 +17,14 @@ from typing import TYPE_CHECKING
 from nomospace.meaning.answers import Answers
 from nomospace.meaning.ontology import Ontology
 from nomospace.meaning.question import Question
-from nomospace.pipeline.archive import MANIFEST, ArchiveManifest, BadArchive, read_manifest
-from nomospace.pipeline.asking import ArchiveReader, ask_parts
+from nomospace.pipeline.archive import (
+    MANIFEST,
+    ArchiveManifest,
+    ArchiveReader,
+    BadArchive,
+    ask_parts,
+    read_manifest,
+)
 from nomospace.pipeline.audit.words import many
 from nomospace.pipeline.jobs.compact import make_part, waiting
 from nomospace.pipeline.jobs.session import LOCAL, Say, check_master, open_session

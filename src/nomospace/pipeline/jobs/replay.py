@@ -16,7 +16,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nomospace.law import CompiledLaw
-from nomospace.pipeline.inspecting import inspected, is_large, unhashed
 from nomospace.pipeline.jobs.session import (
     LOCAL,
     PARTITIONS,
@@ -45,10 +44,13 @@ from nomospace.pipeline.report import FIRST_SHOWN, ReplayReport, add_up
 from nomospace.pipeline.segments import (
     JournalFiles,
     counted,
+    inspected,
+    is_large,
     list_journal,
     named_faults,
     read_batches,
     read_spark,
+    unhashed,
 )
 from nomospace.store.private import whole
 
@@ -91,7 +93,7 @@ def run_replay(
     """Try a law on the histories of its community, or without one each history's own.
 
     `spark` is a session to use instead of making one; before one is made `prepare` is called, once
-    nothing speaks against it any more. Files are inspected first (`inspecting`); with `deep` all
+    nothing speaks against it any more. Files are inspected first (`segments`); with `deep` all
     their columns are compared with their bodies. `out` is a Parquet file for what was found of each
     member. Raises `NoJournal`, `BadSegments`, `OtherCommunity`, `TooLarge`, and what `open_session`
     does.

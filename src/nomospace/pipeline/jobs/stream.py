@@ -40,9 +40,8 @@ from nomospace.meaning.question import Question
 from nomospace.pipeline.jobs.session import LOCAL, Say, check_master, open_session
 from nomospace.pipeline.segments import ddl
 from nomospace.pipeline.stream.answering import AnswerEngine, Answering, as_row
-from nomospace.pipeline.stream.place import HostPlace
 from nomospace.pipeline.stream.state import ROWS, BadCheckpoint, Memory
-from nomospace.pipeline.stream.tail import JournalTail, RecordRange
+from nomospace.pipeline.stream.tail import HostPlace, JournalTail, RecordRange
 from nomospace.pipeline.stream.writing import ROWS_MAX, Target
 from nomospace.store.private import make_folder, whole
 from nomospace.wire.segments import TABLES

@@ -2,13 +2,11 @@
 
 | file | what it has |
 | --- | --- |
-| `place` | a host, and as whom it is spoken with |
 | `tail` | rows of a journal, from a running host and from its segments, by record numbers |
 | `writing` | rows written as tuples by an agent under law, each once |
 | `source` | both as Spark's data source `nomospace` |
 | `state` | the tuples that a stream has seen, kept beside its checkpoint |
-| `held` | these tuples in the driver's memory, from batch to batch |
-| `answering` | which answers to a question a batch has brought |
+| `answering` | which answers to a question a batch has brought, from these tuples in memory |
 
 Three things make a stream exact through failures. A batch is a range of record numbers, which Spark
 writes down before it reads them, and a record never changes; so a batch that is done again has the

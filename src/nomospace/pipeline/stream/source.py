@@ -67,8 +67,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
-    from nomospace.pipeline.stream.place import HostPlace
-    from nomospace.pipeline.stream.tail import JournalTail
+    from nomospace.pipeline.stream.tail import HostPlace, JournalTail
     from nomospace.pipeline.stream.writing import Target
     from nomospace.terms import Term
 
@@ -177,7 +176,7 @@ def _since(options: Mapping[str, str]) -> str:
 
 
 def _place(options: Mapping[str, str]) -> HostPlace:
-    from nomospace.pipeline.stream.place import HostPlace
+    from nomospace.pipeline.stream.tail import HostPlace
 
     return HostPlace(
         url=_named(options, "url"),

@@ -32,7 +32,7 @@ from nomospace.client.space import Space
 from nomospace.client.tuples import KEY_CHARS_MAX
 from nomospace.errors import CallerError, Unavailable
 from nomospace.law.program import load_source, read_source
-from nomospace.pipeline.stream.place import HostPlace
+from nomospace.pipeline.stream.tail import HostPlace
 from nomospace.terms import Term, show
 from nomospace.terms.templates import ANY
 from nomospace.wire.values import pack_term, unpack_fields

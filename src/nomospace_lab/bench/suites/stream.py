@@ -77,7 +77,7 @@ class _Stream:
 
     def __init__(self, folder: Path, size: int) -> None:
         from nomospace.meaning.question import parse_template
-        from nomospace.pipeline.stream.held import FollowedQuestion
+        from nomospace.pipeline.stream.answering import FollowedQuestion
         from nomospace.pipeline.stream.state import Memory
 
         self.size = size
@@ -115,7 +115,7 @@ def _searched(memory: Memory, step: StateStep, ontology: Ontology, question: Que
     """How many answers hold a new tuple, of all that there are."""
     from nomospace.meaning.facts import Fact, Facts
     from nomospace.meaning.memory import Matcher
-    from nomospace.pipeline.stream.held import name_of
+    from nomospace.pipeline.stream.answering import name_of
     from nomospace.pipeline.stream.state import present
 
     there = present(memory.table(step.after.chunks), ever=False)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from nicegui import ui
 
-from nomospace.api.typed import typed_fields
+from nomospace.api.forms import typed_fields
 from nomospace.console import look
 from nomospace.console.places import acting
 from nomospace.console.places.parts import act, card_head

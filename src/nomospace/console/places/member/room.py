@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from nicegui import ui
 
+from nomospace.api.forms import typed_message, words_of
 from nomospace.api.published import CERTIFICATE_BYTES_MAX, read_certificate
-from nomospace.api.typed import typed_message, words_of
 from nomospace.console import look
 from nomospace.console.filebox import FileBox
 from nomospace.console.places import acting

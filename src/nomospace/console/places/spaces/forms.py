@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from nicegui import ui
 
-from nomospace.api.forms import BadField
-from nomospace.api.typed import typed_fields, typed_template, words_of
+from nomospace.api.forms import BadField, typed_fields, typed_template, words_of
 from nomospace.console import look
 from nomospace.console.keeping import kept
 from nomospace.console.places import acting

@@ -14,8 +14,8 @@ from urllib.parse import quote
 from nicegui import ui
 from nicegui.events import ValueChangeEventArguments
 
+from nomospace.api.forms import typed_template
 from nomospace.api.published import fields_text
-from nomospace.api.typed import typed_template
 from nomospace.console import look
 from nomospace.console.keeping import kept
 from nomospace.console.places.listing import ROWS_MAX, ListColumn, ListElement, Row
