@@ -118,17 +118,9 @@ class Governed(HostPart):
         if request.once and self._host.writing.has_written(resident, interface, request.once):
             self._step.answer(op)
             return True
-        return self._submit(op, resident, interface, request, call, then)
+        return self.submit(op, resident, interface, request, call, then)
 
-    def seek(self, op: int, resident: Resident, interface: Interface, request: Seek) -> None:
-        """Read or take under a law."""
-        self._submit(op, resident, interface, request)
-
-    def react(self, op: int, resident: Resident, interface: Interface, request: React) -> None:
-        """Register a reaction under a law."""
-        self._submit(op, resident, interface, request)
-
-    def _submit(
+    def submit(
         self,
         op: int,
         resident: Resident,

@@ -94,7 +94,7 @@ class Reacting(GroupFollower):
         if request.sets is not None and interface.engine:
             raise NotInMemory(space=request.space, what="sets of tuples were reacted to")
         if interface.law:
-            self._host.governed.react(op, resident, interface, request)
+            self._host.governed.submit(op, resident, interface, request)
         else:
             self.register(op, resident, "", request)
 

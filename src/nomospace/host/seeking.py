@@ -17,7 +17,7 @@ A place in `Op.sites` is a host's name; this host is one of them.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -95,7 +95,7 @@ class Seeking(GroupFollower):
         if seek.sets is not None and interface.engine:
             raise NotInMemory(space=seek.space, what="sets of tuples were asked for")
         if interface.law:
-            host.governed.seek(op, resident, interface, seek)
+            host.governed.submit(op, resident, interface, seek)
         else:
             self.begin(op, resident, interface, seek)
 
@@ -484,23 +484,7 @@ class Seeking(GroupFollower):
         if isinstance(ticket, tuple):
             self._host.serving.woken(space, ticket, record)
             return
-        one = self._ops.get(ticket)
-        assert one is not None, "a waiter is cancelled when its operation ends"
-        kind = self._kind(one) if name != SYSTEM else READ_WAITER
-        if kind is not OFFER:
-            one.sites.pop(self._step.name)  # the space has dismissed the waiter
-        if kind is TAKE_WAITER:
-            self._step.forget(name, record)
-            self._step.trace(TAKEN, name, record, one.agent)
-            self.close(one)
-            self._step.answer(one.op, self._host.answering.found(one, record))
-        elif kind is READ_WAITER:
-            self.close(one)
-            self._step.answer(one.op, self._host.answering.found(one, record))
-        elif space.get(record.id) is record and self._host.answering.serve(one, space, [record]):
-            self.close(one)
-        else:  # taken meanwhile, or kept by the law
-            self._look_again(one, space)
+        self._met(ticket, name, space, (record,))
 
     def overran(self, ticket: Any, error: LimitReached) -> None:
         """To test a tuple for a waiter was too dear: it waits no more."""
@@ -514,11 +498,21 @@ class Seeking(GroupFollower):
 
     def gathered(self, name: str, space: Space, outcome: Gathered) -> None:
         """A space has several tuples together for a waiter of an agent here."""
-        assert isinstance(outcome.ticket, int), "it is the number of the operation"
-        one = self._ops.get(outcome.ticket)
+        self._met(outcome.ticket, name, space, outcome.records, outcome.gathering)
+
+    def _met(
+        self,
+        number: Hashable,
+        name: str,
+        space: Space,
+        records: Sequence[Record],
+        gathering: Gathering | None = None,
+    ) -> None:
+        """There is a tuple for an operation here, or a set of them."""
+        assert isinstance(number, int), "it is the number of the operation"
+        one, answering = self._ops.get(number), self._host.answering
         assert one is not None, "a waiter is cancelled when its operation ends"
-        kind = self._kind(one)
-        records, found = outcome.records, gathered_of(outcome.gathering, outcome.records)
+        kind = self._kind(one) if name != SYSTEM else READ_WAITER
         if kind is not OFFER:
             one.sites.pop(self._step.name)  # the space has dismissed the waiter
             if kind is TAKE_WAITER:
@@ -526,12 +520,17 @@ class Seeking(GroupFollower):
                     self._step.forget(name, record)
                     self._step.trace(TAKEN, name, record, one.agent)
             self.close(one)
+            if gathering is None:
+                found = answering.found(one, records[0])
+            else:
+                found = gathered_of(gathering, records)
             self._step.answer(one.op, found)
-        elif all(
-            space.get(record.id) is record for record in records
-        ) and self._host.answering.serve(one, space, [], [outcome.gathering]):
+            return
+        there = all(space.get(record.id) is record for record in records)
+        alone, sets = (list(records), ()) if gathering is None else ([], (gathering,))
+        if there and answering.serve(one, space, alone, sets):
             self.close(one)
-        else:
+        else:  # taken meanwhile, or kept by the law
             self._look_again(one, space)
 
     def _look_again(self, one: Op, space: Space) -> None:

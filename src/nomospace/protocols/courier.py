@@ -25,11 +25,9 @@ from __future__ import annotations
 
 from typing import Final, TypeAlias
 
-import msgspec
-
-from nomospace.protocols.births import BEFORE, SILENT, Births
+from nomospace.protocols.births import BEFORE, Births
 from nomospace.protocols.messages import Payload
-from nomospace.protocols.transfers import Transfers
+from nomospace.protocols.transfers import Acknowledged, Numbered, Transfers
 
 PAUSE_MIN_US: Final = 400_000
 PAUSE_MAX_US: Final = 10_000_000
@@ -39,24 +37,12 @@ AHEAD_MAX: Final = 1_024
 """How many parcels that overtook others are kept for each peer."""
 
 
-class Parcel(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="parcel"):
-    """Something for the receiver; `number` counts the sender's parcels to it from 1.
-
-    It counts for the births of the two: `birth` is the sender's, `to` the receiver's.
-    """
-
-    number: int
-    what: Payload
-    birth: int = SILENT
-    to: int = SILENT
+class Parcel(Numbered, frozen=True, gc=False, array_like=True, tag="parcel"):
+    """Keep this, and say so."""
 
 
-class Receipt(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="receipt"):
-    """Everything up to this number has come, to this birth of the sender."""
-
-    number: int
-    birth: int = SILENT
-    to: int = SILENT
+class Receipt(Acknowledged, frozen=True, gc=False, array_like=True, tag="receipt"):
+    """All of it is kept."""
 
 
 Frame: TypeAlias = Parcel | Receipt

@@ -36,8 +36,8 @@ PENDING_MAX: Final = 100_000
 """How many transfers may be under way to one peer."""
 
 
-class Transfer(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="transfer"):
-    """Take this over; `number` counts the sender's transfers to this receiver from 1.
+class Numbered(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """Something for a receiver; `number` counts what the sender has given it from 1.
 
     It counts for the births of the two: `birth` is the sender's, `to` the receiver's.
     """
@@ -48,12 +48,20 @@ class Transfer(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="tran
     to: int = SILENT
 
 
-class Taken(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="taken"):
-    """Everything up to this number has been placed, by this birth of the sender."""
+class Acknowledged(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """Everything up to this number has come, from this birth of the sender."""
 
     number: int
     birth: int = SILENT
     to: int = SILENT
+
+
+class Transfer(Numbered, frozen=True, gc=False, array_like=True, tag="transfer"):
+    """Take this over."""
+
+
+class Taken(Acknowledged, frozen=True, gc=False, array_like=True, tag="taken"):
+    """All of it has been placed."""
 
 
 class Transfers:
