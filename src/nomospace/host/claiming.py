@@ -31,19 +31,7 @@ from nomospace.host.operations import Op, ask_of, chosen, found_of, gathered_of
 from nomospace.host.part import HostPart
 from nomospace.host.residents import SYSTEM, record_of, row_of
 from nomospace.meaning.ontology import Ontology
-from nomospace.protocols.spaces import (
-    Ask,
-    Claim,
-    Denied,
-    Given,
-    Id,
-    LeaseSettled,
-    Lent,
-    Returned,
-    Row,
-    Shown,
-    TupleOffer,
-)
+from nomospace.protocols import spaces as frames
 from nomospace.space import Gathering, Record, SetQuestion, SetSearch, Slice, Space
 from nomospace.space.search import FIRST_UNITS_MAX
 from nomospace.terms import Term
@@ -65,7 +53,7 @@ class Claiming(HostPart):
         seeking.open(one)
         host.group.tell(
             site,
-            Ask(
+            frames.Ask(
                 seeking.key(one),
                 seek.space,
                 one.law,
@@ -81,7 +69,7 @@ class Claiming(HostPart):
             ),
         )
 
-    def hear_shown(self, peer: str, body: Shown) -> None:
+    def hear_shown(self, peer: str, body: frames.Shown) -> None:
         """A peer shows what it found, or that it found nothing."""
         seeking = self._host.seeking
         if body.key[2]:
@@ -98,7 +86,7 @@ class Claiming(HostPart):
         founds, _ = self._told(one, body.rows, body.sets)
         self._answer(one, body.message, founds)
 
-    def hear_offer(self, peer: str, body: TupleOffer) -> None:
+    def hear_offer(self, peer: str, body: frames.TupleOffer) -> None:
         """A peer has a tuple for a waiting take."""
         seeking = self._host.seeking
         one = seeking.known(body.key)
@@ -108,7 +96,7 @@ class Claiming(HostPart):
         if one.claim is None:
             self.claim_next(one)
 
-    def occupy(self, one: Op, id: Id) -> None:
+    def occupy(self, one: Op, id: frames.Id) -> None:
         """A set is collected for an operation: like a claim of this host's, nothing goes beside."""
         seeking = self._host.seeking
         one.claim = (self._step.name, id)
@@ -129,7 +117,7 @@ class Claiming(HostPart):
             one.claim = peer, id = one.offers.popleft()
             if here:
                 seeking.waiting_space(one).disarm(one.number)
-            host.group.tell(peer, Claim(seeking.key(one), id))
+            host.group.tell(peer, frames.Claim(seeking.key(one), id))
             return
         if one.seek.sets is not None:
             host.collecting.look_again(one)
@@ -141,7 +129,7 @@ class Claiming(HostPart):
         else:
             space.rearm(one.number)
 
-    def hear_denied(self, peer: str, body: Denied) -> None:
+    def hear_denied(self, peer: str, body: frames.Denied) -> None:
         """Another agent was quicker; the wait goes on."""
         seeking = self._host.seeking
         if body.key[2]:
@@ -151,7 +139,7 @@ class Claiming(HostPart):
         if one is not None and one.claim == (peer, body.id):
             self.claim_next(one)
 
-    def given(self, peer: str, what: Given) -> None:
+    def given(self, peer: str, what: frames.Given) -> None:
         """Tuples come for a take; back they go when it is over."""
         host, seeking = self._host, self._host.seeking
         if what.key[2]:
@@ -166,7 +154,7 @@ class Claiming(HostPart):
         )
         if one is None or not wanted:
             for row in what.rows:
-                host.group.give(peer, Returned(what.space, what.law, row))
+                host.group.give(peer, frames.Returned(what.space, what.law, row))
             return
         one.sites.pop(peer, None)
         seeking.close(one)
@@ -174,17 +162,17 @@ class Claiming(HostPart):
         if unread and one.law:  # what the law has let go is not what there is
             message, founds, unread = None, (), list(what.rows)
         for row in unread:
-            host.group.give(peer, Returned(what.space, what.law, row))
+            host.group.give(peer, frames.Returned(what.space, what.law, row))
         self._answer(one, message, founds)
 
     def _told(
-        self, one: Op, rows: tuple[Row, ...], sizes: tuple[int, ...]
-    ) -> tuple[tuple[Found, ...], list[Row]]:
+        self, one: Op, rows: tuple[frames.Row, ...], sizes: tuple[int, ...]
+    ) -> tuple[tuple[Found, ...], list[frames.Row]]:
         """What a peer found, as its finder gets it; and the tuples of sets that answer nothing."""
         seeking = self._host.seeking
         singles, sets = apart([record_of(row) for row in rows], sizes)
         founds = [self._host.answering.found(one, record) for record in singles]
-        unread: list[Row] = []
+        unread: list[frames.Row] = []
         if sets and one.seek.sets is not None:
             ontology = seeking.waiting_space(one).ontology
             read = composed(ontology, ask_of(one.seek), sets)
@@ -196,13 +184,13 @@ class Claiming(HostPart):
                     founds.append(gathered_of(gathering, [by_id[id] for id in gathering.ids]))
         return tuple(founds), unread
 
-    def hear_lent(self, peer: str, body: Lent) -> None:
+    def hear_lent(self, peer: str, body: frames.Lent) -> None:
         """Tuples come under a lease; what is not wanted any more is given back."""
         host, seeking = self._host, self._host.seeking
         one = seeking.known(body.key)
         if one is None or not one.concerns(peer):
             for lease in body.leases:
-                host.group.tell(peer, LeaseSettled(None, lease, False))
+                host.group.tell(peer, frames.LeaseSettled(None, lease, False))
             return
         one.sites.pop(peer, None)
         seeking.close(one)

@@ -49,18 +49,7 @@ from nomospace.host.mirroring import Reflection, Wide
 from nomospace.host.operations import Op, ask_of, gathered_of
 from nomospace.host.part import GroupFollower
 from nomospace.host.residents import record_of
-from nomospace.protocols.spaces import (
-    Denied,
-    Fetch,
-    Given,
-    Id,
-    Key,
-    Mirror,
-    Mirrored,
-    Returned,
-    Shown,
-    Unmirror,
-)
+from nomospace.protocols import spaces as frames
 from nomospace.space import Gathering, Record, TupleId
 from nomospace.space.asking import in_scope
 from nomospace.terms import Term
@@ -130,10 +119,10 @@ class Attempt:
         self.asked = ""
         self.missing: dict[TupleId, None] = {}
         self.broken = False
-        self.reaction: Key | None = None
+        self.reaction: frames.Key | None = None
         self.then: Callable[[Term, bool], None] | None = None
         """For a reaction: who is told what the managers let go, or that it may be tried again."""
-        sites: dict[str, list[Id]] = {}
+        sites: dict[str, list[frames.Id]] = {}
         for id in gathering.ids:
             found = wide.find(id)
             assert found is not None, "facts lie somewhere"
@@ -148,7 +137,7 @@ class Collecting(GroupFollower):
         super().__init__(host)
         self._wides: dict[tuple[str, str, str], Wide] = {}
         self.timed = self._wides
-        self._mirrors: dict[Key, tuple[Wide | None, str]] = {}
+        self._mirrors: dict[frames.Key, tuple[Wide | None, str]] = {}
         self._attempts: dict[int, Attempt] = {}  # by the number of the operation
         self._next_number = 1
 
@@ -176,14 +165,14 @@ class Collecting(GroupFollower):
                 self._step.name, seek.space, seek.at, scope, space
             )
         for peer in [peer for peer in wide.mirrors if peer not in peers]:
-            host.group.tell(peer, Unmirror(wide.mirrors[peer].key))
+            host.group.tell(peer, frames.Unmirror(wide.mirrors[peer].key))
             self._lose(wide, peer)
         for peer in peers:
             if peer not in wide.mirrors and host.group.has_room(peer):
-                key: Key = (self._step.life, self._number(), 0)
+                key: frames.Key = (self._step.life, self._number(), 0)
                 wide.mirrors[peer] = Reflection(key)
                 self._mirrors[key] = (wide, peer)
-                host.group.tell(peer, Mirror(key, seek.space, one.law))
+                host.group.tell(peer, frames.Mirror(key, seek.space, one.law))
         wide.ends_at = None
         if one.number not in wide.ops:
             wide.ops[one.number] = (one, wide.sets.wait(ask_of(seek), one.number, one.number))
@@ -218,7 +207,7 @@ class Collecting(GroupFollower):
         del self._wides[wide.name, wide.at, wide.scope[1]]
         for peer, mirror in wide.mirrors.items():
             del self._mirrors[mirror.key]
-            self._host.group.tell(peer, Unmirror(mirror.key))
+            self._host.group.tell(peer, frames.Unmirror(mirror.key))
         if wide.local is not None:
             wide.local.ignore(wide)
 
@@ -230,7 +219,7 @@ class Collecting(GroupFollower):
 
     # -- what is seen ------------------------------------------------------------------------
 
-    def hear_mirrored(self, peer: str, body: Mirrored) -> None:
+    def hear_mirrored(self, peer: str, body: frames.Mirrored) -> None:
         """A peer shows or tells which tuples it has."""
         wide, known = self._mirrors.get(body.key, (None, ""))
         if wide is None or known != peer:
@@ -338,7 +327,7 @@ class Collecting(GroupFollower):
         one: Op,
         found: Gathering,
         answer: Term,
-        reaction: Key,
+        reaction: frames.Key,
         then: Callable[[Term, bool], None],
     ) -> None:
         """Have the managers of all hosts that hold tuples of a set rule on a reaction's firing."""
@@ -418,7 +407,7 @@ class Collecting(GroupFollower):
                 key = (self._step.life, attempt.one.number, attempt.number)
                 law, answer = one.law, attempt.answer
                 reaction = attempt.reaction
-                fetch = Fetch(key, wide.name, ids, law, answer, one.takes, reaction)
+                fetch = frames.Fetch(key, wide.name, ids, law, answer, one.takes, reaction)
                 host.group.tell(site, fetch)
                 if one.takes:
                     self._keep(attempt)
@@ -443,7 +432,7 @@ class Collecting(GroupFollower):
                 attempt.escrow[record.id] = record
         self._finish(attempt)
 
-    def let_go(self, peer: str, body: Shown) -> None:
+    def let_go(self, peer: str, body: frames.Shown) -> None:
         """A peer's manager lets a set be read."""
         attempt = self._attempt(peer, body.key)
         if attempt is not None and not attempt.one.takes:
@@ -457,7 +446,7 @@ class Collecting(GroupFollower):
             if not record.kept and self._spaces.keeps(name, record.cur):
                 self._step.keep(name, record)
 
-    def given(self, peer: str, what: Given) -> None:
+    def given(self, peer: str, what: frames.Given) -> None:
         """Tuples of a set come; back they go when it is not collected any more."""
         attempt = self._attempt(peer, what.key)
         ids = [(row.writer, row.count) for row in what.rows]
@@ -467,7 +456,7 @@ class Collecting(GroupFollower):
             attempt = None
         if attempt is None or not all(id in attempt.missing for id in ids):
             for row in what.rows:
-                self._host.group.give(peer, Returned(what.space, what.law, row))
+                self._host.group.give(peer, frames.Returned(what.space, what.law, row))
             return
         mirror = attempt.wide.mirrors.get(peer)
         for id, record in zip(ids, records, strict=True):
@@ -482,7 +471,7 @@ class Collecting(GroupFollower):
             attempt.asked = ""
             self._advance(attempt)
 
-    def denied(self, peer: str, body: Denied) -> None:
+    def denied(self, peer: str, body: frames.Denied) -> None:
         """Somebody was quicker, or the law there keeps the set; the wait goes on."""
         attempt = self._attempt(peer, body.key)
         if attempt is not None and body.kept:
@@ -493,7 +482,7 @@ class Collecting(GroupFollower):
                 attempt.wide.forget(mirror, (body.id[0], body.id[1]))
             self._give_up(attempt)
 
-    def _attempt(self, peer: str, key: Key) -> Attempt | None:
+    def _attempt(self, peer: str, key: frames.Key) -> Attempt | None:
         """The attempt for which a peer answers, unless that is over."""
         life, number, which = key
         attempt = self._attempts.get(int(number)) if life == self._step.life else None

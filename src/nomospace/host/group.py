@@ -37,7 +37,7 @@ from nomospace.host.directory import Directory
 from nomospace.host.effects import PeerTold, Transmit
 from nomospace.host.part import GroupFollower, HostPart
 from nomospace.law import CompiledLaw
-from nomospace.protocols import events as links
+from nomospace.protocols import events as links, spaces as frames
 from nomospace.protocols.births import DEAF, FITS
 from nomospace.protocols.courier import Parcel, Receipt
 from nomospace.protocols.engagement import Engagement
@@ -45,13 +45,6 @@ from nomospace.protocols.messages import Adverts, Relay, View
 from nomospace.protocols.pace import Pace
 from nomospace.protocols.policy import Policy, is_position
 from nomospace.protocols.questions import PeerTalk
-from nomospace.protocols.spaces import (
-    DirectoryChanged,
-    DirectoryEntry,
-    Given,
-    Met,
-    Returned,
-)
 from nomospace.protocols.streams import Ack, Data, Streams
 from nomospace.protocols.transfers import Taken, Transfer, Transfers
 from nomospace.trust.seals import NotAuthentic
@@ -302,7 +295,7 @@ class Group(HostPart):
             # Of what waited for this frame nobody knows how it came, if some came through others.
             own = isinstance(frame, Data) and body is frame.body
             straight = direct and (own or peer not in self._passed)
-            if isinstance(body, Met):
+            if isinstance(body, frames.Met):
                 self._hear_met(peer, body)
             elif self.frozen or peer not in self.entries:
                 self._held.setdefault(peer, []).append((body, straight))
@@ -312,7 +305,7 @@ class Group(HostPart):
             self._relieve(peer)
         self._finish_exchange()
 
-    def _hear_met(self, peer: str, body: Met) -> None:
+    def _hear_met(self, peer: str, body: frames.Met) -> None:
         """A peer has said all for a view; if it is the one that the view's directory speaks of."""
         if self._joining is None or tuple(body.view) != self._joining[0].id:
             return
@@ -329,17 +322,17 @@ class Group(HostPart):
 
     # -- engagement ------------------------------------------------------------------------
 
-    def _entry(self) -> DirectoryEntry:
+    def _entry(self) -> frames.DirectoryEntry:
         agents, spaces = self._spaces.lines()
         certificate = self._host.trust.certificate()
         birth = self._host.peers.birth
         owes = tuple(dict.fromkeys((*self.transfers.peers(), *self._host.placing.owes())))
         few = owes if len(owes) <= OWES_MAX else None
         away = tuple([agent for agent in agents if self._spaces.is_away(agent)])
-        return DirectoryEntry(agents, spaces, few, self._edition, certificate, birth, away)
+        return frames.DirectoryEntry(agents, spaces, few, self._edition, certificate, birth, away)
 
     def _exchange(
-        self, view: View, entries: dict[str, DirectoryEntry], fresh: tuple[str, ...]
+        self, view: View, entries: dict[str, frames.DirectoryEntry], fresh: tuple[str, ...]
     ) -> None:
         """The view is certain: meet those who are new, and ship what is for their agents."""
         host, name = self._host, self._step.name
@@ -361,7 +354,7 @@ class Group(HostPart):
             self.retell(peer)
             if mine.has_for(peer, entries[peer]):
                 host.placing.ship(peer, directories[peer])
-                self.tell(peer, Met(view.id, mine.birth))
+                self.tell(peer, frames.Met(view.id, mine.birth))
         self._finish_exchange()
 
     def _finish_exchange(self) -> None:
@@ -522,7 +515,7 @@ class Group(HostPart):
             why = str(error)
         self._step.note("bad-message", peer=peer, kind=type(body).__name__, why=why)
 
-    def hear_announced(self, peer: str, news: DirectoryChanged) -> None:
+    def hear_announced(self, peer: str, news: frames.DirectoryChanged) -> None:
         """Lines of a peer have changed: only what they concern is looked at."""
         lines = self.entries[peer]
         if news.edition <= lines.edition:
@@ -558,8 +551,8 @@ class Group(HostPart):
             self._step.write_down(TransferPlaced(peer, body.number))
             what = body.what
             if self.doubts(peer, what.law):
-                for row in what.rows if isinstance(what, Given) else (what.row,):
-                    self.give(peer, Returned(what.space, what.law, row))
+                for row in what.rows if isinstance(what, frames.Given) else (what.row,):
+                    self.give(peer, frames.Returned(what.space, what.law, row))
             else:
                 self.receives[what.__class__](peer, what)
         self.tell(peer, Taken(self.transfers.got(peer), *self._host.peers.stamp(peer)))

@@ -12,16 +12,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from nomospace.calls.problems import (
-    AgentExists,
-    HasEnded,
-    NoSuchAgent,
-    NotAnAgent,
-    OtherEngine,
-    OtherLaw,
-    ReadOnly,
-    StaysInStore,
-)
+from nomospace.calls import problems
 from nomospace.calls.requests import End, Open, Share
 from nomospace.errors import CallerError
 from nomospace.host.calls import Arrive, Attended, Bundle, CarriedSpace, Depart, Unattended
@@ -80,10 +71,10 @@ class Holding(HostPart):
         """An agent comes, new or with all that it carries; its spaces are shared again."""
         host, agent = self._host, event.agent
         if "@" not in agent:  # such names are the spaces' own, and their managers'
-            self._step.note("not-an-agent", error=NotAnAgent(given=agent))
+            self._step.note("not-an-agent", error=problems.NotAnAgent(given=agent))
             return
         if agent in self._spaces.residents:
-            self._step.note("agent-exists", error=AgentExists(agent=agent))
+            self._step.note("agent-exists", error=problems.AgentExists(agent=agent))
             return
         # Above all that a former birth of this host can have counted for an agent of this name.
         self.unpack(
@@ -151,9 +142,9 @@ class Holding(HostPart):
         """
         host, agent = self._host, resident.id
         if self._spaces.residents.get(agent) is not resident:
-            raise NoSuchAgent(agent=agent, host=self._step.name)
+            raise problems.NoSuchAgent(agent=agent, host=self._step.name)
         if stays := self._stays_in(agent):
-            raise StaysInStore(space=stays)
+            raise problems.StaysInStore(space=stays)
         if suspended := host.suspending.stays(agent):
             raise suspended
         member = next(iter(host.governing.memberships(agent)), None)
@@ -161,14 +152,14 @@ class Holding(HostPart):
             host.governing.leave(member, op, lambda _: self.end(op, resident, request))
             return
         resident.ending = True
-        host.moving.end(agent, str(HasEnded(agent=agent)))
+        host.moving.end(agent, str(problems.HasEnded(agent=agent)))
         drop = partial(self._drop_some, resident, list(resident.spaces))
         host.looking.in_pieces(agent, drop, partial(self._end, op, resident), op)
 
     def _drop_some(self, resident: Resident, left: list[str]) -> bool:
         """Let some of what an agent that ends has go with it; whether there may be more."""
         agent = resident.id
-        if self._host.seeking.end(agent, HasEnded(agent=agent), ENDED_IN_STEP):
+        if self._host.seeking.end(agent, problems.HasEnded(agent=agent), ENDED_IN_STEP):
             return True
         if self._host.reacting.end(agent, ENDED_IN_STEP):
             return True
@@ -191,8 +182,8 @@ class Holding(HostPart):
         """The last step of an agent: what is left of it goes."""
         host, agent = self._host, resident.id
         if self._spaces.residents.get(agent) is not resident:
-            raise NoSuchAgent(agent=agent, host=self._step.name)
-        error = HasEnded(agent=agent)
+            raise problems.NoSuchAgent(agent=agent, host=self._step.name)
+        error = problems.HasEnded(agent=agent)
         host.deciding.finish(agent)  # its controllers rule no more
         host.seeking.end(agent, error)
         host.governed.end(agent, error)
@@ -208,7 +199,9 @@ class Holding(HostPart):
         host, agent = self._host, event.agent
         resident = self._spaces.residents.get(agent)
         if resident is None:
-            self._step.note("no-such-agent", error=NoSuchAgent(agent=agent, host=self._step.name))
+            self._step.note(
+                "no-such-agent", error=problems.NoSuchAgent(agent=agent, host=self._step.name)
+            )
             return
         if why := "it ends" if resident.ending else self.stays(agent):
             self._step.note("stays", agent=agent, why=why)
@@ -285,7 +278,7 @@ class Holding(HostPart):
             self._host.governing.admit(resident.id, name, request.law)
         known = resident.spaces.get(name)
         if known is not None and known.law != law:
-            raise OtherLaw(space=name, law=known.law, given=law)
+            raise problems.OtherLaw(space=name, law=known.law, given=law)
         level = self._spaces.levels.get(name)
         here = known or (level if level is not None and level.sharers else None)
         if request.ontology is not None:
@@ -307,7 +300,7 @@ class Holding(HostPart):
         # A tuple that dies stays under its law.
         twin = resident.spaces.get(name.removesuffix(DEAD) if name.endswith(DEAD) else name + DEAD)
         if twin is not None and twin.law != law:
-            raise OtherLaw(space=name, law=twin.law, given=law)
+            raise problems.OtherLaw(space=name, law=twin.law, given=law)
         tie = (law, ontology)
         self.make_interface(resident, name, tie, durable=request.durable, engine=engine)
         if engine:
@@ -317,7 +310,9 @@ class Holding(HostPart):
         """The engine that a space is to have: the one asked for, or the one it has here."""
         given = request.engine
         if given and given not in ENGINES:
-            raise OtherEngine(space=name, given=given, why=f"use one of {', '.join(ENGINES)}")
+            raise problems.OtherEngine(
+                space=name, given=given, why=f"use one of {', '.join(ENGINES)}"
+            )
         named = not given and name in self._step.engine.names
         wanted = STORE if given == STORE or named else ""
         if here is None:
@@ -326,16 +321,16 @@ class Holding(HostPart):
             engine = here.engine
             if given and wanted != engine:
                 why = f"here it has the engine {engine or ENGINES[0]!r}; use another name"
-                raise OtherEngine(space=name, given=given, why=why)
+                raise problems.OtherEngine(space=name, given=given, why=why)
         if engine and not request.durable:
             why = "what lies in the store is durable; leave out durable=False"
-            raise OtherEngine(space=name, given=engine, why=why)
+            raise problems.OtherEngine(space=name, given=engine, why=why)
         return engine
 
     def stays(self, agent: str) -> str:
         """Why an agent cannot leave with its spaces; empty when it can."""
         name = self._stays_in(agent)
-        return str(StaysInStore(space=name)) if name else ""
+        return str(problems.StaysInStore(space=name)) if name else ""
 
     def _stays_in(self, agent: str) -> str:
         """A space in the store where an agent holds tuples, if there is one."""
@@ -354,7 +349,7 @@ class Holding(HostPart):
     def _check_tie(name: str, here: Tie, given: Tie) -> None:
         """Raise what is different about a space."""
         if here[0] != given[0]:
-            raise OtherLaw(space=name, law=here[0], given=given[0])
+            raise problems.OtherLaw(space=name, law=here[0], given=given[0])
         if here[1] != given[1]:
             raise OtherOntology(space=name, ontology=here[1], given=given[1])
 
@@ -378,7 +373,7 @@ class Holding(HostPart):
         host, names, shared = self._host, request.spaces, request.shared
         for name in names:
             if not shared and name != SYSTEM and resident.interface(name).engine:
-                raise StaysInStore(space=name)
+                raise problems.StaysInStore(space=name)
         self._begin_sharing(resident, names, shared=shared)
         interfaces = [resident.interface(name) for name in names]
 
@@ -403,7 +398,7 @@ class Holding(HostPart):
     def _begin_sharing(self, resident: Resident, names: tuple[str, ...], *, shared: bool) -> None:
         """Let spaces be shared or private from now on; their tuples are yet to follow."""
         if SYSTEM in names:
-            raise ReadOnly(space=SYSTEM)
+            raise problems.ReadOnly(space=SYSTEM)
         interfaces = [resident.interface(name) for name in names]
         for one in interfaces:
             level = self._spaces.levels.get(one.name)
@@ -412,7 +407,7 @@ class Holding(HostPart):
             self._check_tie(one.name, level.tie, one.tie)
             if level.engine != one.engine:
                 why = f"here it is shared with the engine {level.engine or ENGINES[0]!r}"
-                raise OtherEngine(space=one.name, given=one.engine or ENGINES[0], why=why)
+                raise problems.OtherEngine(space=one.name, given=one.engine or ENGINES[0], why=why)
         for interface in interfaces:
             if interface.shared == shared:
                 continue

@@ -24,18 +24,7 @@ from typing import TYPE_CHECKING, Final
 from nomospace.host.operations import Op
 from nomospace.host.part import GroupFollower
 from nomospace.host.residents import row_of
-from nomospace.protocols.spaces import (
-    Denied,
-    Fetch,
-    Given,
-    Id,
-    Key,
-    Mirror,
-    Mirrored,
-    Row,
-    Shown,
-    Unmirror,
-)
+from nomospace.protocols import spaces as frames
 from nomospace.protocols.transfers import Transfer
 from nomospace.space import Record, Space, TupleId
 from nomospace.space.asking import in_scope
@@ -63,7 +52,7 @@ class Feed:
 
     def __init__(self, space: Space) -> None:
         self.space = space
-        self.peers: dict[tuple[str, Key], None] = {}
+        self.peers: dict[tuple[str, frames.Key], None] = {}
         self.came: dict[TupleId, Record] = {}
         self.gone: dict[TupleId, None] = {}
         self.size = len(space.observe(self))
@@ -89,9 +78,9 @@ class Mirroring(GroupFollower):
         self._feeds: dict[int, Feed] = {}  # by identity of the space, which a feed keeps alive
         self.shown = self._feeds
         """What is shown to others; empty mostly."""
-        self._mirrors: dict[tuple[str, Key], Feed] = {}
+        self._mirrors: dict[tuple[str, frames.Key], Feed] = {}
 
-    def hear_mirror(self, peer: str, body: Mirror) -> None:
+    def hear_mirror(self, peer: str, body: frames.Mirror) -> None:
         """Show a space to a peer from now on."""
         key = body.key
         space = self._space(peer, body.space, body.law)
@@ -118,21 +107,25 @@ class Mirroring(GroupFollower):
             return None
         return None if law and group.doubts(peer, law) else level.space
 
-    def _refuse(self, peer: str, key: Key, why: str) -> None:
+    def _refuse(self, peer: str, key: frames.Key, why: str) -> None:
         """Show a space no longer, and say why."""
         self._drop(peer, key)
-        self._host.group.tell(peer, Mirrored(key, why=why))
+        self._host.group.tell(peer, frames.Mirrored(key, why=why))
 
-    def _show(self, peer: str, key: Key, records: Sequence[Record], gone: tuple[Id, ...]) -> None:
+    def _show(
+        self, peer: str, key: frames.Key, records: Sequence[Record], gone: tuple[frames.Id, ...]
+    ) -> None:
         """Tell a peer what went and what came, in pages that the wires can take."""
         for at in range(0, len(gone), PAGE):
-            self._host.group.tell(peer, Mirrored(key, gone=gone[at : at + PAGE]))
+            self._host.group.tell(peer, frames.Mirrored(key, gone=gone[at : at + PAGE]))
         for at in range(0, len(records), PAGE):
             rows = tuple([row_of(record) for record in records[at : at + PAGE]])
             self._show_page(peer, key, rows, more=at + PAGE < len(records))
 
-    def _show_page(self, peer: str, key: Key, rows: tuple[Row, ...], *, more: bool) -> None:
-        page = Mirrored(key, rows, more=more)
+    def _show_page(
+        self, peer: str, key: frames.Key, rows: tuple[frames.Row, ...], *, more: bool
+    ) -> None:
+        page = frames.Mirrored(key, rows, more=more)
         if len(rows) > 1 and self._host.group.too_much(page):
             half = len(rows) // 2
             self._show_page(peer, key, rows[:half], more=True)
@@ -156,7 +149,7 @@ class Mirroring(GroupFollower):
                 else:
                     self._show(peer, key, came, gone)
 
-    def hear_unmirror(self, peer: str, body: Unmirror) -> None:
+    def hear_unmirror(self, peer: str, body: frames.Unmirror) -> None:
         """Show a space no longer."""
         self._drop(peer, body.key)
 
@@ -165,7 +158,7 @@ class Mirroring(GroupFollower):
         for one in [one for one in self._mirrors if one[0] == peer]:
             self._drop(*one)
 
-    def _drop(self, peer: str, key: Key) -> None:
+    def _drop(self, peer: str, key: frames.Key) -> None:
         feed = self._mirrors.pop((peer, key), None)
         if feed is None:
             return
@@ -174,7 +167,7 @@ class Mirroring(GroupFollower):
             feed.space.ignore(feed)
             del self._feeds[id(feed.space)]
 
-    def hear_fetch(self, peer: str, body: Fetch) -> None:
+    def hear_fetch(self, peer: str, body: frames.Fetch) -> None:
         """Give all these tuples in one step, or say which one is gone, or that a law keeps them."""
         host = self._host
         key = body.key
@@ -184,26 +177,26 @@ class Mirroring(GroupFollower):
             writer, count = given
             record = space.get((writer, count)) if space is not None else None
             if record is None or 0 < record.expires <= self._step.now or record in records:
-                host.group.tell(peer, Denied(key, (writer, count)))
+                host.group.tell(peer, frames.Denied(key, (writer, count)))
                 return
             records.append(record)
         if space is None or not records:
             return
         message = host.serving.let_go(peer, body) if body.law else None
         if body.law and message is None:
-            host.group.tell(peer, Denied(key, records[0].id, kept=True))
+            host.group.tell(peer, frames.Denied(key, records[0].id, kept=True))
             return
         if not body.takes:
-            host.group.tell(peer, Shown(key, message=message))
+            host.group.tell(peer, frames.Shown(key, message=message))
             return
         for record in records:
             space.remove(record)
             self._step.forget(body.space, record)
         rows = tuple([row_of(record) for record in records])
-        whole = Given(key, body.space, body.law, rows, message)
+        whole = frames.Given(key, body.space, body.law, rows, message)
         if len(rows) > 1 and host.group.too_much(Transfer(0, whole)):
             for row in rows:
-                host.group.give(peer, Given(key, body.space, body.law, (row,), message))
+                host.group.give(peer, frames.Given(key, body.space, body.law, (row,), message))
         else:
             host.group.give(peer, whole)
 
@@ -217,7 +210,7 @@ class Reflection:
 
     __slots__ = ("key", "rows", "unread")
 
-    def __init__(self, key: Key) -> None:
+    def __init__(self, key: frames.Key) -> None:
         self.key = key
         self.rows: dict[TupleId, Record] = {}
         self.unread: list[Record] = []

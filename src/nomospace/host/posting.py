@@ -37,30 +37,8 @@ from nomospace.host.changes import (
 from nomospace.host.part import GroupFollower
 from nomospace.protocols.births import FITS
 from nomospace.protocols.courier import Courier, Frame, Parcel, Receipt
+from nomospace.protocols.routing import frames, interface
 from nomospace.protocols.routing.daemon import Daemon
-from nomospace.protocols.routing.frames import (
-    KINDS,
-    WANTED,
-    Frame as RoutingFrame,
-    NotPrimary,
-    Post,
-    Rejoin,
-    post_in,
-    server_of,
-    with_post,
-)
-from nomospace.protocols.routing.interface import (
-    AgentRefused,
-    Created,
-    DeliverPost,
-    Effect,
-    Go,
-    MoveSettled,
-    Noted,
-    PersistChange,
-    PostFailed,
-    TransmitFrame,
-)
 from nomospace.protocols.routing.limits import RoutingLimits
 from nomospace.protocols.routing.places import Places
 from nomospace.protocols.routing.records import Kind
@@ -215,7 +193,7 @@ class Posting(GroupFollower):
         """When peers were last told what has come, and up to which number that was."""
         self._owed: dict[str, int] = {}
         """Peers that are to be told of more, and when."""
-        self._own: deque[tuple[str, RoutingFrame]] = deque()
+        self._own: deque[tuple[str, frames.Frame]] = deque()
         self._introduced: set[tuple[str, str, int]] = set()
         """Who was told that this host serves a domain, since which term."""
         self._met: AbstractSet[str] = frozenset()
@@ -345,10 +323,10 @@ class Posting(GroupFollower):
                 continue
             waiting = self.courier.book.waiting.get(other, {})
             for number, what in tuple(waiting.items()):
-                if isinstance(what, WANTED) and server_of(what) == domain:
-                    waiting[number] = instead = NotPrimary(domain, site, term)
+                if isinstance(what, frames.WANTED) and frames.server_of(what) == domain:
+                    waiting[number] = instead = frames.NotPrimary(domain, site, term)
                     self._step.write_down(ParcelGiven(other, number, instead))
-                    self._carry("", [TransmitFrame(site, what)])
+                    self._carry("", [interface.TransmitFrame(site, what)])
             if waiting:  # the number that was given last is the one that is written down last
                 last = max(waiting)
                 self._step.write_down(ParcelGiven(other, last, waiting[last]))
@@ -381,12 +359,12 @@ class Posting(GroupFollower):
             if not isinstance(server, PairedServer):
                 continue
             if server.role is STANDBY and server.peer in come:
-                self.parcel(server.peer, Rejoin(domain, server.term))
+                self.parcel(server.peer, frames.Rejoin(domain, server.term))
             for peer in sorted(members) if server.role is PRIMARY and server.term else ():
                 known = (peer, domain, server.term)
                 if peer not in (name, server.peer) and known not in self._introduced:
                     self._introduced.add(known)
-                    self.parcel(peer, NotPrimary(domain, name, server.term))
+                    self.parcel(peer, frames.NotPrimary(domain, name, server.term))
 
     # -- parcels ---------------------------------------------------------------------------
 
@@ -428,7 +406,7 @@ class Posting(GroupFollower):
                 self._step.write_down(ParcelPlaced(peer, number))
                 if host.moving.hear(peer, what):
                     continue
-                if what.__class__ in KINDS:
+                if what.__class__ in frames.KINDS:
                     self._own.append((peer, _from_elsewhere(what)))
                 else:
                     self._step.note(
@@ -461,7 +439,7 @@ class Posting(GroupFollower):
             self._told[peer] = (now, reply.number)
             self._host.group.reach(peer, reply)
 
-    def _forged(self, peer: str, post: Post) -> bool:
+    def _forged(self, peer: str, post: frames.Post) -> bool:
         """Whether a letter for an agent here does not come from whom it says."""
         host, letter = self._host, post.body
         if not isinstance(letter, Letter) or not letter.seal or post.why:
@@ -518,55 +496,55 @@ class Posting(GroupFollower):
         finally:
             self._running = False
 
-    def _hear(self, src: str, frame: RoutingFrame) -> None:
+    def _hear(self, src: str, frame: frames.Frame) -> None:
         """Let the core that a frame is for hear it."""
-        if isinstance(frame, Post):
+        if isinstance(frame, frames.Post):
             if not self._forged(src, frame):
                 self._carry("", self.daemon.hear(src, frame, now=self._step.now))
             return
-        if isinstance(frame, NotPrimary):
+        if isinstance(frame, frames.NotPrimary):
             self._other_primary(src, frame)
             return
-        domain = server_of(frame)
+        domain = frames.server_of(frame)
         core = self._servers.get(domain) if domain else self.daemon
         if core is None:
             self._step.note("not-a-server", domain=domain, frame=frame, sender=src)
         else:
             self._carry(domain, core.hear(src, frame, now=self._step.now))
 
-    def _other_primary(self, src: str, frame: NotPrimary) -> None:
+    def _other_primary(self, src: str, frame: frames.NotPrimary) -> None:
         """Believe of a domain's own servers which of them is the primary, and of nobody else."""
         if self._places.serves(src, frame.domain):
             self.primary(Primary(frame.domain, frame.site, frame.term))
         else:
             self._step.note("routing", news="not from a server", facts=(src, frame))
 
-    def _carry(self, core: str, effects: list[Effect]) -> None:
+    def _carry(self, core: str, effects: list[interface.Effect]) -> None:
         host = self._host
         for effect in effects:
-            if isinstance(effect, TransmitFrame):
+            if isinstance(effect, interface.TransmitFrame):
                 if effect.site == self._step.name:
                     self._own.append((self._step.name, effect.frame))
                 else:
                     self.parcel(effect.site, effect.frame)
-            elif isinstance(effect, PersistChange):
+            elif isinstance(effect, interface.PersistChange):
                 self._step.write_down(RoutingChanged(core, effect.change))
                 self._written[core] = self._written.get(core, 0) + 1
-            elif isinstance(effect, DeliverPost):
+            elif isinstance(effect, interface.DeliverPost):
                 host.mailing.mail(effect.agent, effect.post)
-            elif isinstance(effect, PostFailed):
+            elif isinstance(effect, interface.PostFailed):
                 post = effect.post
                 host.mailing.undelivered(post.sender, post.body, post.to, effect.why)
-            elif isinstance(effect, Go):
+            elif isinstance(effect, interface.Go):
                 host.moving.go(effect)
-            elif isinstance(effect, AgentRefused):
+            elif isinstance(effect, interface.AgentRefused):
                 host.moving.refused(effect.agent, effect.why)
                 self._created(effect.agent)
-            elif isinstance(effect, MoveSettled | Created):
+            elif isinstance(effect, interface.MoveSettled | interface.Created):
                 host.moving.settled(effect.agent)
                 self._created(effect.agent)
             else:
-                assert isinstance(effect, Noted), effect
+                assert isinstance(effect, interface.Noted), effect
                 self._step.note("routing", news=effect.what, facts=effect.facts)
         if self._written.get(core, 0) >= self._fold_at.get(core, FOLD_FROM):
             self._fold(core)
@@ -581,11 +559,11 @@ class Posting(GroupFollower):
         self._fold_at[core] = max(FOLD_FROM, 2 * len(changes))  # else much would be folded often
 
 
-def _from_elsewhere(frame: RoutingFrame) -> RoutingFrame:
+def _from_elsewhere(frame: frames.Frame) -> frames.Frame:
     """A frame of another host, in which no letter passes for one that never left this host."""
-    post = frame if isinstance(frame, Post) else post_in(frame)
+    post = frame if isinstance(frame, frames.Post) else frames.post_in(frame)
     if post is None or not isinstance(post.body, Letter) or post.body.seal:
         return frame
     sealed = msgspec.structs.replace(post.body, seal=UNSEALED)
     marked = msgspec.structs.replace(post, body=sealed)
-    return marked if post is frame else with_post(frame, marked)
+    return marked if post is frame else frames.with_post(frame, marked)

@@ -22,26 +22,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from nomospace.calls import problems, requests
 from nomospace.calls.answers import Found, Listed
-from nomospace.calls.problems import (
-    BadReaction,
-    NotAnAgent,
-    NotInMemory,
-    UnboundStrong,
-    WaitingInListener,
-)
-from nomospace.calls.requests import (
-    ONCE,
-    ONCE_PER_TUPLE,
-    READ,
-    STRONG,
-    WEAK,
-    Adjust,
-    React,
-    Reactions,
-    Request,
-    Seek,
-)
 from nomospace.errors import NomospaceError
 from nomospace.host.calls import Call
 from nomospace.host.effects import Fire
@@ -82,7 +64,7 @@ class Reacting(GroupFollower):
 
     # -- the agents' calls -----------------------------------------------------------------
 
-    def react(self, op: int, resident: Resident, request: React) -> None:
+    def react(self, op: int, resident: Resident, request: requests.React) -> None:
         """Register a reaction, under the law of its space if it has one."""
         check(request)
         if request.space == SYSTEM:
@@ -92,14 +74,14 @@ class Reacting(GroupFollower):
         if request.template.meant:
             check_meaning(request.template, interface)
         if request.sets is not None and interface.engine:
-            raise NotInMemory(space=request.space, what="sets of tuples were reacted to")
+            raise problems.NotInMemory(space=request.space, what="sets of tuples were reacted to")
         if interface.law:
             self._host.governed.submit(op, resident, interface, request)
         else:
             self.register(op, resident, "", request)
 
     def register(
-        self, op: int, resident: Resident, law: str, request: React, message: Term = None
+        self, op: int, resident: Resident, law: str, request: requests.React, message: Term = None
     ) -> None:
         """Register a reaction that no law stands against any more."""
         host = self._host
@@ -127,11 +109,11 @@ class Reacting(GroupFollower):
         if "@" in one.request.at:
             self._at_agent.add(one.request.at, one.id, one)
 
-    def adjust(self, op: int, resident: Resident, request: Adjust) -> None:
+    def adjust(self, op: int, resident: Resident, request: requests.Adjust) -> None:
         """Disable, enable or remove a reaction; told whether that changed anything."""
         one = self._registered.get(request.reaction)
         if one is None or one.agent != resident.id:
-            raise BadReaction(what="id", given=request.reaction)
+            raise problems.BadReaction(what="id", given=request.reaction)
         if request.what == "remove" and one.law:
             self._host.governed.unreact(op, one, partial(self._removed, op, one))
         else:
@@ -141,7 +123,7 @@ class Reacting(GroupFollower):
         self.drop(one)
         self._step.answer(op, True)
 
-    def _adjust(self, one: Registered, request: Adjust) -> bool:
+    def _adjust(self, one: Registered, request: requests.Adjust) -> bool:
         if request.what == "remove":
             self.drop(one)
         elif request.what == "disable":
@@ -158,12 +140,12 @@ class Reacting(GroupFollower):
             one.generation += 1
             self._spread(one)
         else:
-            raise BadReaction(
+            raise problems.BadReaction(
                 what="adjustment", given=request.what, known=("disable", "enable", "remove")
             )
         return True
 
-    def list_for(self, op: int, resident: Resident, request: Reactions) -> None:
+    def list_for(self, op: int, resident: Resident, request: requests.Reactions) -> None:
         """Tell an agent its reactions."""
         self._step.answer(op, self.of(resident.id))
 
@@ -210,7 +192,7 @@ class Reacting(GroupFollower):
         self._at_agent.drop(one.request.at, one.id)
         self._withdraw(one)
 
-    def inside(self, agent: str, request: Request) -> Any:
+    def inside(self, agent: str, request: requests.Request) -> Any:
         """Carry out what a listener asks, in the running step; raises what went wrong."""
         host = self._host
         self._next_inside += 1
@@ -223,7 +205,7 @@ class Reacting(GroupFollower):
             with host.deciding.uncut():
                 host.seeking.cancel(agent, op, 0, _heed_not)
             self._step.answered(op)
-            raise WaitingInListener(what=type(request).__name__.lower())
+            raise problems.WaitingInListener(what=type(request).__name__.lower())
         if answer.error is not None:
             raise answer.error
         return answer.value
@@ -276,7 +258,7 @@ class Reacting(GroupFollower):
     def _peers(self, one: Registered) -> dict[str, None]:
         """The peers that should have a watchdog now."""
         host, request = self._host, one.request
-        if request.strength == STRONG or request.space == SYSTEM:
+        if request.strength == requests.STRONG or request.space == SYSTEM:
             return {}
         resident = self._spaces.residents.get(one.agent)
         if resident is None or not resident.spaces[request.space].shared:
@@ -305,7 +287,7 @@ class Reacting(GroupFollower):
                     request.mode,
                     at=request.at if "@" in request.at else None,
                     dest=request.dest or None,
-                    listener=self._listener(one) if request.strength == STRONG else None,
+                    listener=self._listener(one) if request.strength == requests.STRONG else None,
                     seen=one.seen,
                 )
                 told = home.react(reaction, now=self._step.now, slice=host.looking.slice)
@@ -413,7 +395,7 @@ class Reacting(GroupFollower):
 
     def _count(self, one: Registered) -> None:
         one.fired += 1
-        if one.request.mode == ONCE:
+        if one.request.mode == requests.ONCE:
             self.drop(one)
 
     def fired(self, name: str, reaction: Reaction, record: Record) -> None:
@@ -515,7 +497,7 @@ class Reacting(GroupFollower):
         row = body.row
         if (row.writer, row.count) in one.seen:
             return
-        if one.request.mode == ONCE_PER_TUPLE:
+        if one.request.mode == requests.ONCE_PER_TUPLE:
             one.seen.add((row.writer, row.count))
         found = _found(record_of(row))
         if one.law:
@@ -564,24 +546,26 @@ class Reacting(GroupFollower):
             self._spread(here)
 
 
-def check(request: React) -> None:
+def check(request: requests.React) -> None:
     """Refuse a reaction that cannot be."""
-    if request.strength == STRONG and not request.at and request.space != SYSTEM:
-        raise UnboundStrong
+    if request.strength == requests.STRONG and not request.at and request.space != SYSTEM:
+        raise problems.UnboundStrong
     if request.dest and "@" not in request.dest:
-        raise NotAnAgent(given=request.dest)
+        raise problems.NotAnAgent(given=request.dest)
     if request.sets is not None:
-        if request.strength == STRONG or request.space == SYSTEM:
-            raise BadReaction(what="strength to sets", given=request.strength, known=(WEAK,))
+        if request.strength == requests.STRONG or request.space == SYSTEM:
+            raise problems.BadReaction(
+                what="strength to sets", given=request.strength, known=(requests.WEAK,)
+            )
         check_sets(_seek_of(request))
 
 
-def _seek_of(request: React) -> Seek:
+def _seek_of(request: requests.React) -> requests.Seek:
     """What a reaction asks of several tuples together: all sets, whatever answers alone."""
     assert request.sets is not None
     sets = msgspec.structs.replace(request.sets, correlate="always")
     space, template, at, dest = request.space, request.template, request.at, request.dest
-    return Seek(space, READ, template, at, dest, sets=sets)
+    return requests.Seek(space, requests.READ, template, at, dest, sets=sets)
 
 
 def _heed_not(called_off: bool) -> None:

@@ -22,17 +22,8 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from nomospace.calls import problems
 from nomospace.calls.answers import Found
-from nomospace.calls.problems import (
-    AgentLeft,
-    Busy,
-    Cancelled,
-    ContactLost,
-    NotAnAgent,
-    NotInMemory,
-    PrivateSpace,
-    ReadOnly,
-)
 from nomospace.calls.requests import BULK, TAKING, WAITING, Seek
 from nomospace.errors import LimitReached, NomospaceError
 from nomospace.host.calls import Waiting
@@ -81,19 +72,19 @@ class Seeking(GroupFollower):
         """Begin a read or a take."""
         host = self._host
         if seek.dest and "@" not in seek.dest:
-            raise NotAnAgent(given=seek.dest)
+            raise problems.NotAnAgent(given=seek.dest)
         if seek.sets is not None:
             check_sets(seek)
         if seek.space == SYSTEM:
             if seek.how in TAKING:
-                raise ReadOnly(space=SYSTEM)
+                raise problems.ReadOnly(space=SYSTEM)
             self._begin_in(op, resident.id, seek, host.system.space)
             return
         interface = resident.interface(seek.space)
         if seek.template.meant:
             check_meaning(seek.template, interface)
         if seek.sets is not None and interface.engine:
-            raise NotInMemory(space=seek.space, what="sets of tuples were asked for")
+            raise problems.NotInMemory(space=seek.space, what="sets of tuples were asked for")
         if interface.law:
             host.governed.submit(op, resident, interface, seek)
         else:
@@ -110,7 +101,7 @@ class Seeking(GroupFollower):
         """Carry out a read or a take that no law stands against any more."""
         if not interface.shared:
             if seek.how in WAITING:
-                raise PrivateSpace(space=seek.space)
+                raise problems.PrivateSpace(space=seek.space)
             if self._site(seek.at or self._step.name) != self._step.name:
                 self._host.answering.nothing(Op(0, op, resident.id, interface.law, seek, call))
                 return
@@ -161,7 +152,7 @@ class Seeking(GroupFollower):
     def _park(self, one: Op, space: Space, cut: CutSearch) -> None:
         try:
             self._searches.park(one, space, cut)
-        except Busy:
+        except problems.Busy:
             self.close(one)
             raise
 
@@ -286,7 +277,7 @@ class Seeking(GroupFollower):
         if one is None:
             held = host.governed.cancel(agent, op)
             if held:
-                self._step.fail(op, Cancelled())
+                self._step.fail(op, problems.Cancelled())
             then(held)
         elif one.law:
             host.governed.cancelling(one, call, partial(self._call_off, one, op, then))
@@ -305,7 +296,7 @@ class Seeking(GroupFollower):
             del self._open.by_call[one.agent, op]
         if one.law:
             host.governed.forget(one)
-        self._step.fail(one.op, Cancelled())
+        self._step.fail(one.op, problems.Cancelled())
         one.op = 0
         then(True)
 
@@ -316,7 +307,7 @@ class Seeking(GroupFollower):
             self.close(one)
             if one.asked or not one.waits:
                 self._host.governed.forget(one)
-                self._step.fail(one.op, AgentLeft(agent=agent))
+                self._step.fail(one.op, problems.AgentLeft(agent=agent))
             elif not one.law:  # those of governed spaces go with what their controller holds
                 packed.append(Waiting(one.op, one.seek))
         return tuple(packed)
@@ -342,7 +333,9 @@ class Seeking(GroupFollower):
 
         So many at most end now; whether there are more.
         """
-        return self._end_some(self._open.of_agent.of(agent), error or AgentLeft(agent=agent), most)
+        return self._end_some(
+            self._open.of_agent.of(agent), error or problems.AgentLeft(agent=agent), most
+        )
 
     def end_under(self, law: str, error: NomospaceError, most: int) -> bool:
         """End some operations on spaces under a law; whether there are more."""
@@ -370,7 +363,7 @@ class Seeking(GroupFollower):
         some = list(islice(mine, most))
         for one in some:
             self.close(one)
-            self._give_up(one, PrivateSpace(space=space))
+            self._give_up(one, problems.PrivateSpace(space=space))
         return len(some) == most
 
     # -- spreading over the group ----------------------------------------------------------
@@ -551,7 +544,7 @@ class Seeking(GroupFollower):
                 self.close(one)
                 if one.law:
                     self._host.governed.forget(one)
-                self._step.fail(one.op, ContactLost(peer=peer))
+                self._step.fail(one.op, problems.ContactLost(peer=peer))
                 continue
             one.sites.pop(peer, None)
             one.offers = deque([offer for offer in one.offers if offer[0] != peer])

@@ -24,20 +24,7 @@ from nomospace.host.operations import (
 )
 from nomospace.host.part import GroupFollower
 from nomospace.host.residents import row_of
-from nomospace.protocols.spaces import (
-    Ask,
-    Claim,
-    Denied,
-    Fetch,
-    Given,
-    Id,
-    Key,
-    Lent,
-    Shown,
-    TupleOffer,
-    Unwatch,
-    Watch,
-)
+from nomospace.protocols import spaces as frames
 from nomospace.protocols.transfers import Transfer
 from nomospace.space import OFFER, Record, Search, SetQuestion as SetsAsk, Slice, Space, Unfinished
 from nomospace.space.search import FIRST_UNITS_MAX
@@ -57,7 +44,7 @@ class Watched:
 
     __slots__ = ("level", "look", "template", "watch")
 
-    def __init__(self, level: Level, template: Template, watch: Watch) -> None:
+    def __init__(self, level: Level, template: Template, watch: frames.Watch) -> None:
         self.level = level
         self.template = template
         self.watch = watch
@@ -69,8 +56,8 @@ class Serving(GroupFollower):
 
     def __init__(self, host: HostParts) -> None:
         super().__init__(host)
-        self._watched: dict[tuple[str, Key], Watched] = {}
-        self._asked: dict[tuple[str, Key], Look] = {}
+        self._watched: dict[tuple[str, frames.Key], Watched] = {}
+        self._asked: dict[tuple[str, frames.Key], Look] = {}
 
     def _level(self, peer: str, space: str, law: str) -> Level | None:
         level = self._spaces.levels.get(space)
@@ -78,7 +65,7 @@ class Serving(GroupFollower):
             return None
         return None if self._host.group.doubts(peer, law) else level
 
-    def hear_watch(self, peer: str, body: Watch) -> None:
+    def hear_watch(self, peer: str, body: frames.Watch) -> None:
         """Watch for an operation of another host."""
         host = self._host
         level = self._level(peer, body.space, body.law)
@@ -103,7 +90,9 @@ class Serving(GroupFollower):
             if watched.watch.law == law and watched.level.space.is_armed(ticket):
                 self._look(ticket, watched)
 
-    def _look(self, ticket: tuple[str, Key], watched: Watched, but: Id | None = None) -> None:
+    def _look(
+        self, ticket: tuple[str, frames.Key], watched: Watched, but: frames.Id | None = None
+    ) -> None:
         """Offer what there is for a watch that waits, but not one tuple."""
         space, watch = watched.level.space, watched.watch
         at, dest = watch.at or None, watch.dest or None
@@ -127,7 +116,11 @@ class Serving(GroupFollower):
             self._host.looking.drop(look)
 
     def _found(
-        self, ticket: tuple[str, Key], watched: Watched, but: Id | None, records: list[Record]
+        self,
+        ticket: tuple[str, frames.Key],
+        watched: Watched,
+        but: frames.Id | None,
+        records: list[Record],
     ) -> None:
         """A search for a watch has come to its end; it may have been told of another meanwhile."""
         watched.look = None
@@ -135,13 +128,13 @@ class Serving(GroupFollower):
             watched.level.space.disarm(ticket)
             self._offer(ticket[0], watched, records[0])
 
-    def overran(self, ticket: tuple[str, Key], error: NomospaceError) -> None:
+    def overran(self, ticket: tuple[str, frames.Key], error: NomospaceError) -> None:
         """To look for a watch costs too much: whoever waits is told."""
         peer, key = ticket
         self._unwatch(peer, key)
-        self._host.group.tell(peer, Shown(key, why=str(error)))
+        self._host.group.tell(peer, frames.Shown(key, why=str(error)))
 
-    def woken(self, space: Space, ticket: tuple[str, Key], record: Record) -> None:
+    def woken(self, space: Space, ticket: tuple[str, frames.Key], record: Record) -> None:
         """A space has a tuple for a watch."""
         watched = self._watched.get(ticket)
         if watched is None:
@@ -156,7 +149,7 @@ class Serving(GroupFollower):
         """Tell a peer of a tuple: offer it to a take, show it to a read."""
         watch = watched.watch
         if watch.takes:
-            self._host.group.tell(peer, TupleOffer(watch.key, record.id))
+            self._host.group.tell(peer, frames.TupleOffer(watch.key, record.id))
             return
         message = None
         if watch.law:
@@ -167,7 +160,7 @@ class Serving(GroupFollower):
                 watched.level.space.rearm((peer, tuple(watch.key)))
                 return
         self._unwatch(peer, watch.key)
-        self._host.group.tell(peer, Shown(watch.key, (row_of(record),), message))
+        self._host.group.tell(peer, frames.Shown(watch.key, (row_of(record),), message))
 
     def lost(self, peer: str) -> None:
         """Contact with a peer is lost: nothing is watched for it any more."""
@@ -177,24 +170,24 @@ class Serving(GroupFollower):
         for ticket in [ticket for ticket in self._asked if ticket[0] == peer]:
             self._host.looking.drop(self._asked.pop(ticket))
 
-    def hear_unwatch(self, peer: str, body: Unwatch) -> None:
+    def hear_unwatch(self, peer: str, body: frames.Unwatch) -> None:
         """Watch no longer."""
-        self._host.suspending.unwatch(peer, Watch, body.key)
+        self._host.suspending.unwatch(peer, frames.Watch, body.key)
         self._unwatch(peer, body.key)
 
-    def _unwatch(self, peer: str, key: Key) -> None:
+    def _unwatch(self, peer: str, key: frames.Key) -> None:
         watched = self._watched.pop((peer, key), None)
         if watched is not None:
             self._unpark(watched)
             watched.level.space.cancel((peer, key))
 
-    def hear_claim(self, peer: str, body: Claim) -> None:
+    def hear_claim(self, peer: str, body: frames.Claim) -> None:
         """Give an offered tuple, or say that it is gone and watch on."""
         host = self._host
         key = body.key
         watched = self._watched.get((peer, key))
         if watched is None:
-            host.group.tell(peer, Denied(key, body.id))
+            host.group.tell(peer, frames.Denied(key, body.id))
             return
         watch, space = watched.watch, watched.level.space
         record = space.get(body.id)
@@ -216,11 +209,11 @@ class Serving(GroupFollower):
             self._unwatch(peer, key)
             self._hand_over(peer, key, watch, space, [record], message)
             return
-        host.group.tell(peer, Denied(key, body.id))
+        host.group.tell(peer, frames.Denied(key, body.id))
         space.rearm((peer, key))
         self._look((peer, key), watched, but=body.id)
 
-    def let_go(self, peer: str, body: Fetch) -> Term:
+    def let_go(self, peer: str, body: frames.Fetch) -> Term:
         """Rule on a set that a peer collects, for an operation that has arrived here as well."""
         if body.reaction is not None:
             return self._host.reacting.let_go(peer, body)
@@ -229,7 +222,7 @@ class Serving(GroupFollower):
             return None
         return self._host.governed.let_go(body.space, body.law, watched.watch.agent, body.answer)
 
-    def hear_ask(self, peer: str, body: Ask) -> None:
+    def hear_ask(self, peer: str, body: frames.Ask) -> None:
         """Read or take at once for another host."""
         host = self._host
         key = body.key
@@ -238,7 +231,7 @@ class Serving(GroupFollower):
         if level is None or (
             body.law and not host.governed.admits(body.space, body.law, body.agent, body.message)
         ):
-            host.group.tell(peer, Shown(key))
+            host.group.tell(peer, frames.Shown(key))
             return
         template = Template.from_term(tuple(body.pattern))
         found = partial(self._answer, ticket, body, template)
@@ -253,12 +246,16 @@ class Serving(GroupFollower):
         except LimitReached as error:
             failed(error)
 
-    def _fail(self, ticket: tuple[str, Key], error: NomospaceError) -> None:
+    def _fail(self, ticket: tuple[str, frames.Key], error: NomospaceError) -> None:
         self._asked.pop(ticket, None)
-        self._host.group.tell(ticket[0], Shown(ticket[1], why=str(error)))
+        self._host.group.tell(ticket[0], frames.Shown(ticket[1], why=str(error)))
 
     def _answer(
-        self, ticket: tuple[str, Key], body: Ask, template: Template, records: list[Record]
+        self,
+        ticket: tuple[str, frames.Key],
+        body: frames.Ask,
+        template: Template,
+        records: list[Record],
     ) -> None:
         """Answer another host with what was found, in the step in which it was."""
         host, (peer, key) = self._host, ticket
@@ -284,17 +281,19 @@ class Serving(GroupFollower):
                     records, sizes = [], ()
         rows = tuple([row_of(record) for record in records])
         if len(rows) > 1:  # it would be tried for ever; one alone always fits
-            whole = Transfer(0, Given(key, body.space, body.law, rows, message, sizes))
+            whole = Transfer(0, frames.Given(key, body.space, body.law, rows, message, sizes))
             if why := host.group.too_much(whole):
-                host.group.tell(peer, Shown(key, why=why))
+                host.group.tell(peer, frames.Shown(key, why=why))
                 return
         if not records or not body.takes:
-            host.group.tell(peer, Shown(key, rows, message, "", sizes))
+            host.group.tell(peer, frames.Shown(key, rows, message, "", sizes))
             return
         assert level is not None, "what was found lies there"
         self._hand_over(peer, key, body, level.space, records, message, sizes)
 
-    def _sets(self, space: Space, body: Ask, ask: SetsAsk, singles: list[Record]) -> list[Chosen]:
+    def _sets(
+        self, space: Space, body: frames.Ask, ask: SetsAsk, singles: list[Record]
+    ) -> list[Chosen]:
         """The sets that answer, besides what answers alone; no two that are taken overlap."""
         now = self._step.now
         slice = Slice(FIRST_UNITS_MAX)
@@ -312,8 +311,8 @@ class Serving(GroupFollower):
     def _hand_over(
         self,
         peer: str,
-        key: Key,
-        body: Watch | Ask,
+        key: frames.Key,
+        body: frames.Watch | frames.Ask,
         space: Space,
         records: list[Record],
         message: Term,
@@ -329,7 +328,7 @@ class Serving(GroupFollower):
                 ]
             )
             rows = tuple([row_of(record) for record in records])
-            host.group.tell(peer, Lent(key, rows, leases, message))
+            host.group.tell(peer, frames.Lent(key, rows, leases, message))
             return
         rows = tuple([row_of(record) for record in records])
         for record in records:
@@ -337,4 +336,4 @@ class Serving(GroupFollower):
             space.remove(record)
             self._step.forget(body.space, record)
             self._step.trace(TAKEN, body.space, record, body.agent)
-        host.group.give(peer, Given(key, body.space, body.law, rows, message, sizes))
+        host.group.give(peer, frames.Given(key, body.space, body.law, rows, message, sizes))

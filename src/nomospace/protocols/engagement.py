@@ -36,42 +36,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from nomospace.protocols.events import (
-    DeliverRelayed,
-    Disengage,
-    Effect,
-    Engage,
-    Event,
-    Exchange,
-    Exchanged,
-    Floor,
-    Freeze,
-    Heard,
-    Info,
-    Installed,
-    Moved,
-    Thaw,
-)
+from nomospace.protocols import events, messages
 from nomospace.protocols.links import Links
-from nomospace.protocols.messages import (
-    ANSWERED,
-    ASKED,
-    DECIDED,
-    Abort,
-    Adverts,
-    Commit,
-    EngagementBody,
-    Got,
-    HelloFrame,
-    KnownVersions,
-    Nack,
-    Origin,
-    Prepare,
-    Ready,
-    Relay,
-    View,
-    ViewId,
-)
 from nomospace.protocols.pace import USUAL, Pace, allowance
 from nomospace.protocols.policy import Policy
 from nomospace.protocols.rounds import (
@@ -112,16 +78,16 @@ class Engagement:
     ) -> None:
         self.host = host
         self._pace = pace
-        self.view = View((floor + 1, host), (host,))
+        self.view = messages.View((floor + 1, host), (host,))
         self.phase = STABLE
-        self.promised: ViewId = self.view.id
+        self.promised: messages.ViewId = self.view.id
         self._links = Links(host, life=life, policy=policy, pace=pace, view=self.view.id, now=now)
         self.way = self._links.way
         """How a body for another host is sent; `None` where there is no way to it."""
         self._life = life
-        self._origin: Origin = (*self.view.id, life)
+        self._origin: messages.Origin = (*self.view.id, life)
         self._entry: object = _UNTOLD
-        self._joining: View | None = None
+        self._joining: messages.View | None = None
         self._frozen_at = now
         self._prepared_at = now
         self._round: Round | None = None
@@ -175,13 +141,13 @@ class Engagement:
         """
         return neighbour == src or not self._links.linked(src)
 
-    def relay(self, dst: str, body: object) -> list[Effect]:
+    def relay(self, dst: str, body: object) -> list[events.Effect]:
         """Send a body of another protocol to any host of the component.
 
         It may be lost on its way; without a way it is dropped. Who needs it sends it again.
         """
         if dst == self.host:
-            return [DeliverRelayed(self.host, body)]
+            return [events.DeliverRelayed(self.host, body)]
         way = self.way(dst, body)
         return [] if way is None else [way]
 
@@ -191,7 +157,7 @@ class Engagement:
 
     # -- events ----------------------------------------------------------------------------
 
-    def handle(self, event: Event, *, now: int) -> list[Effect]:
+    def handle(self, event: events.Event, *, now: int) -> list[events.Effect]:
         """Take one fact in and say what must follow, in order. Hearing it twice is harmless.
 
         >>> from nomospace.protocols.events import TICK
@@ -199,55 +165,57 @@ class Engagement:
         >>> [effect.frame for effect in core.handle(TICK, now=0)]
         [HelloFrame(host='ann', life=1, beat=1, heard={}, digest=..., info=None, loss=3500000)]
         """
-        effects: list[Effect] = []
+        effects: list[events.Effect] = []
         links = self._links
-        if event.__class__ is Heard:
-            assert isinstance(event, Heard)
+        if event.__class__ is events.Heard:
+            assert isinstance(event, events.Heard)
             frame = event.frame
-            if frame.__class__ is HelloFrame:
-                assert isinstance(frame, HelloFrame)
+            if frame.__class__ is messages.HelloFrame:
+                assert isinstance(frame, messages.HelloFrame)
                 if not links.hear_hello(event.neighbour, frame, now, effects) and now < self.due:
                     return effects
-            elif isinstance(frame, Adverts):
+            elif isinstance(frame, messages.Adverts):
                 links.hear_adverts(event.neighbour, frame, now, effects)
-            elif isinstance(frame, KnownVersions):
+            elif isinstance(frame, messages.KnownVersions):
                 links.hear_known(event.neighbour, frame, now, effects)
-            elif isinstance(frame, Relay):
+            elif isinstance(frame, messages.Relay):
                 if frame.dst != self.host:
                     return links.pass_on(frame)
-                if not isinstance(frame.body, EngagementBody):
-                    return [DeliverRelayed(frame.src, frame.body)]
+                if not isinstance(frame.body, messages.EngagementBody):
+                    return [events.DeliverRelayed(frame.src, frame.body)]
                 self._hear(frame.src, frame.body, now, effects)
-        elif isinstance(event, Info):
+        elif isinstance(event, events.Info):
             self._inform(event.directory, now, effects)
-        elif isinstance(event, Exchanged):
+        elif isinstance(event, events.Exchanged):
             self._install(event.view_id, now, effects)
-        elif isinstance(event, Moved):
+        elif isinstance(event, events.Moved):
             links.move(event.position, now, effects)
-        elif isinstance(event, (Engage, Disengage)):
-            links.announce(isinstance(event, Engage), now, effects)
+        elif isinstance(event, (events.Engage, events.Disengage)):
+            links.announce(isinstance(event, events.Engage), now, effects)
         self._advance(now, effects)
         return effects
 
-    def _hear(self, src: str, body: EngagementBody, now: int, effects: list[Effect]) -> None:
+    def _hear(
+        self, src: str, body: messages.EngagementBody, now: int, effects: list[events.Effect]
+    ) -> None:
         """A body of this protocol. Only the parent in the tree speaks for a proposal."""
-        if isinstance(body, Prepare):
+        if isinstance(body, messages.Prepare):
             self._prepare(src, body, now, effects)
-        elif isinstance(body, Nack):
+        elif isinstance(body, messages.Nack):
             self._number = max(self._number, body.promised[0])
             round = self._led()
             if round is not None and round.id == body.id:
                 self._give_up(now, effects)
-        elif isinstance(body, Ready):
+        elif isinstance(body, messages.Ready):
             self._gather(src, body, now, effects)
-        elif isinstance(body, Got):
+        elif isinstance(body, messages.Got):
             self._mark(src, body, effects)
-        elif isinstance(body, Commit):
+        elif isinstance(body, messages.Commit):
             self._commit(src, body, now, effects)
         elif self._round is not None and self._round.id == body.id and src == self._round.parent:
             self._thaw(RoundCause.ABORTED, now, effects)
 
-    def _say(self, dst: str, body: EngagementBody, effects: list[Effect]) -> None:
+    def _say(self, dst: str, body: messages.EngagementBody, effects: list[events.Effect]) -> None:
         way = self.way(dst, body)
         if way is not None:
             effects.append(way)
@@ -262,7 +230,9 @@ class Engagement:
         self.phase = phase
         return True
 
-    def _prepare(self, src: str, body: Prepare, now: int, effects: list[Effect]) -> None:
+    def _prepare(
+        self, src: str, body: messages.Prepare, now: int, effects: list[events.Effect]
+    ) -> None:
         leader = body.id[1]
         if body.id > self.promised:
             if not (is_sound(body) and self.host in body.members and self._links.reaches(leader)):
@@ -278,40 +248,42 @@ class Engagement:
             self._joining = None
             self._round = round
             self.promised = body.id
-            effects += [Floor(body.id[0]), Freeze(body.id)]
+            effects += [events.Floor(body.id[0]), events.Freeze(body.id)]
             if src != self.host:
-                self._say(src, Got(body.id, ASKED), effects)
+                self._say(src, messages.Got(body.id, messages.ASKED), effects)
             for child in round.children:
                 self._say(child, body, effects)
         elif body.id == self.view.id or self._is_in(body.id, body.life):
-            self._say(src, Got(body.id, ASKED), effects)
+            self._say(src, messages.Got(body.id, messages.ASKED), effects)
         else:
-            self._say(leader, Nack(body.id, self.promised), effects)
+            self._say(leader, messages.Nack(body.id, self.promised), effects)
 
-    def _is_in(self, id: ViewId, life: int) -> bool:
+    def _is_in(self, id: messages.ViewId, life: int) -> bool:
         """Whether a proposal is the one that this host takes part in."""
         return self._round is not None and (self._round.id, self._round.life) == (id, life)
 
-    def _inform(self, directory: object, now: int, effects: list[Effect]) -> None:
+    def _inform(self, directory: object, now: int, effects: list[events.Effect]) -> None:
         if self.phase is PREPARED and self._entry is _UNTOLD:
             self._entry = directory
             self._answer(now, effects)
 
-    def _gather(self, src: str, body: Ready, now: int, effects: list[Effect]) -> None:
+    def _gather(
+        self, src: str, body: messages.Ready, now: int, effects: list[events.Effect]
+    ) -> None:
         """A child is ready, with all below it."""
         round = self._round
         if round is None or not self._is_in(body.id, body.life):
-            self._say(src, Abort(body.id), effects)
+            self._say(src, messages.Abort(body.id), effects)
         elif src in round.steps:
-            self._say(src, Got(body.id, ANSWERED), effects)
-            round.steps[src] = max(round.steps[src], ANSWERED)
+            self._say(src, messages.Got(body.id, messages.ANSWERED), effects)
+            round.steps[src] = max(round.steps[src], messages.ANSWERED)
             if round.commit is not None:
                 self._say(src, round.commit, effects)
             elif src not in round.ready:
                 round.ready[src] = body
                 self._answer(now, effects)
 
-    def _answer(self, now: int, effects: list[Effect]) -> None:
+    def _answer(self, now: int, effects: list[events.Effect]) -> None:
         """Answer when this host and all below it are ready; the leader decides, once."""
         round = self._round
         if (
@@ -327,14 +299,14 @@ class Engagement:
             origins |= ready.origins
             entries |= ready.entries
         round.ready.clear()
-        round.said = Ready(round.id, round.life, origins, entries)
+        round.said = messages.Ready(round.id, round.life, origins, entries)
         if round.parent != self.host:
             self._say(round.parent, round.said, effects)
             self._press_again(round, self._pace.retry, now)
         elif origins.keys() == entries.keys() == set(round.members):
             self._owing = True
             members = round.members
-            commit = Commit(
+            commit = messages.Commit(
                 round.id,
                 self._life,
                 members,
@@ -343,36 +315,38 @@ class Engagement:
             )
             self._commit(self.host, commit, now, effects)
 
-    def _mark(self, src: str, body: Got, effects: list[Effect]) -> None:
+    def _mark(self, src: str, body: messages.Got, effects: list[events.Effect]) -> None:
         """One above or below has what it was told; or it asks what was decided.
 
         A leader asks whether a member is in its view, too: by saying that it has decided.
         """
         round = self._round
         if round is None or round.id != body.id:
-            if body.step == ASKED:
-                self._say(src, Abort(body.id), effects)
+            if body.step == messages.ASKED:
+                self._say(src, messages.Abort(body.id), effects)
             elif src == body.id[1] and body.id != self.view.id:
-                self._say(src, Nack(body.id, self.promised), effects)
+                self._say(src, messages.Nack(body.id, self.promised), effects)
         elif src in round.steps:
             round.steps[src] = max(round.steps[src], body.step)
-            if round.commit is not None and body.step == ASKED:
+            if round.commit is not None and body.step == messages.ASKED:
                 self._say(src, round.commit, effects)
-        elif src == round.parent and body.step == ANSWERED:
+        elif src == round.parent and body.step == messages.ANSWERED:
             round.heard = True
 
-    def _commit(self, src: str, body: Commit, now: int, effects: list[Effect]) -> None:
+    def _commit(
+        self, src: str, body: messages.Commit, now: int, effects: list[events.Effect]
+    ) -> None:
         round = self._round
         if round is None or not self._is_in(body.id, body.life):
             if body.id == self.view.id:
-                self._say(src, Got(body.id, DECIDED), effects)
+                self._say(src, messages.Got(body.id, messages.DECIDED), effects)
             else:
-                self._say(body.id[1], Nack(body.id, self.promised), effects)
+                self._say(body.id[1], messages.Nack(body.id, self.promised), effects)
             return
         if src != round.parent or not is_whole(body) or self.host not in body.entries:
             return
         if src != self.host:
-            self._say(src, Got(body.id, DECIDED), effects)
+            self._say(src, messages.Got(body.id, messages.DECIDED), effects)
         if round.commit is not None or not self._move(RoundCause.COMMITTED):
             return
         round.commit = body
@@ -380,11 +354,11 @@ class Engagement:
         for child in round.children:
             self._say(child, body, effects)
         self._press_again(round, self._pace.retry, now)
-        self._joining = View(body.id, body.members)
+        self._joining = messages.View(body.id, body.members)
         fresh = [host for host in body.members if body.origins[host] != self._origin]
-        effects.append(Exchange(self._joining, body.entries, tuple(fresh)))
+        effects.append(events.Exchange(self._joining, body.entries, tuple(fresh)))
 
-    def _install(self, view_id: ViewId, now: int, effects: list[Effect]) -> None:
+    def _install(self, view_id: messages.ViewId, now: int, effects: list[events.Effect]) -> None:
         joining = self._joining
         if joining is None or joining.id != view_id or not self._move(RoundCause.EXCHANGED):
             return
@@ -393,10 +367,10 @@ class Engagement:
         self.view = joining
         self._origin = (*view_id, self._round.life)
         self._joining = None
-        effects.append(Installed(joining))
+        effects.append(events.Installed(joining))
         self._links.set_view(view_id, now, effects)
 
-    def _thaw(self, cause: RoundCause, now: int, effects: list[Effect]) -> None:
+    def _thaw(self, cause: RoundCause, now: int, effects: list[events.Effect]) -> None:
         """Go on in the old view, and let those below know that nothing will come from here."""
         if self._move(cause):
             self._run_a_little(now)
@@ -404,8 +378,8 @@ class Engagement:
             round, self._round = self._round, None
             if round is not None and round.commit is None:
                 for child in round.children:
-                    self._say(child, Abort(round.id), effects)
-            effects.append(Thaw(self.promised))
+                    self._say(child, messages.Abort(round.id), effects)
+            effects.append(events.Thaw(self.promised))
 
     def _run_a_little(self, now: int) -> None:
         """Whatever was held goes on before this host stops itself again."""
@@ -415,7 +389,7 @@ class Engagement:
         round.wait = wait
         round.again_at = now + wait
 
-    def _press(self, round: Round, now: int, effects: list[Effect]) -> None:
+    def _press(self, round: Round, now: int, effects: list[events.Effect]) -> None:
         """Send again what the next ones in the tree may not have; or ask what was decided."""
         behind = round.behind(self._links.adverts)
         what = round.prepare if round.commit is None else round.commit
@@ -426,7 +400,7 @@ class Engagement:
             patient = self._pace.pause_max + round.room
             if round is self._led() and round.wait == patient:
                 for host in round.missing(self._links.adverts):
-                    self._say(host, Got(round.id, DECIDED), effects)
+                    self._say(host, messages.Got(round.id, messages.DECIDED), effects)
             if behind:  # commits are large: pauses grow
                 self._press_again(round, min(round.wait * 2, patient), now)
             else:
@@ -435,7 +409,7 @@ class Engagement:
                 round.again_at = None
         elif round.said is not None and round.parent != self.host:
             if round.heard:
-                self._say(round.parent, Got(round.id, ASKED), effects)
+                self._say(round.parent, messages.Got(round.id, messages.ASKED), effects)
                 self._press_again(round, min(round.wait * 2, POLLS * retry), now)
             else:
                 self._say(round.parent, round.said, effects)
@@ -450,23 +424,25 @@ class Engagement:
         round = self._round
         return None if round is None or round.id[1] != self.host or round.home else round
 
-    def _propose(self, now: int, effects: list[Effect]) -> None:
+    def _propose(self, now: int, effects: list[events.Effect]) -> None:
         self._drop_round(now, effects)
         adverts = self._links.adverts.values()
         self._number = max(self._number, self.promised[0], *[one.view[0] for one in adverts]) + 1
         self._restless_since = None
         parents, hops = self._links.tree()
-        prepare = Prepare((self._number, self.host), self._life, self._component, parents, hops)
+        prepare = messages.Prepare(
+            (self._number, self.host), self._life, self._component, parents, hops
+        )
         self._prepare(self.host, prepare, now, effects)
 
-    def _give_up(self, now: int, effects: list[Effect]) -> None:
+    def _give_up(self, now: int, effects: list[events.Effect]) -> None:
         """The proposal cannot be: drop it, and try another after a pause."""
         self._failures += 1
         pause = self._pace.retry << min(self._failures, 10)
         self._pause_until = now + min(pause, self._pace.pause_max)
         self._drop_round(now, effects)
 
-    def _drop_round(self, now: int, effects: list[Effect]) -> None:
+    def _drop_round(self, now: int, effects: list[events.Effect]) -> None:
         round = self._led()
         if round is not None:
             if round.commit is None:
@@ -486,7 +462,7 @@ class Engagement:
         adverts = self._links.adverts
         return all(adverts[host].view == self.view.id for host in self._component)
 
-    def _lead(self, round: Round, now: int, effects: list[Effect]) -> None:
+    def _lead(self, round: Round, now: int, effects: list[events.Effect]) -> None:
         """Drop a proposal that cannot be or is done."""
         if round.commit is not None:
             self._see_home(round, now, effects)
@@ -495,7 +471,7 @@ class Engagement:
         elif now >= round.ends_at(self._pace):
             self._give_up(now, effects)
 
-    def _see_home(self, round: Round, now: int, effects: list[Effect]) -> None:
+    def _see_home(self, round: Round, now: int, effects: list[events.Effect]) -> None:
         """After the commit, until the adverts of all who can be reached show the view."""
         if self.phase is STABLE and self.view.id != round.id:
             self._give_up(now, effects)  # this very host was frozen for too long
@@ -536,7 +512,7 @@ class Engagement:
 
     # -- time ------------------------------------------------------------------------------
 
-    def _advance(self, now: int, effects: list[Effect]) -> None:
+    def _advance(self, now: int, effects: list[events.Effect]) -> None:
         """Do what is due, and find when something will be."""
         links = self._links
         links.tick(now, effects)
@@ -583,7 +559,7 @@ class Engagement:
             return min(until, self._prepared_at + self._pace.prepared_max + 2 * room)
         return until
 
-    def _watch(self, now: int, effects: list[Effect]) -> None:
+    def _watch(self, now: int, effects: list[events.Effect]) -> None:
         """A frozen host goes on in its old view when nobody will lead it into the new one."""
         if now >= self._frozen_until():
             self._thaw(RoundCause.WAITED, now, effects)
