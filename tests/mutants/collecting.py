@@ -31,7 +31,7 @@ COLLECTING: Final = (
     Mutant(
         "half of what is fetched is given",
         MIRRORING,
-        "                host.group.tell(peer, Denied(key, (writer, count)))\n"
+        "                host.group.tell(peer, frames.Denied(key, (writer, count)))\n"
         "                return\n",
         "                continue\n",
         MARKETS,

@@ -155,8 +155,8 @@ SPACES: Final = (
     Mutant(
         "a host that starts again gives out a view's number twice",
         ENGAGEMENT,
-        "effects += [Floor(body.id[0]), Freeze(body.id)]",
-        "effects += [Freeze(body.id)]",
+        "effects += [events.Floor(body.id[0]), events.Freeze(body.id)]",
+        "effects += [events.Freeze(body.id)]",
         FEDERATION,
     ),
     Mutant(
@@ -373,7 +373,7 @@ SPACES: Final = (
         "a tuple that comes for a take that is over is not sent back",
         CLAIMING,
         """            for row in what.rows:
-                host.group.give(peer, Returned(what.space, what.law, row))
+                host.group.give(peer, frames.Returned(what.space, what.law, row))
             return
 """,
         """            return
@@ -391,11 +391,10 @@ SPACES: Final = (
     Mutant(
         "a take here is not written down",
         SEEKING,
-        """            self._step.forget(name, record)
-            self._step.trace(TAKEN, name, record, one.agent)
-            self.close(one)
+        """                for record in records:
+                    self._step.forget(name, record)
 """,
-        """            self.close(one)
+        """                for record in records:
 """,
         FEDERATION,
     ),
