@@ -29,6 +29,7 @@ STAYS_HOME: dict[ModuleType, set[str]] = {
     },
     requests: {"Open", "Adopt"},  # as `forms.WireOpen` and `forms.WireAdopt`
     answers: {"Listed"},  # as `forms.WireListed`
+    transfers: {"Numbered", "Acknowledged"},  # as transfers and parcels, and words on them
 }
 """Structs of modules whose others travel."""
 
