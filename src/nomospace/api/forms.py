@@ -23,13 +23,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from nomospace.errors import CallerError
 from nomospace.terms import Compound, Term, freeze, show
 from nomospace.terms.objects import Object, is_object
-from nomospace.terms.source import Diagnostic, Faulty, Source, Span
+from nomospace.terms.source import Faulty, Source
 from nomospace.terms.values import Atomic, dict_items
 from nomospace.terms.written import read_fields, read_patterns
 
@@ -260,7 +259,7 @@ def _read(
             at = begin + start + blank
             raise Faulty(
                 source=Source(text, what),
-                diagnostics=tuple([_shifted(one, at) for one in error.diagnostics]),
+                diagnostics=tuple([one.moved(at) for one in error.diagnostics]),
             ) from None
     return tuple(found)
 
@@ -310,8 +309,3 @@ def _parts(text: str) -> Iterator[tuple[int, str]]:
             yield start, text[start : match.start()]
             start = match.end()
     yield start, text[start:]
-
-
-def _shifted(one: Diagnostic, by: int) -> Diagnostic:
-    related = tuple([(words, Span(at.start + by, at.end + by)) for words, at in one.related])
-    return replace(one, span=Span(one.span.start + by, one.span.end + by), related=related)

@@ -18,23 +18,12 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from typing import Final, TypeAlias
 
+from nomospace.law import tree
 from nomospace.law.canon import law_hash, preamble_clauses
 from nomospace.law.render import goal_node, head_node, show_clause, show_goal, show_head, show_node
-from nomospace.law.tree import (
-    SPECIAL,
-    Clause,
-    Conj,
-    Disj,
-    Goal,
-    If,
-    LawTree,
-    Rule,
-    TrueGoal,
-    variables_in,
-)
 from nomospace.terms import Compound, Term, show
 from nomospace.terms.source import NOWHERE
-from nomospace.terms.tokens import Const, ListSyntax, Node, Struct, Variable
+from nomospace.terms.tokens import Const, ListSyntax, Node, Struct, Variable, fold
 
 SIMILARITY_MIN: Final = 0.5
 """The share of head and goals that two clauses without a common label must have in common."""
@@ -104,7 +93,7 @@ class LawDiff:
         }
 
 
-def diff_laws(old: LawTree, new: LawTree) -> LawDiff:
+def diff_laws(old: tree.LawTree, new: tree.LawTree) -> LawDiff:
     """Compare two laws.
 
     >>> from nomospace.law.parse import parse
@@ -136,14 +125,14 @@ def diff_laws(old: LawTree, new: LawTree) -> LawDiff:
 # -- preamble ------------------------------------------------------------------------------
 
 
-def _preamble(old: LawTree, new: LawTree) -> Iterator[PreambleChange]:
+def _preamble(old: tree.LawTree, new: tree.LawTree) -> Iterator[PreambleChange]:
     before, after = _by_word(old), _by_word(new)
     for what in [*before, *(word for word in after if word not in before)]:
         if before.get(what) != after.get(what):
             yield PreambleChange(what=what, old=before.get(what), new=after.get(what))
 
 
-def _by_word(law: LawTree) -> dict[str, str]:
+def _by_word(law: tree.LawTree) -> dict[str, str]:
     return {_word(clause): show(clause, spaced=True) for clause in preamble_clauses(law)}
 
 
@@ -160,7 +149,7 @@ def _word(clause: Term) -> str:
 class _Item:
     """A clause with what it is compared by."""
 
-    clause: Rule | Clause
+    clause: tree.Rule | tree.Clause
     place: int
     name: str
     label: str | None
@@ -170,11 +159,11 @@ class _Item:
     parts: Counter[str] = field(default_factory=Counter)
 
 
-def _items(clauses: Sequence[Rule | Clause]) -> list[_Item]:
+def _items(clauses: Sequence[tree.Rule | tree.Clause]) -> list[_Item]:
     found = []
     for place, clause in enumerate(clauses, 1):
         head, body = head_node(clause), goal_node(clause.body)
-        if isinstance(clause, Rule):
+        if isinstance(clause, tree.Rule):
             name = clause.name
             bucket: tuple[object, ...] = (clause.event, *_functor(clause))
         else:
@@ -187,7 +176,7 @@ def _items(clauses: Sequence[Rule | Clause]) -> list[_Item]:
     return found
 
 
-def _functor(rule: Rule) -> tuple[object, ...]:
+def _functor(rule: tree.Rule) -> tuple[object, ...]:
     """Name and arity of what a rule is about: the message, the obligation, the certificate."""
     if not rule.args:
         return ()
@@ -197,49 +186,28 @@ def _functor(rule: Rule) -> tuple[object, ...]:
     return (about.value, 0) if isinstance(about, Const) else ()
 
 
-def _goals(body: Goal) -> tuple[Goal, ...]:
-    return body.goals if isinstance(body, Conj) else (body,)
+def _goals(body: tree.Goal) -> tuple[tree.Goal, ...]:
+    return body.goals if isinstance(body, tree.Conj) else (body,)
 
 
 def _numbered(node: Node) -> Node:
     """A node with its variables numbered in order; those with a meaning of their own stay."""
-    numbers: dict[str, int] = {}
-    count = 0
-    done: list[Node] = []
-    todo: list[tuple[Node, bool]] = [(node, False)]
-    while todo:
-        item, ready = todo.pop()
-        if isinstance(item, Variable):
-            if item.name not in SPECIAL:
-                number = numbers.get(item.name)
-                if number is None:
-                    number = count = count + 1
-                    if item.name != "_":  # each `_` is a variable of its own
-                        numbers[item.name] = number
-                item = Variable(f"_{number}", NOWHERE)
-            done.append(item)
-        elif isinstance(item, Const):
-            done.append(item)
-        elif not ready:
-            todo.append((item, True))
-            todo.extend((part, False) for part in reversed(_inside(item)))
-        else:
-            first = len(done) - len(_inside(item))
-            parts = tuple(done[first:])
-            del done[first:]
-            if isinstance(item, Struct):
-                done.append(Struct(item.name, parts, NOWHERE, 1))
-            elif item.tail is None:
-                done.append(ListSyntax(parts, None, NOWHERE))
-            else:
-                done.append(ListSyntax(parts[:-1], parts[-1], NOWHERE))
-    return done[0]
+    numbers: dict[object, int] = {}
 
+    def leaf(item: Const | Variable) -> Node:
+        if isinstance(item, Const) or item.name in tree.SPECIAL:
+            return item
+        known: object = item if item.name == "_" else item.name  # each `_` is one of its own
+        return Variable(f"_{numbers.setdefault(known, len(numbers) + 1)}", NOWHERE)
 
-def _inside(node: Struct | ListSyntax) -> tuple[Node, ...]:
-    if isinstance(node, Struct):
-        return node.args
-    return node.items if node.tail is None else (*node.items, node.tail)
+    def join(item: Struct | ListSyntax, parts: tuple[Node, ...]) -> Node:
+        if isinstance(item, Struct):
+            return Struct(item.name, parts, NOWHERE, 1)
+        if item.tail is None:
+            return ListSyntax(parts, None, NOWHERE)
+        return ListSyntax(parts[:-1], parts[-1], NOWHERE)
+
+    return fold(node, leaf, join)
 
 
 def _clauses(old: list[_Item], new: list[_Item]) -> tuple[list[ClauseChange], bool]:
@@ -370,29 +338,29 @@ def _compare(old: _Item, new: _Item, moved: bool) -> ClauseChange:
     )
 
 
-def _variables(clause: Rule | Clause) -> list[str]:
-    return [v.name for v in variables_in(head_node(clause), goal_node(clause.body))]
+def _variables(clause: tree.Rule | tree.Clause) -> list[str]:
+    return [v.name for v in tree.variables_in(head_node(clause), goal_node(clause.body))]
 
 
-def _lines(clause: Rule | Clause) -> list[str]:
+def _lines(clause: tree.Rule | tree.Clause) -> list[str]:
     head = show_head(clause, spaced=True)
-    if isinstance(clause.body, TrueGoal):
+    if isinstance(clause.body, tree.TrueGoal):
         return [head]
     return [f"{head} :-", *_goal_lines(clause.body, 1)]
 
 
-def _goal_lines(goal: Goal, level: int) -> Iterator[str]:
+def _goal_lines(goal: tree.Goal, level: int) -> Iterator[str]:
     """A goal a line, branches too, so that a change inside a conditional shows as itself."""
     indent = "    " * level
-    if isinstance(goal, Conj):
+    if isinstance(goal, tree.Conj):
         for part in goal.goals:
             yield from _goal_lines(part, level)
-    elif isinstance(goal, Disj):
+    elif isinstance(goal, tree.Disj):
         for index, part in enumerate(goal.goals):
             yield indent + (";" if index else "(")
             yield from _goal_lines(part, level + 1)
         yield indent + ")"
-    elif isinstance(goal, If):
+    elif isinstance(goal, tree.If):
         yield indent + "("
         yield from _goal_lines(goal.condition, level + 1)
         yield indent + "->"

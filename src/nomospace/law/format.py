@@ -71,12 +71,8 @@ def format_law(text: str, name: str = "<law>") -> str:
 
 def _check_length(text: str, name: str, done: str) -> None:
     if len(done.encode()) > TEXT_BYTES_MAX:
-        fault = Diagnostic(
-            code="syntax-too-long",
-            message=f"laid out, the law is longer than {TEXT_BYTES_MAX:,} bytes",
-            span=Span(0, 1),
-            help="split it",
-        )
+        why = f"laid out, the law is longer than {TEXT_BYTES_MAX:,} bytes"
+        fault = Diagnostic("syntax-too-long", why, Span(0, 1), "split it")
         raise Faulty(source=Source(text, name), diagnostics=(fault,))
 
 

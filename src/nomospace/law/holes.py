@@ -16,7 +16,7 @@ from typing import Final, TypeAlias, TypeGuard, final
 
 from nomospace.law.budget import COPIED_A_UNIT, Units, same_for, spend
 from nomospace.terms import Compound, Term, Var, undo
-from nomospace.terms.tokens import Const, ListSyntax, Node, Struct, Variable
+from nomospace.terms.tokens import Const, ListSyntax, Node, Variable, inner_nodes
 from nomospace.terms.values import PARTIAL as PARTIAL_NAME, UNBOUND
 
 
@@ -113,7 +113,7 @@ def build(node: Node, env: dict[str, Value]) -> Value:
             done.append(_lookup(item.name, env))
         else:
             name: Name
-            parts = _parts(item)
+            parts = inner_nodes(item)
             if isinstance(item, ListSyntax):
                 name = LIST if item.tail is None else PARTIAL
             else:
@@ -127,12 +127,6 @@ def build(node: Node, env: dict[str, Value]) -> Value:
             del done[first:]
             done.append(make(name, args))
     return done[0]
-
-
-def _parts(node: ListSyntax | Struct) -> tuple[Node, ...]:
-    if isinstance(node, ListSyntax):
-        return node.items if node.tail is None else (*node.items, node.tail)
-    return node.args
 
 
 def _lookup(name: str, env: dict[str, Value]) -> Value:

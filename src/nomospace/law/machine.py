@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final, Literal, TypeAlias
 
+from nomospace.law import tree
 from nomospace.law.bag import Bag
 from nomospace.law.budget import COPIED_A_UNIT, Stop, Units, spend
 from nomospace.law.holes import (
@@ -24,21 +25,6 @@ from nomospace.law.holes import (
     unify,
 )
 from nomospace.law.prices import node_weight
-from nomospace.law.tree import (
-    Conj,
-    Disj,
-    Fail,
-    FindAll,
-    Goal,
-    If,
-    LawTree,
-    Not,
-    Rule,
-    Sense,
-    Toll,
-    TrueGoal,
-    goals_in,
-)
 from nomospace.terms import Span, Var, undo
 from nomospace.terms.tokens import ListSyntax, Node, Struct, Variable
 
@@ -84,7 +70,7 @@ SENSED_MAX: Final = 200
 """How much of what was sensed is kept for a story."""
 UNPAID: Final = 10**15
 """More units than anything takes that costs nothing."""
-Doable: TypeAlias = Goal | CommitStep | CollectStep | BindStep
+Doable: TypeAlias = tree.Goal | CommitStep | CollectStep | BindStep
 Work: TypeAlias = "tuple[Doable, Env, Work] | None"
 """A linked list of goals to do, each with the variables it is about."""
 
@@ -108,32 +94,32 @@ class Trace:
     every goal that was tried, for coverage.
     """
 
-    rule: Rule
-    held: list[tuple[Goal, Env]] = field(default_factory=list)
-    furthest: Goal | None = None
+    rule: tree.Rule
+    held: list[tuple[tree.Goal, Env]] = field(default_factory=list)
+    furthest: tree.Goal | None = None
     furthest_env: Env = field(default_factory=dict)
     matched: bool = False
     tried: set[Span] = field(default_factory=set)
     visible: set[int] = field(default_factory=set)
-    sensed: list[tuple[Sense, Env]] = field(default_factory=list)
+    sensed: list[tuple[tree.Sense, Env]] = field(default_factory=list)
     """What was sensed on the way to the furthest goal, and in it, with what it found."""
-    inner: tuple[Goal, Env] | None = None
+    inner: tuple[tree.Goal, Env] | None = None
     """The goal that was tried last inside the furthest."""
-    senses: dict[Span, Sense] = field(default_factory=dict)
+    senses: dict[Span, tree.Sense] = field(default_factory=dict)
     inside: bool = False
 
     def __post_init__(self) -> None:
-        self.visible = {id(goal) for goal in goals_in(self.rule.body)}
-        for goal in goals_in(self.rule.body):
-            if isinstance(goal, Not | FindAll):
-                self.visible -= {id(inner) for inner in goals_in(goal.goal)}
+        self.visible = {id(goal) for goal in tree.goals_in(self.rule.body)}
+        for goal in tree.goals_in(self.rule.body):
+            if isinstance(goal, tree.Not | tree.FindAll):
+                self.visible -= {id(inner) for inner in tree.goals_in(goal.goal)}
 
 
 @dataclass(eq=False)
 class Machine:
     """One rule on one event."""
 
-    law: LawTree
+    law: tree.LawTree
     hash: str
     call_prices: dict[tuple[str, int], int]
     state: Bag
@@ -145,15 +131,17 @@ class Machine:
     trail: list[Var] = field(default_factory=list)
     choices: list[ChoicePoint] = field(default_factory=list)
     operations: list[Value] = field(default_factory=list)
-    path: list[tuple[Goal, Env]] = field(default_factory=list)
+    path: list[tuple[tree.Goal, Env]] = field(default_factory=list)
 
     def note(self, goal: Doable, env: Env) -> None:
         """Keep for the story that a goal is tried."""
-        if isinstance(goal, Conj | Disj | If | Toll | CommitStep | CollectStep | BindStep):
+        if isinstance(
+            goal, tree.Conj | tree.Disj | tree.If | tree.Toll | CommitStep | CollectStep | BindStep
+        ):
             return
         trace = self.trace
         assert trace is not None
-        if isinstance(goal, TrueGoal) and goal.span in trace.senses:  # something was sensed
+        if isinstance(goal, tree.TrueGoal) and goal.span in trace.senses:  # something was sensed
             goal, env = trace.senses[goal.span], _resolved(env)
             self.path[-1] = goal, env
             if trace.inside and len(trace.sensed) < SENSED_MAX:
@@ -161,10 +149,10 @@ class Machine:
             return
         self.path.append((goal, env))
         trace.tried.add(goal.span)
-        if isinstance(goal, Sense):
+        if isinstance(goal, tree.Sense):
             trace.senses[goal.span] = goal
         if id(goal) not in trace.visible:
-            if trace.inside and not isinstance(goal, TrueGoal | Fail):
+            if trace.inside and not isinstance(goal, tree.TrueGoal | tree.Fail):
                 trace.inner = goal, _resolved(env)
             return
         furthest = trace.furthest
@@ -173,8 +161,10 @@ class Machine:
             trace.furthest = goal
             trace.furthest_env = _resolved(env)
             trace.inner = None
-            sensed = [(one, its) for one, its in self.path[-SENSED_MAX:] if isinstance(one, Sense)]
-            trace.sensed = sensed[:-1] if isinstance(goal, Sense) else sensed
+            sensed = [
+                (one, its) for one, its in self.path[-SENSED_MAX:] if isinstance(one, tree.Sense)
+            ]
+            trace.sensed = sensed[:-1] if isinstance(goal, tree.Sense) else sensed
 
     def backtrack(self) -> Work | Literal[StepResult.FAILED]:
         """Go back to the last choice that has another way, and give its work."""

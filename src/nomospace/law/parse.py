@@ -10,37 +10,11 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import Final
 
-from nomospace.law.tree import (
-    EVENTS,
-    PREAMBLE,
-    Clause,
-    ClockGoal,
-    Compare,
-    Conj,
-    Disj,
-    Do,
-    Fail,
-    FindAll,
-    Goal,
-    If,
-    Is,
-    LawAuthority,
-    LawTree,
-    Not,
-    PredicateCall,
-    Rule,
-    Same,
-    Sense,
-    ThisLaw,
-    TrueGoal,
-    Unify,
-    goals_in,
-    nodes_of,
-)
+from nomospace.law import tree
 from nomospace.terms import TERM_DEPTH_MAX, Diagnostic, Source, Span, Term, Var
 from nomospace.terms.syntax import Reader
 from nomospace.terms.text import from_node
-from nomospace.terms.tokens import Const, ListSyntax, Node, Struct, Variable
+from nomospace.terms.tokens import Const, ListSyntax, Node, Struct, Variable, inner_nodes
 
 GOAL_DEPTH_MAX: Final = 60
 """How deep conditionals, disjunctions, negations and findall may nest."""
@@ -52,7 +26,7 @@ RULES_MAX: Final = 20_000
 COMPARISONS: Final = ("<", ">", "=<", ">=", "=:=", "=\\=")
 
 
-def parse(source: Source) -> tuple[LawTree, list[Diagnostic]]:
+def parse(source: Source) -> tuple[tree.LawTree, list[Diagnostic]]:
     """Read a law. The faults are in the order of the text; with any, the law is not whole."""
     return _Parser(source).parse()
 
@@ -61,10 +35,10 @@ class _Parser:
     def __init__(self, source: Source) -> None:
         self.source = source
         self.faults: list[Diagnostic] = []
-        self.rules: list[Rule] = []
-        self.helpers: dict[tuple[str, int], list[Clause]] = {}
+        self.rules: list[tree.Rule] = []
+        self.helpers: dict[tuple[str, int], list[tree.Clause]] = {}
         self.labelled: dict[tuple[str, int], str] = {}  # helper heads that carry a label
-        self.law = LawTree(source, "", (), {})
+        self.law = tree.LawTree(source, "", (), {})
 
     def fault(
         self,
@@ -74,11 +48,9 @@ class _Parser:
         help: str = "",
         related: tuple[tuple[str, Span], ...] = (),
     ) -> None:
-        self.faults.append(
-            Diagnostic(code=code, message=message, span=span, help=help, related=related)
-        )
+        self.faults.append(Diagnostic(code, message, span, help, related))
 
-    def parse(self) -> tuple[LawTree, list[Diagnostic]]:
+    def parse(self) -> tuple[tree.LawTree, list[Diagnostic]]:
         reader = Reader(self.source)
         clauses = reader.clauses()
         self.faults += reader.faults
@@ -135,18 +107,22 @@ class _Parser:
         name, args = name_and_args
         start = label.span.start if label is not None else node.span.start
         span = Span(start, node.span.end)
-        if body is None and label is None and PREAMBLE.get(name) == len(args):
+        if body is None and label is None and tree.PREAMBLE.get(name) == len(args):
             self._preamble(name, args, node.span)
             return
-        if name in PREAMBLE and name not in EVENTS and (name, len(args)) not in self.helpers:
+        if (
+            name in tree.PREAMBLE
+            and name not in tree.EVENTS
+            and (name, len(args)) not in self.helpers
+        ):
             self._wrong_preamble(name, len(args), head.span, body is not None or label is not None)
             return
-        goal: Goal = TrueGoal(head.span) if body is None else self._goal(body)
+        goal: tree.Goal = tree.TrueGoal(head.span) if body is None else self._goal(body)
         if span.end - span.start > TERM_DEPTH_MAX:  # a shorter text cannot hold a deeper term
             self._check_depth(args, goal)
-        if EVENTS.get(name) == len(args):
+        if tree.EVENTS.get(name) == len(args):
             self.rules.append(
-                Rule(
+                tree.Rule(
                     label.name if label is not None else None,
                     len(self.rules) + 1,
                     name,
@@ -157,8 +133,8 @@ class _Parser:
                 )
             )
             return
-        if name in EVENTS:
-            arity = EVENTS[name]
+        if name in tree.EVENTS:
+            arity = tree.EVENTS[name]
             self.fault(
                 "unknown-event",
                 f"the event {name} has {_arguments(arity)}, not {len(args)}",
@@ -169,26 +145,28 @@ class _Parser:
         if label is not None:
             self.labelled.setdefault((name, len(args)), label.name)
         self.helpers.setdefault((name, len(args)), []).append(
-            Clause(name, args, goal, span, head.span, label.name if label is not None else None)
+            tree.Clause(
+                name, args, goal, span, head.span, label.name if label is not None else None
+            )
         )
 
     def _wrong_preamble(self, name: str, arity: int, span: Span, with_body: bool) -> None:
-        if with_body and PREAMBLE[name] == arity:
+        if with_body and tree.PREAMBLE[name] == arity:
             self.fault(
                 "preamble-form", f"{name} is a word of the preamble: no label, no body", span
             )
         else:
             self.fault(
                 "preamble-form",
-                f"{name} of the preamble has {_arguments(PREAMBLE[name])}, not {arity}",
+                f"{name} of the preamble has {_arguments(tree.PREAMBLE[name])}, not {arity}",
                 span,
             )
 
-    def _check_depth(self, args: tuple[Node, ...], body: Goal) -> None:
+    def _check_depth(self, args: tuple[Node, ...], body: tree.Goal) -> None:
         """Chains of `,` count as one level to the reader, since goals are; in a term they nest."""
         pending = [(node, 1) for node in args]
-        for goal in goals_in(body):
-            pending += [(node, 1) for node in nodes_of(goal)]
+        for goal in tree.goals_in(body):
+            pending += [(node, 1) for node in tree.nodes_of(goal)]
         while pending:
             node, depth = pending.pop()
             if depth > TERM_DEPTH_MAX:
@@ -196,12 +174,7 @@ class _Parser:
                     "syntax-depth", f"the term has more than {TERM_DEPTH_MAX:,} levels", node.span
                 )
                 return
-            if isinstance(node, Struct):
-                pending += [(part, depth + 1) for part in node.args]
-            elif isinstance(node, ListSyntax):
-                pending += [(part, depth + 1) for part in node.items]
-                if node.tail is not None:
-                    pending.append((node.tail, depth + 1))
+            pending += [(part, depth + 1) for part in inner_nodes(node)]
 
     def _unknown_events(self) -> None:
         """A head that is no event is a helper if something calls it; a labelled one is a rule."""
@@ -210,16 +183,18 @@ class _Parser:
         called = {
             (goal.name, len(goal.args))
             for body in bodies
-            for goal in goals_in(body)
-            if isinstance(goal, PredicateCall)
+            for goal in tree.goals_in(body)
+            if isinstance(goal, tree.PredicateCall)
         }
         for key, clauses in self.helpers.items():
             if key in called:
                 continue
             name, arity = key
-            near = get_close_matches(name, EVENTS, n=1, cutoff=0.75)
-            if key in self.labelled or (near and EVENTS[near[0]] == arity):
-                help = f"did you mean {near[0]}?" if near else f"events are {', '.join(EVENTS)}"
+            near = get_close_matches(name, tree.EVENTS, n=1, cutoff=0.75)
+            if key in self.labelled or (near and tree.EVENTS[near[0]] == arity):
+                help = (
+                    f"did you mean {near[0]}?" if near else f"events are {', '.join(tree.EVENTS)}"
+                )
                 for clause in clauses:
                     self.fault(
                         "unknown-event", f"{name}/{arity} is no event", clause.head_span, help
@@ -255,7 +230,7 @@ class _Parser:
             who = self._text(args[0], "a name")
             if any(a.name == who for a in law.authorities):
                 self.fault("preamble-twice", f"the authority {who} stands twice", span)
-            law.authorities += (LawAuthority(who, key),)
+            law.authorities += (tree.LawAuthority(who, key),)
         elif name == "cAuthority":
             law.controller_authority = self._text(args[0], 'a key such as "ed25519:…"')
         elif name == "law":
@@ -307,7 +282,7 @@ class _Parser:
 
     # -- goals -----------------------------------------------------------------------------
 
-    def _goal(self, node: Node, depth: int = 0) -> Goal:
+    def _goal(self, node: Node, depth: int = 0) -> tree.Goal:
         if depth > GOAL_DEPTH_MAX:
             self.fault(
                 "goal-depth",
@@ -315,15 +290,15 @@ class _Parser:
                 node.span,
                 "move the inner part into a helper predicate",
             )
-            return Fail(node.span)
+            return tree.Fail(node.span)
         if isinstance(node, Variable | ListSyntax):
             what = f"the variable {node.name}" if isinstance(node, Variable) else "a list"
             self.fault("syntax-goal", f"{what} is no goal", node.span, "there is no call/1")
-            return Fail(node.span)
+            return tree.Fail(node.span)
         found = _callable(node)
         if found is None:
             self.fault("syntax-goal", "a number or text is no goal", node.span)
-            return Fail(node.span)
+            return tree.Fail(node.span)
         name, args = found
         span = node.span
         if isinstance(node, Const):
@@ -331,37 +306,39 @@ class _Parser:
         if name in (",", ";") and len(args) == 2:
             return self._chain(name, node, depth)
         if name == "->" and len(args) == 2:
-            return If(self._goal(args[0], depth + 1), self._goal(args[1], depth + 1), None, span)
+            return tree.If(
+                self._goal(args[0], depth + 1), self._goal(args[1], depth + 1), None, span
+            )
         if name in ("not", "\\+") and len(args) == 1:
-            return Not(self._goal(args[0], depth + 1), span)
+            return tree.Not(self._goal(args[0], depth + 1), span)
         if name == "@" and len(args) == 2:
             return self._sense(args[0], args[1], span)
         if name == "clock" and len(args) == 1:
-            return ClockGoal(args[0], span)
+            return tree.ClockGoal(args[0], span)
         if name == "thisLaw" and len(args) == 2:
-            return ThisLaw(args[0], args[1], span)
+            return tree.ThisLaw(args[0], args[1], span)
         if name in ("=", "\\=") and len(args) == 2:
-            return Unify(args[0], args[1], name == "\\=", span)
+            return tree.Unify(args[0], args[1], name == "\\=", span)
         if name in ("==", "\\==") and len(args) == 2:
-            return Same(args[0], args[1], name == "\\==", span)
+            return tree.Same(args[0], args[1], name == "\\==", span)
         if name in COMPARISONS and len(args) == 2:
-            return Compare(name, args[0], args[1], span)
+            return tree.Compare(name, args[0], args[1], span)
         if name == "is" and len(args) == 2:
-            return Is(args[0], args[1], span)
+            return tree.Is(args[0], args[1], span)
         if name == "findall" and len(args) == 3:
-            return FindAll(args[0], self._goal(args[1], depth + 1), args[2], span)
+            return tree.FindAll(args[0], self._goal(args[1], depth + 1), args[2], span)
         if name == "do" and len(args) == 1:
-            return Do(args[0], span)
-        return PredicateCall(name, args, span)
+            return tree.Do(args[0], span)
+        return tree.PredicateCall(name, args, span)
 
-    def _bare_goal(self, name: str, span: Span) -> Goal:
+    def _bare_goal(self, name: str, span: Span) -> tree.Goal:
         if name == "true":
-            return TrueGoal(span)
+            return tree.TrueGoal(span)
         if name == "fail":
-            return Fail(span)
-        return PredicateCall(name, (), span)
+            return tree.Fail(span)
+        return tree.PredicateCall(name, (), span)
 
-    def _chain(self, name: str, node: Struct, depth: int) -> Goal:
+    def _chain(self, name: str, node: Struct, depth: int) -> tree.Goal:
         """`a, b, c` or `a ; b ; c`, which nest to the right, as one flat goal."""
         parts: list[Node] = []
         rest: Node = node
@@ -370,12 +347,12 @@ class _Parser:
             rest = rest.args[1]
         parts.append(rest)
         if name == ",":
-            return Conj(tuple(self._goal(part, depth + 1) for part in parts), node.span)
+            return tree.Conj(tuple(self._goal(part, depth + 1) for part in parts), node.span)
         return self._alternatives(parts, node.span, depth)
 
-    def _alternatives(self, parts: list[Node], span: Span, depth: int) -> Goal:
+    def _alternatives(self, parts: list[Node], span: Span, depth: int) -> tree.Goal:
         """`(a -> b ; c -> d ; e)`: an alternative with an arrow decides for all after it."""
-        plain: list[Goal] = []
+        plain: list[tree.Goal] = []
         for index, part in enumerate(parts):
             arrow = isinstance(part, Struct) and part.name == "->" and len(part.args) == 2
             if arrow and index + 1 < len(parts):
@@ -386,7 +363,7 @@ class _Parser:
                     if len(rest) == 1
                     else self._alternatives(rest, Span(rest[0].span.start, span.end), depth + 1)
                 )
-                chosen = If(
+                chosen = tree.If(
                     self._goal(part.args[0], depth + 1),
                     self._goal(part.args[1], depth + 1),
                     otherwise,
@@ -395,21 +372,21 @@ class _Parser:
                 plain.append(chosen)
                 break
             plain.append(self._goal(part, depth + 1))
-        return plain[0] if len(plain) == 1 else Disj(tuple(plain), span)
+        return plain[0] if len(plain) == 1 else tree.Disj(tuple(plain), span)
 
-    def _sense(self, pattern: Node, state: Node, span: Span) -> Goal:
+    def _sense(self, pattern: Node, state: Node, span: Span) -> tree.Goal:
         if not (isinstance(state, Variable) and state.name == "CS"):
             self.fault(
                 "syntax-sense", "only the control state can be sensed", state.span, "write …@CS"
             )
         if isinstance(pattern, Struct) and len(pattern.args) == 1:
             if pattern.name == "clock":
-                return ClockGoal(pattern.args[0], span)
+                return tree.ClockGoal(pattern.args[0], span)
             if pattern.name == "obligation":
-                return Sense(pattern.args[0], True, span)
+                return tree.Sense(pattern.args[0], True, span)
         if isinstance(pattern, Const) and not isinstance(pattern.value, str):
             self.fault("syntax-sense", "a number is never in a control state", pattern.span)
-        return Sense(pattern, False, span)
+        return tree.Sense(pattern, False, span)
 
 
 def comment_after(text: str, clause: Span) -> str:

@@ -110,12 +110,8 @@ def _grouped(kind: str, items: Iterable[object], source: Source) -> Iterator[byt
 
 
 def _too_long(span: Span, source: Source) -> Faulty:
-    found = Diagnostic(
-        code="law-too-long",
-        message="this is too long for a host to take it from others",
-        span=span,
-        help="make several rules or terms of it",
-    )
+    why = "this is too long for a host to take it from others"
+    found = Diagnostic("law-too-long", why, span, "make several rules or terms of it")
     return Faulty(source=source, diagnostics=(found,))
 
 

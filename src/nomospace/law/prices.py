@@ -17,24 +17,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+from nomospace.law import tree
 from nomospace.law.prelude import BUILTINS
-from nomospace.law.tree import (
-    Clause,
-    Conj,
-    Disj,
-    FindAll,
-    Goal,
-    If,
-    LawTree,
-    Not,
-    PredicateCall,
-    Rule,
-    Sense,
-    Toll,
-    nodes_of,
-    subgoals,
-)
-from nomospace.terms.tokens import ListSyntax, Node, Struct, Variable
+from nomospace.terms.tokens import ListSyntax, Node, Struct, Variable, nodes_in
 
 WORDS_FREE: Final = 8
 """Names, values and variables of a text that its one unit covers."""
@@ -46,7 +31,7 @@ INTERPRETED: Final = 16
 """What a unit costs in a rule that the compiler leaves to the interpreter, which is that slow."""
 
 
-def priced(law: LawTree) -> LawTree:
+def priced(law: tree.LawTree) -> tree.LawTree:
     """The law with its prices in it. Goals without goals inside stay the very objects they were."""
     helpers = {
         key: tuple([replace(clause, body=_tolled(clause.body)) for clause in clauses])
@@ -55,7 +40,7 @@ def priced(law: LawTree) -> LawTree:
     return replace(law, rules=tuple(map(_rule, law.rules)), helpers=helpers)
 
 
-def call_price(clauses: tuple[Clause, ...]) -> int:
+def call_price(clauses: tuple[tree.Clause, ...]) -> int:
     """Units for a call of a helper."""
     words = 0
     for clause in clauses:
@@ -79,49 +64,32 @@ def _units(words: int, free: int = WORDS_FREE) -> int:
 
 def node_weight(node: Node) -> int:
     """How many names, values and variables a node has."""
-    count = 0
-    pending = [node]
-    while pending:
-        item = pending.pop()
-        count += 1
-        if isinstance(item, Struct):
-            pending.extend(item.args)
-        elif isinstance(item, ListSyntax):
-            pending.extend(item.items)
-            if item.tail is not None:
-                pending.append(item.tail)
-    return count
+    return sum(1 for _ in nodes_in(node))
 
 
-def weight(goal: Goal) -> int:
+def weight(goal: tree.Goal) -> int:
     """How many words a goal has, with all goals inside it."""
-    count = 0
-    pending = [goal]
-    while pending:
-        item = pending.pop()
-        count += 1 + sum(map(node_weight, nodes_of(item)))
-        pending.extend(subgoals(item))
-    return count
+    return sum(1 + sum(map(node_weight, tree.nodes_of(item))) for item in tree.goals_in(goal))
 
 
-def _repeats(goal: Goal) -> bool:
+def _repeats(goal: tree.Goal) -> bool:
     """Whether what follows a goal may be come to several times."""
-    if isinstance(goal, PredicateCall):
+    if isinstance(goal, tree.PredicateCall):
         builtin = BUILTINS.get((goal.name, len(goal.args)))
         return builtin is None or builtin.solutions
-    if isinstance(goal, If):
+    if isinstance(goal, tree.If):
         return _repeats(goal.then) or (goal.otherwise is not None and _repeats(goal.otherwise))
-    if isinstance(goal, Conj):
+    if isinstance(goal, tree.Conj):
         return any(map(_repeats, goal.goals))
-    return isinstance(goal, Sense | Disj)
+    return isinstance(goal, tree.Sense | tree.Disj)
 
 
-def _tolled(goal: Goal) -> Goal:
-    if isinstance(goal, Conj):
+def _tolled(goal: tree.Goal) -> tree.Goal:
+    if isinstance(goal, tree.Conj):
         return _tolled_conjunction(goal)
-    if isinstance(goal, Disj):
+    if isinstance(goal, tree.Disj):
         return replace(goal, goals=tuple([_tolled(part) for part in goal.goals]))
-    if isinstance(goal, If):
+    if isinstance(goal, tree.If):
         otherwise = None if goal.otherwise is None else _tolled(goal.otherwise)
         return replace(
             goal,
@@ -129,31 +97,31 @@ def _tolled(goal: Goal) -> Goal:
             then=_tolled(goal.then),
             otherwise=otherwise,
         )
-    if isinstance(goal, Not | FindAll):
+    if isinstance(goal, tree.Not | tree.FindAll):
         return replace(goal, goal=_tolled(goal.goal))
     return goal
 
 
-def _tolled_conjunction(goal: Conj) -> Conj:
-    done: list[Goal] = []
+def _tolled_conjunction(goal: tree.Conj) -> tree.Conj:
+    done: list[tree.Goal] = []
     words = 0  # of what follows, up to the next goal that repeats
     for part in reversed(goal.goals):
         if _repeats(part):
             if _units(words):
-                done.append(Toll(_units(words), part.span))
+                done.append(tree.Toll(_units(words), part.span))
             words = 0
         words += weight(part)
         done.append(_tolled(part))
     return replace(goal, goals=tuple(reversed(done)))
 
 
-def _rule(rule: Rule) -> Rule:
+def _rule(rule: tree.Rule) -> tree.Rule:
     heads = _Heads()
     args = tuple([heads.plain(node, at_top=True) for node in rule.args])
     body = _tolled(rule.body)
     dear = _units(weight(rule.body), RULE_WORDS_FREE)
     if dear:
-        body = Conj((Toll(dear, rule.span), body), rule.span)
+        body = tree.Conj((tree.Toll(dear, rule.span), body), rule.span)
     return replace(rule, args=args, body=body, later=tuple(heads.later))
 
 

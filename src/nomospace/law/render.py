@@ -20,28 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
-from nomospace.law.tree import (
-    Clause,
-    ClockGoal,
-    Compare,
-    Conj,
-    Disj,
-    Do,
-    Fail,
-    FindAll,
-    Goal,
-    If,
-    Is,
-    Not,
-    PredicateCall,
-    Rule,
-    Same,
-    Sense,
-    ThisLaw,
-    Toll,
-    TrueGoal,
-    Unify,
-)
+from nomospace.law import tree
 from nomospace.terms import quote, show
 from nomospace.terms.source import NOWHERE
 from nomospace.terms.syntax import INFIX, PREFIX
@@ -186,7 +165,7 @@ def _operand(node: Node, allowed: int, *, bracket_signs: bool) -> list[_Piece]:
 # -- goals ---------------------------------------------------------------------------------
 
 
-def show_goal(goal: Goal, *, spaced: bool = False) -> str:
+def show_goal(goal: tree.Goal, *, spaced: bool = False) -> str:
     r"""The text of a goal, as it may stand as the body of a rule.
 
     >>> from nomospace.law.parse import parse
@@ -198,23 +177,23 @@ def show_goal(goal: Goal, *, spaced: bool = False) -> str:
     return show_node(goal_node(goal), spaced=spaced, allowed=WHOLE)
 
 
-def show_head(clause: Rule | Clause, *, spaced: bool = False) -> str:
+def show_head(clause: tree.Rule | tree.Clause, *, spaced: bool = False) -> str:
     """The head of a rule or of a helper's clause."""
     return show_node(head_node(clause), spaced=spaced)
 
 
-def show_clause(clause: Rule | Clause, *, spaced: bool = False) -> str:
+def show_clause(clause: tree.Rule | tree.Clause, *, spaced: bool = False) -> str:
     """A whole clause on one line, with its label and its full stop."""
     label = f"{clause.label}. " if clause.label else ""
     text = label + show_head(clause, spaced=spaced)
-    if not isinstance(clause.body, TrueGoal):
+    if not isinstance(clause.body, tree.TrueGoal):
         text += (" :- " if spaced else ":-") + show_goal(clause.body, spaced=spaced)
     return text + "."
 
 
-def head_node(clause: Rule | Clause) -> Node:
+def head_node(clause: tree.Rule | tree.Clause) -> Node:
     """The node that a clause's head was read from."""
-    name = clause.event if isinstance(clause, Rule) else clause.name
+    name = clause.event if isinstance(clause, tree.Rule) else clause.name
     return _made(name, *clause.args)
 
 
@@ -223,71 +202,71 @@ def _made(name: str, *args: Node) -> Node:
     return Struct(name, args, NOWHERE, 1) if args else Const(name, NOWHERE)
 
 
-def goal_node(goal: Goal) -> Node:
+def goal_node(goal: tree.Goal) -> Node:
     """A node that reads as this goal, in the one spelling that the canonical form has.
 
     `not` for `\\+`, `clock(T)` for `clock(T)@CS`, and chains of `,` and `;` without the brackets
     that mean nothing. Recursion is as deep as goals nest, which the parser bounds.
     """
     match goal:
-        case TrueGoal():
+        case tree.TrueGoal():
             return Const(True, NOWHERE)
-        case Fail():
+        case tree.Fail():
             return Const("fail", NOWHERE)
-        case Conj():
-            parts = [goal_node(part) for part in _flat(goal) if not isinstance(part, Toll)]
+        case tree.Conj():
+            parts = [goal_node(part) for part in _flat(goal) if not isinstance(part, tree.Toll)]
             return _chain(",", parts, Const(True, NOWHERE))
-        case Disj():
+        case tree.Disj():
             return _disjunction(goal)
-        case If():
+        case tree.If():
             decided = _made("->", goal_node(goal.condition), goal_node(goal.then))
             if goal.otherwise is None:
                 return decided
             return _made(";", decided, goal_node(goal.otherwise))
-        case Not():
+        case tree.Not():
             return _made("not", goal_node(goal.goal))
-        case Sense():
+        case tree.Sense():
             pattern = _made("obligation", goal.pattern) if goal.obligations else goal.pattern
             return _made("@", pattern, Variable("CS", NOWHERE))
-        case ClockGoal():
+        case tree.ClockGoal():
             return _made("clock", goal.time)
-        case ThisLaw():
+        case tree.ThisLaw():
             return _made("thisLaw", goal.name, goal.hash)
-        case Unify():
+        case tree.Unify():
             return _made("\\=" if goal.negated else "=", goal.left, goal.right)
-        case Same():
+        case tree.Same():
             return _made("\\==" if goal.negated else "==", goal.left, goal.right)
-        case Compare():
+        case tree.Compare():
             return _made(goal.operator, goal.left, goal.right)
-        case Is():
+        case tree.Is():
             return _made("is", goal.result, goal.expression)
-        case FindAll():
+        case tree.FindAll():
             return _made("findall", goal.template, goal_node(goal.goal), goal.result)
-        case PredicateCall():
+        case tree.PredicateCall():
             return _made(goal.name, *goal.args)
-        case Do():
+        case tree.Do():
             return _made("do", goal.operation)
-        case Toll():
+        case tree.Toll():
             return Const(True, NOWHERE)
 
 
-def _flat(goal: Conj | Disj) -> list[Goal]:
+def _flat(goal: tree.Conj | tree.Disj) -> list[tree.Goal]:
     """The parts of a chain, with those of chains of the same kind inside it."""
-    parts: list[Goal] = []
+    parts: list[tree.Goal] = []
     for part in goal.goals:
-        if isinstance(part, Conj | Disj) and type(part) is type(goal):
+        if isinstance(part, tree.Conj | tree.Disj) and type(part) is type(goal):
             parts.extend(_flat(part))
         else:
             parts.append(part)
     return parts
 
 
-def _disjunction(goal: Disj) -> Node:
+def _disjunction(goal: tree.Disj) -> Node:
     nodes: list[Node] = []
     parts = _flat(goal)
     for index, part in enumerate(parts):
         node = goal_node(part)
-        if isinstance(part, If) and part.otherwise is None and index + 1 < len(parts):
+        if isinstance(part, tree.If) and part.otherwise is None and index + 1 < len(parts):
             # What follows would be read as its else; this is how a condition alone fails.
             node = _made(";", node, Const("fail", NOWHERE))
         nodes.append(node)

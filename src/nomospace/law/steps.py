@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal, TypeAlias
 
+from nomospace.law import tree
 from nomospace.law.arithmetic import COMPARE, arith1, arith2, calculate, seconds
 from nomospace.law.bag import Bag
 from nomospace.law.budget import Stop, Units, same_for, spend
@@ -44,25 +45,6 @@ from nomospace.law.runtime import (
     equals,
     everything,
 )
-from nomospace.law.tree import (
-    ClockGoal,
-    Compare,
-    Conj,
-    Disj,
-    Do,
-    Fail,
-    FindAll,
-    If,
-    Is,
-    Not,
-    PredicateCall,
-    Same,
-    Sense,
-    ThisLaw,
-    Toll,
-    TrueGoal,
-    Unify,
-)
 from nomospace.terms import Term, undo
 from nomospace.terms.tokens import Const, ListSyntax, Node, Variable
 from nomospace.terms.values import parts_of
@@ -70,21 +52,21 @@ from nomospace.terms.values import parts_of
 _Next: TypeAlias = Work | Literal[StepResult.FAILED]
 
 
-def _true(machine: Machine, goal: TrueGoal, env: Env, rest: Work) -> _Next:
+def _true(machine: Machine, goal: tree.TrueGoal, env: Env, rest: Work) -> _Next:
     return rest
 
 
-def _fail(machine: Machine, goal: Fail, env: Env, rest: Work) -> _Next:
+def _fail(machine: Machine, goal: tree.Fail, env: Env, rest: Work) -> _Next:
     return FAILED
 
 
-def _conj(machine: Machine, goal: Conj, env: Env, rest: Work) -> _Next:
+def _conj(machine: Machine, goal: tree.Conj, env: Env, rest: Work) -> _Next:
     for part in reversed(goal.goals):
         rest = (part, env, rest)
     return rest
 
 
-def _disj(machine: Machine, goal: Disj, env: Env, rest: Work) -> _Next:
+def _disj(machine: Machine, goal: tree.Disj, env: Env, rest: Work) -> _Next:
     def ways() -> Iterator[Work]:
         for part in goal.goals:
             spend(machine.units, 1)
@@ -94,23 +76,23 @@ def _disj(machine: Machine, goal: Disj, env: Env, rest: Work) -> _Next:
     return FAILED
 
 
-def _toll(machine: Machine, goal: Toll, env: Env, rest: Work) -> _Next:
+def _toll(machine: Machine, goal: tree.Toll, env: Env, rest: Work) -> _Next:
     spend(machine.units, goal.units)
     return rest
 
 
-def _if(machine: Machine, goal: If, env: Env, rest: Work) -> _Next:
+def _if(machine: Machine, goal: tree.If, env: Env, rest: Work) -> _Next:
     height = len(machine.choices)
     otherwise: list[Work] = [] if goal.otherwise is None else [(goal.otherwise, env, rest)]
     machine.choose(iter(otherwise))
     return goal.condition, env, (CommitStep(height), env, (goal.then, env, rest))
 
 
-def _not(machine: Machine, goal: Not, env: Env, rest: Work) -> _Next:
+def _not(machine: Machine, goal: tree.Not, env: Env, rest: Work) -> _Next:
     height = len(machine.choices)
     # `true` stands for what follows, so that the work is never empty.
-    machine.choose(iter([(TrueGoal(goal.span), env, rest)]))
-    return goal.goal, env, (CommitStep(height), env, (Fail(goal.span), env, None))
+    machine.choose(iter([(tree.TrueGoal(goal.span), env, rest)]))
+    return goal.goal, env, (CommitStep(height), env, (tree.Fail(goal.span), env, None))
 
 
 def _commit(machine: Machine, goal: CommitStep, env: Env, rest: Work) -> _Next:
@@ -118,7 +100,7 @@ def _commit(machine: Machine, goal: CommitStep, env: Env, rest: Work) -> _Next:
     return rest
 
 
-def _findall(machine: Machine, goal: FindAll, env: Env, rest: Work) -> _Next:
+def _findall(machine: Machine, goal: tree.FindAll, env: Env, rest: Work) -> _Next:
     found: list[Value] = []
 
     def when_done() -> Iterator[Work]:
@@ -138,14 +120,14 @@ def _bind(machine: Machine, goal: BindStep, env: Env, rest: Work) -> _Next:
     return rest if machine.attempt(machine.build(goal.pattern, env), goal.value) else FAILED
 
 
-def _sense(machine: Machine, goal: Sense, env: Env, rest: Work) -> _Next:
+def _sense(machine: Machine, goal: tree.Sense, env: Env, rest: Work) -> _Next:
     pattern = machine.build(goal.pattern, env)
     bag = machine.obligations if goal.obligations else machine.state
 
     def found() -> Iterator[Work]:
         for parts, values in _sensed(bag, pattern, machine.units):
             if machine.attempt_all(parts, values):
-                yield TrueGoal(goal.span), env, rest
+                yield tree.TrueGoal(goal.span), env, rest
 
     machine.choose(found())
     return FAILED
@@ -196,18 +178,18 @@ def _sensed_compounds(bag: Bag, pattern: OpenTerm, units: Units) -> Iterator[_Li
             yield unbound, [args[at] for at in others]
 
 
-def _clock(machine: Machine, goal: ClockGoal, env: Env, rest: Work) -> _Next:
+def _clock(machine: Machine, goal: tree.ClockGoal, env: Env, rest: Work) -> _Next:
     return rest if machine.attempt(machine.build(goal.time, env), seconds(machine.now)) else FAILED
 
 
-def _this_law(machine: Machine, goal: ThisLaw, env: Env, rest: Work) -> _Next:
+def _this_law(machine: Machine, goal: tree.ThisLaw, env: Env, rest: Work) -> _Next:
     fits = machine.attempt(machine.build(goal.name, env), machine.law.name) and machine.attempt(
         machine.build(goal.hash, env), machine.hash
     )
     return rest if fits else FAILED
 
 
-def _unify(machine: Machine, goal: Unify, env: Env, rest: Work) -> _Next:
+def _unify(machine: Machine, goal: tree.Unify, env: Env, rest: Work) -> _Next:
     left, right = machine.build(goal.left, env), machine.build(goal.right, env)
     if goal.negated:
         mark = len(machine.trail)
@@ -217,18 +199,18 @@ def _unify(machine: Machine, goal: Unify, env: Env, rest: Work) -> _Next:
     return rest if machine.attempt(left, right) else FAILED
 
 
-def _same(machine: Machine, goal: Same, env: Env, rest: Work) -> _Next:
+def _same(machine: Machine, goal: tree.Same, env: Env, rest: Work) -> _Next:
     left, right = machine.build(goal.left, env), machine.build(goal.right, env)
     return rest if identical(left, right, machine.units) != goal.negated else FAILED
 
 
-def _compare(machine: Machine, goal: Compare, env: Env, rest: Work) -> _Next:
+def _compare(machine: Machine, goal: tree.Compare, env: Env, rest: Work) -> _Next:
     left = evaluate(goal.left, env, machine.units)
     right = evaluate(goal.right, env, machine.units)
     return rest if COMPARE[goal.operator](left, right) else FAILED
 
 
-def _is(machine: Machine, goal: Is, env: Env, rest: Work) -> _Next:
+def _is(machine: Machine, goal: tree.Is, env: Env, rest: Work) -> _Next:
     value = evaluate(goal.expression, env, machine.units)
     return rest if machine.attempt(machine.build(goal.result, env), value) else FAILED
 
@@ -256,14 +238,14 @@ def evaluate(node: Node, env: Env, units: Units) -> int | float:
     return done[0]
 
 
-def _do(machine: Machine, goal: Do, env: Env, rest: Work) -> _Next:
+def _do(machine: Machine, goal: tree.Do, env: Env, rest: Work) -> _Next:
     machine.operations.append(machine.build(goal.operation, env))
     if len(machine.operations) > OPERATIONS_MAX:
         raise Stop("tooLarge")
     return rest
 
 
-def _call(machine: Machine, goal: PredicateCall, env: Env, rest: Work) -> _Next:
+def _call(machine: Machine, goal: tree.PredicateCall, env: Env, rest: Work) -> _Next:
     args = tuple([machine.build(node, env) for node in goal.args])
     clauses = machine.law.helpers.get((goal.name, len(args)))
     if clauses is not None:
@@ -296,7 +278,7 @@ def _head(machine: Machine, node: Node, env: Env) -> Value:
 
 
 def _builtin(
-    machine: Machine, goal: PredicateCall, args: tuple[Value, ...], env: Env, rest: Work
+    machine: Machine, goal: tree.PredicateCall, args: tuple[Value, ...], env: Env, rest: Work
 ) -> _Next:
     args = tuple([resolve(arg) for arg in args])
     builtin = BUILTINS[goal.name, len(args)]
@@ -316,7 +298,7 @@ def _builtin(
     def answers() -> Iterator[Work]:
         for answer in SOLUTIONS[goal.name](given, machine.units):
             if machine.attempt_all(asked, [answer[at] for at in told]):
-                yield TrueGoal(goal.span), env, rest
+                yield tree.TrueGoal(goal.span), env, rest
 
     machine.choose(answers())
     return FAILED
@@ -324,7 +306,7 @@ def _builtin(
 
 def _open_list_builtin(
     machine: Machine,
-    goal: PredicateCall,
+    goal: tree.PredicateCall,
     args: tuple[Any, ...],
     ground: list[bool],
     env: Env,
@@ -349,42 +331,42 @@ def _open_list_builtin(
         for answer in SOLUTIONS[goal.name](tuple(given), machine.units):
             values = tuple([make(LIST, v) if type(v) is tuple else v for v in answer])
             if machine.attempt_all(args, values):
-                yield TrueGoal(goal.span), env, rest
+                yield tree.TrueGoal(goal.span), env, rest
 
     machine.choose(answers())
     return FAILED
 
 
-def _unifier(machine: Machine, goal: PredicateCall, pattern: Value) -> Callable[[Value], bool]:
+def _unifier(machine: Machine, goal: tree.PredicateCall, pattern: Value) -> Callable[[Value], bool]:
     return unifier(pattern, match_price(goal.args[1]), machine.trail, machine.units)
 
 
-def _matcher(machine: Machine, goal: PredicateCall, pattern: Value) -> Callable[[Term], bool]:
+def _matcher(machine: Machine, goal: tree.PredicateCall, pattern: Value) -> Callable[[Term], bool]:
     if is_bound(pattern):
         return lambda item: same_for(machine.units, item, pattern)
     return _unifier(machine, goal, pattern)
 
 
 STEPS: dict[type, Any] = {
-    TrueGoal: _true,
-    Toll: _toll,
-    Fail: _fail,
-    Conj: _conj,
-    Disj: _disj,
-    If: _if,
-    Not: _not,
+    tree.TrueGoal: _true,
+    tree.Toll: _toll,
+    tree.Fail: _fail,
+    tree.Conj: _conj,
+    tree.Disj: _disj,
+    tree.If: _if,
+    tree.Not: _not,
     CommitStep: _commit,
-    FindAll: _findall,
+    tree.FindAll: _findall,
     CollectStep: _collect,
     BindStep: _bind,
-    Sense: _sense,
-    ClockGoal: _clock,
-    ThisLaw: _this_law,
-    Unify: _unify,
-    Same: _same,
-    Compare: _compare,
-    Is: _is,
-    Do: _do,
-    PredicateCall: _call,
+    tree.Sense: _sense,
+    tree.ClockGoal: _clock,
+    tree.ThisLaw: _this_law,
+    tree.Unify: _unify,
+    tree.Same: _same,
+    tree.Compare: _compare,
+    tree.Is: _is,
+    tree.Do: _do,
+    tree.PredicateCall: _call,
 }
 """What each goal does."""

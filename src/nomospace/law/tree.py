@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from nomospace.terms import Source, Span, Term
-from nomospace.terms.tokens import Const, ListSyntax, Node, Struct, Variable
+from nomospace.terms.tokens import Const, Node, Struct, Variable, nodes_in
 
 EVENTS: Final[dict[str, int]] = {
     "sent": 3,
@@ -328,23 +328,23 @@ def subgoals(goal: Goal) -> tuple[Goal, ...]:
 
 def nodes_of(goal: Goal) -> tuple[Node, ...]:
     """The term nodes that stand directly in a goal, in the order of the text."""
-    if isinstance(goal, Sense):
-        return (goal.pattern,)
-    if isinstance(goal, ClockGoal):
-        return (goal.time,)
-    if isinstance(goal, ThisLaw):
-        return (goal.name, goal.hash)
-    if isinstance(goal, Unify | Same | Compare):
-        return (goal.left, goal.right)
-    if isinstance(goal, Is):
-        return (goal.result, goal.expression)
-    if isinstance(goal, FindAll):
-        return (goal.template, goal.result)
     if isinstance(goal, PredicateCall):
         return goal.args
-    if isinstance(goal, Do):
-        return (goal.operation,)
-    return ()
+    return tuple([getattr(goal, name) for name in _NODES.get(goal.__class__, ())])
+
+
+_NODES: Final[dict[type, tuple[str, ...]]] = {
+    Sense: ("pattern",),
+    ClockGoal: ("time",),
+    ThisLaw: ("name", "hash"),
+    Unify: ("left", "right"),
+    Same: ("left", "right"),
+    Compare: ("left", "right"),
+    Is: ("result", "expression"),
+    FindAll: ("template", "result"),
+    Do: ("operation",),
+}
+"""The fields of goals that are nodes."""
 
 
 def operation_name(goal: Goal) -> str:
@@ -363,14 +363,4 @@ def lets_out(rule: Rule, kind: str = "sent") -> bool:
 
 def variables_in(*nodes: Node) -> Iterator[Variable]:
     """Every occurrence of a variable in nodes, in the order of the text."""
-    pending: list[Node] = list(reversed(nodes))
-    while pending:
-        item = pending.pop()
-        if isinstance(item, Variable):
-            yield item
-        elif isinstance(item, Struct):
-            pending.extend(reversed(item.args))
-        elif isinstance(item, ListSyntax):
-            if item.tail is not None:
-                pending.append(item.tail)
-            pending.extend(reversed(item.items))
+    return (node for node in nodes_in(*nodes) if isinstance(node, Variable))

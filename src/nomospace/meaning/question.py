@@ -20,7 +20,6 @@ Tuplespace", 2.2, with its `key` of Definition 5.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from difflib import get_close_matches
 from typing import Final, NamedTuple, TypeAlias
 
@@ -32,7 +31,7 @@ from nomospace.terms.formals import ANY, KINDS, formals_in, has_holes, is_formal
 from nomospace.terms.objects import MISSING, Missing, is_object
 from nomospace.terms.predicate import FaultyPredicate, PathStart, parse, path_starts, without_class
 from nomospace.terms.scanner import VALUES, Scanner
-from nomospace.terms.source import Diagnostic, Source, Span
+from nomospace.terms.source import FaultyText, Source, Span
 from nomospace.terms.templates import WIDTH_MAX, Template
 from nomospace.terms.text import show
 from nomospace.terms.values import ATOMIC, Compound, PropertiesTerm, Term, parts_of, same
@@ -120,15 +119,10 @@ class Question(NamedTuple):
         return f"({listed})" + (f" key {self.key}" if self.key is not None else "")
 
 
-class FaultyTemplate(CallerError):
+class FaultyTemplate(FaultyText):
     """A template's text cannot be read, or names what the ontology does not know."""
 
     code = "template.faulty"
-    source: Source
-    diagnostic: Diagnostic
-
-    def __str__(self) -> str:
-        return self.diagnostic.render(self.source)
 
 
 class BadQuestion(CallerError):
@@ -356,7 +350,8 @@ should stand a property or a value, not the end
 
 
 class _Parser(Scanner):
-    language = "a template"
+    name = "template"
+    error = FaultyTemplate
     chars_max = TEMPLATE_CHARS_MAX
     too_long = "ask for less"
     advice = "write (Class = id where predicate, value, type) key Class"
@@ -365,10 +360,6 @@ class _Parser(Scanner):
     def __init__(self, text: str, ontology: Ontology | None) -> None:
         self.ontology = ontology
         super().__init__(text)
-
-    def fault(self, code: str, message: str, span: Span, help: str = "") -> FaultyTemplate:
-        found = Diagnostic(code=f"template.{code}", message=message, span=span, help=help)
-        return FaultyTemplate(source=Source(self.text, "<template>"), diagnostic=found)
 
     def whole(self) -> tuple[tuple[Field, ...], str | None]:
         self.skip("(")
@@ -453,7 +444,8 @@ class _Parser(Scanner):
         try:
             parse(text, field=False)
         except FaultyPredicate as error:
-            raise self.moved(error, start) from None
+            source, found = Source(self.text, "<template>"), error.diagnostic.moved(start)
+            raise FaultyTemplate(source=source, diagnostic=found) from None
         if self.ontology is None:
             return without_class(text, class_name)
         self.check_paths(class_name, text, start)
@@ -468,14 +460,4 @@ class _Parser(Scanner):
         found = unknown_start(self.ontology, class_name, text)
         if found is not None:
             one, what, help = found
-            raise self.fault(
-                "property", what, Span(one.span.start + offset, one.span.end + offset), help
-            )
-
-    def moved(self, error: FaultyPredicate, offset: int) -> FaultyTemplate:
-        """A fault in a part of the text, shown in the whole."""
-        span = error.diagnostic.span
-        there = Span(span.start + offset, span.end + offset)
-        return FaultyTemplate(
-            source=Source(self.text, "<template>"), diagnostic=replace(error.diagnostic, span=there)
-        )
+            raise self.fault("property", what, one.span.moved(offset), help)

@@ -14,7 +14,7 @@ from nomospace.law.tree import UNITS
 from nomospace.terms import Diagnostic, Source, Span, Term, TooLarge, Var, check_size
 from nomospace.terms.syntax import Reader
 from nomospace.terms.text import from_node
-from nomospace.terms.tokens import tokenize
+from nomospace.terms.tokens import SyntaxFault, tokenize
 
 DURATION_DAYS_MAX: Final = 36_525
 """The longest time that one line may let pass: a hundred years."""
@@ -24,13 +24,6 @@ _WORD = re.compile(r"[A-Za-z]+(?![\w@])")
 _ID = re.compile(r"""'((?:[^'\\]|\\.)+)'|([^\s,\[\]()'"]+)""")
 _RULE = re.compile(r"[A-Z][A-Za-z0-9_]*'*|\#[0-9]+")
 _AMOUNT = re.compile(r"[0-9]+(?:\.[0-9]+)?")
-
-
-class LineFault(Exception):
-    """What is wrong with a line; the rest of the file is read on."""
-
-    def __init__(self, diagnostic: Diagnostic) -> None:
-        self.diagnostic = diagnostic
 
 
 class Cursor:
@@ -53,11 +46,13 @@ class Cursor:
     def words(self) -> str:
         return self.text[self.start : self.end].strip()
 
-    def fault(self, code: str, message: str, help: str = "", span: Span | None = None) -> LineFault:
+    def fault(
+        self, code: str, message: str, help: str = "", span: Span | None = None
+    ) -> SyntaxFault:
         if span is None:
             stop = self.text.find(" ", self.at + 1, self.end)
             span = Span(self.at, stop if stop > 0 else max(self.end, self.at + 1))
-        return LineFault(Diagnostic(code=f"scenario-{code}", message=message, span=span, help=help))
+        return SyntaxFault(f"scenario-{code}", message, span, help)
 
     def at_end(self) -> bool:
         return self.at >= self.end
@@ -178,7 +173,7 @@ class Cursor:
                 before + text
             ):  # our own bracket is none of theirs
                 fault = replace(fault, message=fault.message.replace(f"found {after!r}", "it ends"))
-            raise LineFault(_shifted(fault, offset, self.at + len(text)))
+            raise _shifted(fault, offset, self.at + len(text))
         found = from_node(node, self.variables)
         try:
             check_size(found)
@@ -188,7 +183,7 @@ class Cursor:
         return found
 
 
-def _shifted(fault: Diagnostic, by: int, end: int) -> Diagnostic:
+def _shifted(fault: Diagnostic, by: int, end: int) -> SyntaxFault:
     """A fault of a part of the file, as one of the whole."""
 
     def move(span: Span) -> Span:
@@ -196,7 +191,7 @@ def _shifted(fault: Diagnostic, by: int, end: int) -> Diagnostic:
         return Span(start, max(start + 1, min(span.end + by, end)))
 
     related = tuple((words, move(span)) for words, span in fault.related)
-    return replace(fault, span=move(fault.span), related=related)
+    return SyntaxFault(fault.code, fault.message, move(fault.span), fault.help, related)
 
 
 def listed(words: tuple[str, ...]) -> str:

@@ -44,10 +44,10 @@ from difflib import get_close_matches
 from typing import Final, TypeAlias
 
 from nomospace.law.tree import EVENTS
-from nomospace.scenarios.cursor import Cursor, LineFault, listed
+from nomospace.scenarios.cursor import Cursor, listed
 from nomospace.terms import Compound, Diagnostic, Faulty, Source, Span, Term, Var
 from nomospace.terms.syntax import TEXT_BYTES_MAX
-from nomospace.terms.tokens import ERRORS_MAX
+from nomospace.terms.tokens import ERRORS_MAX, SyntaxFault
 
 LINE_CHARS_MAX: Final = 10_000
 """The longest line."""
@@ -134,9 +134,7 @@ def read_scenarios(source: Source) -> tuple[Scenario, ...]:
     """
     if len(source.text.encode(errors="replace")) > TEXT_BYTES_MAX:
         words = f"the file is longer than {TEXT_BYTES_MAX:,} bytes"
-        fault = Diagnostic(
-            code="scenario-too-long", message=words, span=Span(0, 1), help="split it"
-        )
+        fault = Diagnostic("scenario-too-long", words, Span(0, 1), "split it")
         raise Faulty(source=source, diagnostics=(fault,))
     return _Parser(source).parse()
 
@@ -165,9 +163,7 @@ class _Parser:
         if not scenarios and not self.faults:
             words = "there is no scenario in this file"
             help = 'begin one with: scenario "what it shows"'
-            self.faults.append(
-                Diagnostic(code="scenario-none", message=words, span=Span(0, 1), help=help)
-            )
+            self.faults.append(Diagnostic("scenario-none", words, Span(0, 1), help))
         if self.faults:
             raise Faulty(source=self.source, diagnostics=tuple(self.faults[:ERRORS_MAX]))
         return tuple(scenarios)
@@ -206,16 +202,14 @@ class _Parser:
                 break
             if span.end - span.start > LINE_CHARS_MAX:
                 words = f"the line is longer than {LINE_CHARS_MAX:,} characters"
-                self.faults.append(
-                    Diagnostic(code="scenario-too-long", message=words, span=span, help="split it")
-                )
+                self.faults.append(Diagnostic("scenario-too-long", words, span, "split it"))
                 continue
             cursor = Cursor(self.source, *span, variables)
             try:
                 items.append(self._item(cursor))
                 if not cursor.at_end():
                     raise cursor.fault("word", f"the line should end before {cursor.next_word()!r}")
-            except LineFault as fault:
+            except SyntaxFault as fault:
                 self.faults.append(fault.diagnostic)
         return tuple(items)
 

@@ -37,9 +37,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
-from nomospace.errors import CallerError
 from nomospace.terms.scanner import VALUES, Plain, ScannedWord, Scanner
-from nomospace.terms.source import Diagnostic, Source, Span
+from nomospace.terms.source import FaultyText, Span
 
 PREDICATE_CHARS_MAX: Final = 4_000
 """The longest predicate, in characters; what needs more is a law's business."""
@@ -116,15 +115,10 @@ ITSELF: Final = Path(())
 """What a field predicate speaks of."""
 
 
-class FaultyPredicate(CallerError):
+class FaultyPredicate(FaultyText):
     """A predicate's text cannot be read."""
 
     code = "predicate.faulty"
-    source: Source
-    diagnostic: Diagnostic
-
-    def __str__(self) -> str:
-        return self.diagnostic.render(self.source)
 
 
 @lru_cache(maxsize=_REMEMBERED_MAX)
@@ -196,7 +190,8 @@ def _is_word(tokens: Sequence[ScannedWord], at: int) -> bool:
 
 
 class _Parser(Scanner):
-    language = "a predicate"
+    name = "predicate"
+    error = FaultyPredicate
     chars_max = PREDICATE_CHARS_MAX
     too_long = "split the template, or let a law decide"
     advice = "write and, or, not, in, = != < <= > >=, brackets, names and values"
@@ -205,10 +200,6 @@ class _Parser(Scanner):
         self.field = field
         self.depth = 0
         super().__init__(text)
-
-    def fault(self, code: str, message: str, span: Span, help: str = "") -> FaultyPredicate:
-        found = Diagnostic(code=f"predicate.{code}", message=message, span=span, help=help)
-        return FaultyPredicate(source=Source(self.text, "<predicate>"), diagnostic=found)
 
     def unexpected(self, wanted: str, help: str = "") -> Exception:
         if self.here.text == "=" and self.at and self.tokens[self.at - 1].text == "=":
@@ -328,7 +319,7 @@ class _Parser(Scanner):
         self.skip("]", "behind the place in the array")
         return int(token.text)
 
-    def named(self) -> FaultyPredicate:
+    def named(self) -> Exception:
         return self.fault(
             "name",
             f"a predicate on a field cannot name `{self.here.text[:40]}`",

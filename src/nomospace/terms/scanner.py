@@ -10,7 +10,7 @@ import math
 import re
 from typing import ClassVar, Final, NamedTuple, TypeAlias
 
-from nomospace.terms.source import Span
+from nomospace.terms.source import Diagnostic, FaultyText, Source, Span
 from nomospace.terms.values import INT_BITS_MAX
 
 Plain: TypeAlias = bool | int | float | str | None
@@ -44,8 +44,10 @@ class ScannedWord(NamedTuple):
 class Scanner:
     """The tokens of a text, and the one that is read next."""
 
-    language: ClassVar[str]
-    """What is read, as in "a predicate"."""
+    name: ClassVar[str]
+    """What is read, as in "predicate"."""
+    error: ClassVar[type[FaultyText]] = FaultyText
+    """The language's own error."""
     chars_max: ClassVar[int]
     too_long: ClassVar[str]
     """What to do about a text that is longer."""
@@ -60,15 +62,16 @@ class Scanner:
         if len(text) > self.chars_max:
             raise self.fault(
                 "size",
-                f"{self.language} of {len(text):,} characters is over {self.chars_max:,}",
+                f"a {self.name} of {len(text):,} characters is over {self.chars_max:,}",
                 Span(self.chars_max, len(text)),
                 self.too_long,
             )
         self.tokens = self._scan()
 
     def fault(self, code: str, message: str, span: Span, help: str = "") -> Exception:
-        """The language's own error."""
-        raise NotImplementedError
+        """What is wrong, where, and what to do about it."""
+        found = Diagnostic(f"{self.name}.{code}", message, span, help)
+        return self.error(source=Source(self.text, f"<{self.name}>"), diagnostic=found)
 
     def _scan(self) -> list[ScannedWord]:
         text, at, tokens = self.text, 0, list[ScannedWord]()
@@ -84,7 +87,7 @@ class Scanner:
             if text[at] in "'\"":
                 raise self.fault("string", "this string has no end", Span(at, len(text)))
             shown = text[at] if text[at].isprintable() else ascii(text[at])[1:-1]
-            why = f"`{shown}` has no meaning in {self.language}"
+            why = f"`{shown}` has no meaning in a {self.name}"
             raise self.fault("character", why, Span(at, at + 1), self.advice)
         tokens.append(ScannedWord("end", "", at))
         return tokens

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
-from nomospace.errors import LawError
+from nomospace.errors import CallerError, LawError
 
 
 class Span(NamedTuple):
@@ -15,6 +15,10 @@ class Span(NamedTuple):
 
     start: int
     end: int
+
+    def moved(self, by: int) -> Span:
+        """The same place in a text in which this one begins at an offset."""
+        return Span(self.start + by, self.end + by)
 
 
 NOWHERE = Span(0, 0)
@@ -63,16 +67,21 @@ class Source:
         return f"{number} | {shown}\n{' ' * len(number)} | {under}"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Diagnostic:
     """One thing found in a text: an error, or a warning that stops nothing."""
 
     code: str
     message: str
     span: Span
-    severity: str = "error"
     help: str = ""
     related: tuple[tuple[str, Span], ...] = ()
+    severity: str = "error"
+
+    def moved(self, by: int) -> Diagnostic:
+        """The same in a text in which this one begins at an offset."""
+        related = tuple([(words, place.moved(by)) for words, place in self.related])
+        return replace(self, span=self.span.moved(by), related=related)
 
     def render(self, source: Source) -> str:
         """The message with its place drawn, as a person wants to read it."""
@@ -89,6 +98,17 @@ class Diagnostic:
         if self.help:
             parts.append(f"      help: {self.help}")
         return "\n".join(parts)
+
+
+class FaultyText(CallerError):
+    """A text in one of the small languages of templates (`terms.scanner`) cannot be read."""
+
+    code = "text.faulty"
+    source: Source
+    diagnostic: Diagnostic
+
+    def __str__(self) -> str:
+        return self.diagnostic.render(self.source)
 
 
 class Faulty(LawError):

@@ -29,7 +29,6 @@ from nomospace.terms.tokens import (
     Token,
     Variable,
     depth_of,
-    fault,
     tokenize,
 )
 from nomospace.terms.values import FORMAL, OBJECT, PARTIAL, TERM_DEPTH_MAX, Atomic
@@ -133,6 +132,14 @@ def _dict_node(items: list[Node], span: Span) -> Struct:
     )
 
 
+def _shallow(node: Struct | ListSyntax, what: str) -> Node:
+    """The node, if it is not too deep."""
+    if node.depth > TERM_DEPTH_MAX:
+        why = f"the {what} has more than {TERM_DEPTH_MAX:,} levels"
+        raise SyntaxFault("syntax-depth", why, node.span)
+    return node
+
+
 class Reader:
     """Reads a text clause by clause. `faults` gathers what was wrong; nothing is raised."""
 
@@ -141,25 +148,15 @@ class Reader:
         self.faults: list[Diagnostic] = []
         text = source.text
         if len(text) > TEXT_BYTES_MAX or len(text.encode(errors="replace")) > TEXT_BYTES_MAX:
-            self.faults.append(
-                Diagnostic(
-                    code="syntax-too-long",
-                    message=f"the text is longer than {TEXT_BYTES_MAX:,} bytes",
-                    span=Span(0, 1),
-                    help="split it",
-                )
-            )
+            why = f"the text is longer than {TEXT_BYTES_MAX:,} bytes"
+            self.faults.append(Diagnostic("syntax-too-long", why, Span(0, 1), "split it"))
             text = ""
         try:
             text.encode()
         except UnicodeEncodeError as error:
+            why, place = "half a surrogate pair is no character", Span(error.start, error.start + 1)
             self.faults.append(
-                Diagnostic(
-                    code="syntax-character",
-                    message="half a surrogate pair is no character",
-                    span=Span(error.start, error.start + 1),
-                    help="decode the text as UTF-8",
-                )
+                Diagnostic("syntax-character", why, place, "decode the text as UTF-8")
             )
             text = ""
         self._tokens, faults = tokenize(text)
@@ -220,7 +217,7 @@ class Reader:
             if frame.left is None:
                 self._operand(frames, token)
                 if len(frames) > TERM_DEPTH_MAX:
-                    raise fault(
+                    raise SyntaxFault(
                         "syntax-depth",
                         f"brackets are nested more than {TERM_DEPTH_MAX:,} deep",
                         token.span,
@@ -364,13 +361,10 @@ class Reader:
             frame.left = self._struct(pending.name, (pending.left, right), span)
         frame.left_priority = pending.priority
 
-    def _struct(self, name: str, args: tuple[Node, ...], span: Span) -> Struct:
+    def _struct(self, name: str, args: tuple[Node, ...], span: Span) -> Node:
         # Long conjunctions nest to the right; they count as one level.
         depth = max(map(depth_of, args)) if name in (",", ";", "->") and len(args) == 2 else 0
-        node = Struct(name, args, span, depth)
-        if node.depth > TERM_DEPTH_MAX:
-            raise fault("syntax-depth", f"the term has more than {TERM_DEPTH_MAX:,} levels", span)
-        return node
+        return _shallow(Struct(name, args, span, depth), "term")
 
     def _reduce_all(self, frame: _Frame) -> None:
         while frame.ops:
@@ -391,7 +385,7 @@ class Reader:
         """The key of a dict and its colon are due."""
         frame = frames[-1]
         if token.kind not in ("name", "quoted"):
-            raise fault(
+            raise SyntaxFault(
                 "syntax-key",
                 f"expected a key, found {token.text!r}" if token.text else "a key is missing",
                 token.span,
@@ -400,11 +394,13 @@ class Reader:
             )
         key = token.unquoted()
         if key.text in (FORMAL, PARTIAL):
-            raise fault("syntax-key", f"{key.text!r} cannot be a key", token.span, "choose another")
+            raise SyntaxFault(
+                "syntax-key", f"{key.text!r} cannot be a key", token.span, "choose another"
+            )
         if key.text in frame.keys:
-            raise fault("syntax-key", f"the key {key.text!r} stands twice", token.span)
+            raise SyntaxFault("syntax-key", f"the key {key.text!r} stands twice", token.span)
         if following.text not in (":", ":-"):
-            raise fault(
+            raise SyntaxFault(
                 "syntax-key",
                 f"expected ':' after the key {key.text!r}",
                 following.span,
@@ -417,7 +413,7 @@ class Reader:
         if following.text == ":-":  # {n:-1} has no rule in it
             number = self._tokens[self._next]
             if number.kind not in ("int", "float") or number.start != following.end:
-                raise fault("syntax-key", "expected ':', found ':-'", following.span)
+                raise SyntaxFault("syntax-key", "expected ':', found ':-'", following.span)
             self._next += 1
             self._take(frame, Const(number.negated, Span(following.start + 1, number.end)))
 
@@ -426,11 +422,7 @@ class Reader:
         if frame.kind == "{":
             self._finish_item(frame)
             node = _dict_node(frame.items, Span(frame.opened.start, token.end))
-            if node.depth > TERM_DEPTH_MAX:
-                raise fault(
-                    "syntax-depth", f"the dict has more than {TERM_DEPTH_MAX:,} levels", node.span
-                )
-            self._take(frames[-1], node)
+            self._take(frames[-1], _shallow(node, "dict"))
             return
         self._reduce_all(frame)
         inner = frame.left
@@ -448,10 +440,10 @@ class Reader:
             frame.items.append(inner)
             span = Span(frame.name.start, token.end)
             if frame.name.text == PARTIAL:
-                raise fault(
+                raise SyntaxFault(
                     "syntax-list-name", f"{PARTIAL!r} names no compound", span, "write [a, b | T]"
                 )
-            self._take(outer, self._struct_counted(frame.name.text, tuple(frame.items), span))
+            self._take(outer, _shallow(Struct(frame.name.text, tuple(frame.items), span), "term"))
             return
         tail = None
         if frame.at_tail:
@@ -460,7 +452,7 @@ class Reader:
             frame.items.append(inner)
         items = tuple(frame.items)
         if isinstance(tail, Const | Struct):
-            raise fault(
+            raise SyntaxFault(
                 "syntax-tail",
                 "what stands after '|' is neither a list nor a variable",
                 tail.span,
@@ -470,17 +462,7 @@ class Reader:
         if isinstance(tail, ListSyntax):  # [a|[b,c]] is [a,b,c]
             items, tail = items + tail.items, tail.tail
         listing = ListSyntax(items, tail, Span(frame.opened.start, token.end))
-        if listing.depth > TERM_DEPTH_MAX:
-            raise fault(
-                "syntax-depth", f"the list has more than {TERM_DEPTH_MAX:,} levels", listing.span
-            )
-        self._take(outer, listing)
-
-    def _struct_counted(self, name: str, args: tuple[Node, ...], span: Span) -> Struct:
-        node = Struct(name, args, span)
-        if node.depth > TERM_DEPTH_MAX:
-            raise fault("syntax-depth", f"the term has more than {TERM_DEPTH_MAX:,} levels", span)
-        return node
+        self._take(outer, _shallow(listing, "list"))
 
     # -- what went wrong -------------------------------------------------------------------
 
@@ -496,7 +478,7 @@ class Reader:
         if token.kind == "bracket" and token.text in ")]}":
             if frame.kind == "args" and not frame.items and not frame.ops and token.text == ")":
                 assert frame.name is not None
-                return fault(
+                return SyntaxFault(
                     "syntax-no-arguments",
                     f"{frame.name.text}() has no argument",
                     Span(frame.name.start, token.end),
@@ -513,14 +495,14 @@ class Reader:
         if token.text == "=" and frame.ops and frame.ops[-1].name in ("<", ">"):
             found = frame.ops[-1].name
             help = "write =< for less or equal" if found == "<" else "write >= for greater or equal"
-        return fault("syntax-term", what, token.span, help, self._opened(frames))
+        return SyntaxFault("syntax-term", what, token.span, help, self._opened(frames))
 
     def _unexpected_operator(self, frames: list[_Frame], token: Token) -> SyntaxFault:
         frame = frames[-1]
         closer = _CLOSERS.get(frame.kind)
         if token.kind == "eof" and closer is None:
             end = self._tokens[self._next - 1].end
-            return fault(
+            return SyntaxFault(
                 "syntax-full-stop",
                 "the last clause has no full stop",
                 Span(end, end),
@@ -544,13 +526,13 @@ class Reader:
                 help = "is a full stop missing on the line before?"
         if frame.kind == "clause" and token.text in (")", "]", "}"):
             help = f"no bracket is open that {token.text!r} could close"
-        return fault(
+        return SyntaxFault(
             "syntax-operator", f"expected {wanted}, {found}", token.span, help, self._opened(frames)
         )
 
     def _clash(self, token: Token, frame: _Frame) -> SyntaxFault:
         other = f" beside {frame.ops[-1].name!r}" if frame.ops else ""
-        return fault(
+        return SyntaxFault(
             "syntax-priority",
             f"{token.text!r} cannot stand here{other} without brackets",
             token.span,

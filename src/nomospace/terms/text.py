@@ -16,7 +16,7 @@ from nomospace.errors import CallerError
 from nomospace.terms.freezing import freeze
 from nomospace.terms.source import Faulty, Source
 from nomospace.terms.syntax import INFIX, PREFIX, SPELT_VALUES, Reader
-from nomospace.terms.tokens import Const, ListSyntax, Node, Variable as VariableNode
+from nomospace.terms.tokens import Const, ListSyntax, Node, Struct, Variable as VariableNode, fold
 from nomospace.terms.values import (
     OBJECT,
     PARTIAL as PARTIAL,
@@ -97,34 +97,16 @@ def from_node(node: Node, variables: dict[str, Var]) -> Term:
     """
     if isinstance(node, Const):
         return node.value
-    done: list[Term] = []
-    todo: list[tuple[Node, bool]] = [(node, False)]
-    while todo:
-        item, ready = todo.pop()
-        if isinstance(item, Const):
-            done.append(item.value)
-        elif isinstance(item, VariableNode):
-            done.append(_variable(item.name, variables))
-        elif not ready:
-            todo.append((item, True))
-            if isinstance(item, ListSyntax):
-                if item.tail is not None:
-                    todo.append((item.tail, False))
-                todo.extend((part, False) for part in reversed(item.items))
-            else:
-                todo.extend((part, False) for part in reversed(item.args))
-        elif isinstance(item, ListSyntax):
-            tail = done.pop() if item.tail is not None else ()
-            first = len(done) - len(item.items)
-            items = tuple(done[first:])
-            del done[first:]
-            done.append(list_with_tail(items, tail))
-        else:
-            first = len(done) - len(item.args)
-            args = tuple(done[first:])
-            del done[first:]
-            done.append(Compound(item.name, args))
-    return done[0]
+
+    def leaf(item: Const | VariableNode) -> Term:
+        return item.value if isinstance(item, Const) else _variable(item.name, variables)
+
+    def join(item: Struct | ListSyntax, parts: tuple[Term, ...]) -> Term:
+        if isinstance(item, Struct):
+            return Compound(item.name, parts)
+        return parts if item.tail is None else list_with_tail(parts[:-1], parts[-1])
+
+    return fold(node, leaf, join)
 
 
 def list_with_tail(items: tuple[Term, ...], tail: Term) -> Term:

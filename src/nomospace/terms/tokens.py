@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Final, NamedTuple, TypeAlias
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from nomospace.terms.source import Diagnostic, Span
 from nomospace.terms.values import INT_BITS_MAX, Atomic
+
+T = TypeVar("T")
 
 ERRORS_MAX: Final = 100
 """After so many errors the reader gives up on a text."""
@@ -79,23 +82,17 @@ class Token(NamedTuple):
 
 
 class SyntaxFault(Exception):
-    """An error that ends the reading of one clause."""
+    """An error that ends the reading of one clause, or of one line: a `Diagnostic` to raise."""
 
-    def __init__(self, diagnostic: Diagnostic) -> None:
-        self.diagnostic = diagnostic
-
-
-def fault(
-    code: str,
-    message: str,
-    span: Span,
-    help: str = "",
-    related: tuple[tuple[str, Span], ...] = (),
-) -> SyntaxFault:
-    """A fault to raise: what is wrong, where, and what to do about it."""
-    return SyntaxFault(
-        Diagnostic(code=code, message=message, span=span, help=help, related=related)
-    )
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        span: Span,
+        help: str = "",
+        related: tuple[tuple[str, Span], ...] = (),
+    ) -> None:
+        self.diagnostic = Diagnostic(code, message, span, help, related)
 
 
 def _unquote(raw: str, span: Span) -> str:
@@ -111,7 +108,7 @@ def _unquote(raw: str, span: Span) -> str:
         if plain is not None:
             if plain in _ESCAPES:
                 return _ESCAPES[plain]
-            raise fault(
+            raise SyntaxFault(
                 "syntax-escape",
                 f"unknown escape \\{plain}",
                 span,
@@ -119,7 +116,7 @@ def _unquote(raw: str, span: Span) -> str:
             )
         point = int(short or long, 16)
         if point > 0x10FFFF or 0xD800 <= point < 0xE000:
-            raise fault("syntax-escape", f"{match[0]} is no character", span)
+            raise SyntaxFault("syntax-escape", f"{match[0]} is no character", span)
         return chr(point)
 
     return _ESCAPE.sub(one, body)
@@ -179,7 +176,7 @@ def _token_value(kind: str, raw: str, start: int) -> Atomic:
         return _unquote(raw, Span(start, start + len(raw)))
     if kind == "int":
         if len(raw) > _INT_DIGITS_MAX or int(raw).bit_length() > INT_BITS_MAX:
-            raise fault(
+            raise SyntaxFault(
                 "syntax-number",
                 f"a number of {len(raw):,} digits is too long",
                 Span(start, start + len(raw)),
@@ -189,7 +186,9 @@ def _token_value(kind: str, raw: str, start: int) -> Atomic:
     if kind == "float":
         value = float(raw)
         if not math.isfinite(value):
-            raise fault("syntax-number", "the number is infinite", Span(start, start + len(raw)))
+            raise SyntaxFault(
+                "syntax-number", "the number is infinite", Span(start, start + len(raw))
+            )
         return value or 0.0
     if kind == "bytes":
         return bytes.fromhex(raw[2:-1])
@@ -201,26 +200,13 @@ def _bad_character(text: str, position: int) -> tuple[Diagnostic, int]:
     character = text[position]
     if character in "'\"":
         end = text.find("\n", position)
-        end = len(text) if end < 0 else end
-        return (
-            Diagnostic(
-                code="syntax-quote",
-                message=f"the quote {character} opened here is not closed on its line",
-                span=Span(position, position + 1),
-                help="close it, or write a line break as \\n",
-            ),
-            end,
-        )
+        what = f"the quote {character} opened here is not closed on its line"
+        help = "close it, or write a line break as \\n"
+        found = Diagnostic("syntax-quote", what, Span(position, position + 1), help)
+        return found, len(text) if end < 0 else end
     if text.startswith("/*", position):
-        return (
-            Diagnostic(
-                code="syntax-comment",
-                message="the comment opened here is not closed",
-                span=Span(position, position + 2),
-                help="close it with */",
-            ),
-            len(text),
-        )
+        what, help = "the comment opened here is not closed", "close it with */"
+        return Diagnostic("syntax-comment", what, Span(position, position + 2), help), len(text)
     end = position + 1
     while end < len(text) and text[end] == character:
         end += 1
@@ -229,15 +215,8 @@ def _bad_character(text: str, position: int) -> tuple[Diagnostic, int]:
         help = "a clause ends with a full stop and a space or a line break"
     elif character == "!":
         help = "there is no cut: write ( Condition -> Then ; Else )"
-    return (
-        Diagnostic(
-            code="syntax-character",
-            message=f"{character!r} cannot stand here",
-            span=Span(position, end),
-            help=help,
-        ),
-        end,
-    )
+    what = f"{character!r} cannot stand here"
+    return Diagnostic("syntax-character", what, Span(position, end), help), end
 
 
 class Const:
@@ -292,3 +271,47 @@ Node: TypeAlias = Const | Variable | Struct | ListSyntax
 def depth_of(node: Node) -> int:
     """How many levels a node has."""
     return node.depth if isinstance(node, Struct | ListSyntax) else 1
+
+
+def inner_nodes(node: Node) -> tuple[Node, ...]:
+    """The nodes directly inside a node: arguments, or items and the tail."""
+    if isinstance(node, Struct):
+        return node.args
+    if isinstance(node, ListSyntax):
+        return node.items if node.tail is None else (*node.items, node.tail)
+    return ()
+
+
+def nodes_in(*nodes: Node) -> Iterator[Node]:
+    """Nodes and all nodes inside them, in the order of the text."""
+    pending = list(reversed(nodes))
+    while pending:
+        node = pending.pop()
+        yield node
+        pending += reversed(inner_nodes(node))
+
+
+def fold(
+    node: Node,
+    leaf: Callable[[Const | Variable], T],
+    join: Callable[[Struct | ListSyntax, tuple[T, ...]], T],
+) -> T:
+    """What a node comes to, from the inside out, without recursion.
+
+    `join` is given a node with what the nodes directly inside it have come to.
+    """
+    done: list[T] = []
+    todo: list[tuple[Node, bool]] = [(node, False)]
+    while todo:
+        item, ready = todo.pop()
+        if isinstance(item, Const | Variable):
+            done.append(leaf(item))
+        elif not ready:
+            todo.append((item, True))
+            todo.extend([(part, False) for part in reversed(inner_nodes(item))])
+        else:
+            first = len(done) - len(inner_nodes(item))
+            parts = tuple(done[first:])
+            del done[first:]
+            done.append(join(item, parts))
+    return done[0]

@@ -24,7 +24,7 @@ masked before the terms' own reader sees it, by a variable of the same length.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from typing import Final
@@ -35,7 +35,15 @@ from nomospace.terms.predicate import FaultyPredicate
 from nomospace.terms.source import Diagnostic, Faulty, Source, Span
 from nomospace.terms.syntax import Reader
 from nomospace.terms.text import from_node, show
-from nomospace.terms.tokens import ListSyntax, Node, Struct, SyntaxFault, Variable, fault, tokenize
+from nomospace.terms.tokens import (
+    ListSyntax,
+    Node,
+    Struct,
+    SyntaxFault,
+    Variable,
+    nodes_in,
+    tokenize,
+)
 from nomospace.terms.values import FORMAL, OBJECT, Compound, Term, Var, check_size
 
 _QUOTED: Final = r"""'(?:[^'\\\n]|\\.|'')*'|"(?:[^"\\\n]|\\.|"")*\""""
@@ -157,12 +165,12 @@ def _node(text: str) -> Node:
         if _PROSE.fullmatch(text):
             found = (replace(found[0], help="text that is no term needs quotes: 'two words'"),)
         raise _Faults(found)
-    for part in _walk(node):
+    for part in nodes_in(node):
         if isinstance(part, Variable):
             part.name = text[part.span.start : part.span.end]
         elif isinstance(part, Struct) and part.name == "@" and text[part.span.start] not in "'\"":
             written = text[part.span.start : part.span.end]
-            raise fault(
+            raise SyntaxFault(
                 "field-at",
                 f"{written} is no id of an agent without quotes",
                 part.span,
@@ -174,7 +182,7 @@ def _node(text: str) -> Node:
 def _mask(text: str) -> str:
     def one(match: re.Match[str]) -> str:
         if match["colon"] and "{" not in text:  # there it stands behind a key
-            raise fault(
+            raise SyntaxFault(
                 "field-colon",
                 "a colon stands behind _ or a variable only",
                 Span(*match.span()),
@@ -185,28 +193,15 @@ def _mask(text: str) -> str:
     return _PIECE.sub(one, text)
 
 
-def _walk(node: Node) -> Iterator[Node]:
-    todo = [node]
-    while todo:
-        part = todo.pop()
-        yield part
-        if isinstance(part, Struct):
-            todo.extend(reversed(part.args))
-        elif isinstance(part, ListSyntax):
-            todo.extend(reversed(part.items))
-            if part.tail is not None:
-                todo.append(part.tail)
-
-
 def _term(text: str, node: Node, *, holes: bool) -> Term:
     formals: dict[str, Term] = {}
-    for part in _walk(node):
+    for part in nodes_in(node):
         if isinstance(part, Variable):
             if not holes:
                 raise _not_a_value(part)
             formals[part.name] = _formal(part)
         elif holes and isinstance(part, ListSyntax) and part.tail is not None:
-            raise fault(
+            raise SyntaxFault(
                 "pattern-tail",
                 "a list is asked for whole",
                 part.tail.span,
@@ -227,7 +222,7 @@ def _not_a_value(part: Variable) -> SyntaxFault:
     else:
         why = f"{part.name} is a variable, and a tuple holds values"
         help = f"write '{part.name}' in quotes if a string was meant"
-    return fault("field-variable", why, part.span, help)
+    return SyntaxFault("field-variable", why, part.span, help)
 
 
 def _formal(part: Variable) -> Compound:
@@ -252,12 +247,12 @@ def _formal(part: Variable) -> Compound:
         else:
             raise _no_kind(wanted, span)
     except BadFormal as error:
-        raise fault("pattern-range", error.why, span) from None
+        raise SyntaxFault("pattern-range", error.why, span) from None
     except FaultyPredicate as error:
         found = error.diagnostic
-        raise fault("pattern-predicate", found.message, span, found.help) from None
+        raise SyntaxFault("pattern-predicate", found.message, span, found.help) from None
     if name != "_":
-        raise fault(
+        raise SyntaxFault(
             "pattern-named",
             f"{name} may have a kind behind the colon, and nothing else",
             span,
@@ -271,7 +266,7 @@ def _constant(text: str, span: Span) -> Term:
     tokens, faults = tokenize(text.removeprefix("-"))
     if faults or len(tokens) != 2:
         why = faults[0].message if faults else f"{text} is neither a number nor one quoted text"
-        raise fault("pattern-constant", why, span)
+        raise SyntaxFault("pattern-constant", why, span)
     value = tokens[0].value
     return -value if text[0] == "-" and isinstance(value, int | float) else value
 
@@ -279,7 +274,7 @@ def _constant(text: str, span: Span) -> Term:
 def _no_kind(wanted: str, span: Span) -> SyntaxFault:
     if not wanted or not wanted.isidentifier():
         what = "nothing" if not wanted else f"{wanted!r}"
-        return fault(
+        return SyntaxFault(
             "pattern-kind",
             f"behind the colon stands {what}",
             span,
@@ -287,4 +282,4 @@ def _no_kind(wanted: str, span: Span) -> SyntaxFault:
         )
     near = get_close_matches(wanted, KINDS, n=1)
     help = f"did you mean {near[0]}?" if near else f"there are {', '.join(KINDS)}"
-    return fault("pattern-kind", f"there is no kind {wanted!r}", span, help)
+    return SyntaxFault("pattern-kind", f"there is no kind {wanted!r}", span, help)

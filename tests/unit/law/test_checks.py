@@ -162,20 +162,16 @@ def test_good_laws_are_quiet() -> None:
 
 def test_the_codes_cover_reader_and_parser() -> None:
     found: set[str] = set()
-    for name in ("terms/syntax.py", "law/parse.py"):
+    for name in ("terms/tokens.py", "terms/syntax.py", "law/parse.py"):
         for node in ast.walk(ast.parse((SOURCES / name).read_text())):
             if not isinstance(node, ast.Call):
                 continue
-            given = [keyword.value for keyword in node.keywords if keyword.arg == "code"]
             function = node.func
             called = getattr(function, "attr", getattr(function, "id", ""))
-            if called in ("fault", "_fault"):
-                given += node.args[:1]
-            found |= {
-                one.value
-                for one in given
-                if isinstance(one, ast.Constant) and isinstance(one.value, str)
-            }
+            if called in ("fault", "Diagnostic", "SyntaxFault"):
+                code = node.args[0]
+                if isinstance(code, ast.Constant) and isinstance(code.value, str):
+                    found.add(code.value)
     assert len(found) > 20
     assert found <= CODES.keys()
 

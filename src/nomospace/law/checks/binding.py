@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from nomospace.law import tree
 from nomospace.law.checks import guards
 from nomospace.law.checks.findings import Log, WalkFindings, tell
 from nomospace.law.checks.known import (
@@ -31,28 +32,6 @@ from nomospace.law.checks.known import (
 from nomospace.law.checks.operations import needs
 from nomospace.law.checks.report import HOME, MESSAGE_EVENTS, PEER, CheckReport, Key, listed
 from nomospace.law.prelude import BUILTINS, SPINE_ENOUGH, Builtin
-from nomospace.law.tree import (
-    Clause,
-    ClockGoal,
-    Compare,
-    Conj,
-    Disj,
-    Do,
-    Fail,
-    FindAll,
-    Goal,
-    If,
-    Is,
-    Not,
-    PredicateCall,
-    Rule,
-    Same,
-    Sense,
-    ThisLaw,
-    TrueGoal,
-    Unify,
-    variables_in,
-)
 from nomospace.terms import Span
 from nomospace.terms.tokens import Node, Variable
 
@@ -150,7 +129,7 @@ class _Walker:
         else:
             self._walk_helper(unit)
 
-    def _walk_rule(self, rule: Rule) -> None:
+    def _walk_rule(self, rule: tree.Rule) -> None:
         known = KnownValues(self.work)
         self.message = rule.event in MESSAGE_EVENTS
         self._specials(known)
@@ -188,7 +167,7 @@ class _Walker:
             for unit in self.waiting[pattern]:
                 self._enqueue(unit)
 
-    def _result(self, clause: Clause, pattern: Pattern, path: KnownValues) -> CallSummary:
+    def _result(self, clause: tree.Clause, pattern: Pattern, path: KnownValues) -> CallSummary:
         """What one way through a helper has done to its arguments."""
         open_at = [path.open_names(node) for node in clause.args]
         marks: list[ValueMark] = []
@@ -239,7 +218,7 @@ class _Walker:
 
     def _need(self, known: KnownValues, where: str, *nodes: Node) -> None:
         """Nodes must be ground here; after this they are taken to be, to report once."""
-        for variable in variables_in(*nodes):
+        for variable in tree.variables_in(*nodes):
             self._need_now(known, variable, where)
         known.ground(*nodes)
 
@@ -249,7 +228,7 @@ class _Walker:
 
     # -- goals: each takes the paths that reach it and gives those that leave it ------------
 
-    def run(self, goal: Goal, paths: Paths) -> Paths:
+    def run(self, goal: tree.Goal, paths: Paths) -> Paths:
         if self.work.left < 0:
             raise TooMuchToFollow
         if len(paths) > PATHS_MAX:
@@ -257,19 +236,19 @@ class _Walker:
         step: Callable[[_Walker, Any, Paths], Paths] = _STEPS[goal.__class__]
         return step(self, goal, paths) if paths else paths
 
-    def conj(self, goal: Conj, paths: Paths) -> Paths:
+    def conj(self, goal: tree.Conj, paths: Paths) -> Paths:
         for part in goal.goals:
             paths = self.run(part, paths)
             if not paths:
                 break
         return paths
 
-    def disj(self, goal: Disj, paths: Paths) -> Paths:
+    def disj(self, goal: tree.Disj, paths: Paths) -> Paths:
         return [
             left for part in goal.goals for left in self.run(part, [path.copy() for path in paths])
         ]
 
-    def if_(self, goal: If, paths: Paths) -> Paths:
+    def if_(self, goal: tree.If, paths: Paths) -> Paths:
         then = self.run(goal.then, self.run(goal.condition, [path.copy() for path in paths]))
         if goal.otherwise is None:
             return then
@@ -278,29 +257,32 @@ class _Walker:
         self.silent -= 1
         return then + self.run(goal.otherwise, paths)
 
-    def not_(self, goal: Not, paths: Paths) -> Paths:
-        if isinstance(goal.goal, Unify | Same | Compare | Sense | Fail | TrueGoal):
+    def not_(self, goal: tree.Not, paths: Paths) -> Paths:
+        if isinstance(
+            goal.goal,
+            tree.Unify | tree.Same | tree.Compare | tree.Sense | tree.Fail | tree.TrueGoal,
+        ):
             return self.oppose(goal.goal, paths)
         self.negated += 1
         self.run(goal.goal, [path.copy() for path in paths])
         self.negated -= 1
         return paths
 
-    def oppose(self, goal: Goal, paths: Paths) -> Paths:
+    def oppose(self, goal: tree.Goal, paths: Paths) -> Paths:
         """The paths on which a goal fails. Nothing is learnt where a goal is not plain."""
-        if isinstance(goal, Unify):
+        if isinstance(goal, tree.Unify):
             return [path for path in paths if self.unify_one(goal, path, False)]
-        if isinstance(goal, Same):
+        if isinstance(goal, tree.Same):
             return [path for path in paths if self.same_one(goal, path, False)]
-        if isinstance(goal, Compare):
+        if isinstance(goal, tree.Compare):
             return [path for path in paths if self.compare_one(goal, path, False)]
-        if isinstance(goal, Sense):
+        if isinstance(goal, tree.Sense):
             return [path for path in paths if self.sense_one(goal, path, False)]
-        if isinstance(goal, Not):
+        if isinstance(goal, tree.Not):
             return paths
-        return [] if isinstance(goal, TrueGoal) else paths
+        return [] if isinstance(goal, tree.TrueGoal) else paths
 
-    def findall(self, goal: FindAll, paths: Paths) -> Paths:
+    def findall(self, goal: tree.FindAll, paths: Paths) -> Paths:
         self.negated += 1
         for path in paths:
             inner = self.run(goal.goal, [path.copy()])
@@ -311,32 +293,32 @@ class _Walker:
         self.negated -= 1
         return paths
 
-    def true(self, goal: TrueGoal, paths: Paths) -> Paths:
+    def true(self, goal: tree.TrueGoal, paths: Paths) -> Paths:
         return paths
 
-    def fail(self, goal: Fail, paths: Paths) -> Paths:
+    def fail(self, goal: tree.Fail, paths: Paths) -> Paths:
         return []
 
-    def clock(self, goal: ClockGoal, paths: Paths) -> Paths:
+    def clock(self, goal: tree.ClockGoal, paths: Paths) -> Paths:
         for path in paths:
             path.ground(goal.time)
         return paths
 
-    def this_law(self, goal: ThisLaw, paths: Paths) -> Paths:
+    def this_law(self, goal: tree.ThisLaw, paths: Paths) -> Paths:
         for path in paths:
             path.ground(goal.name, goal.hash)
         return paths
 
-    def is_(self, goal: Is, paths: Paths) -> Paths:
+    def is_(self, goal: tree.Is, paths: Paths) -> Paths:
         for path in paths:
             self._need(path, "in arithmetic", goal.expression)
             path.ground(goal.result)
         return paths
 
-    def do(self, goal: Do, paths: Paths) -> Paths:
+    def do(self, goal: tree.Do, paths: Paths) -> Paths:
         wanted = needs(goal.operation)
         for path in paths:
-            for variable in variables_in(*wanted.ground, *wanted.numbers):
+            for variable in tree.variables_in(*wanted.ground, *wanted.numbers):
                 self._owe(path, variable, path.mark(variable)[0])
             for node in wanted.named:
                 if isinstance(node, Variable):
@@ -350,10 +332,10 @@ class _Walker:
         else:
             path.owe(variable)
 
-    def sense(self, goal: Sense, paths: Paths) -> Paths:
+    def sense(self, goal: tree.Sense, paths: Paths) -> Paths:
         return [path for path in paths if self.sense_one(goal, path, True)]
 
-    def sense_one(self, goal: Sense, path: KnownValues, holds: bool) -> bool:
+    def sense_one(self, goal: tree.Sense, path: KnownValues, holds: bool) -> bool:
         wild: frozenset[str] = frozenset()
         if holds:
             path.ground(goal.pattern)
@@ -362,17 +344,17 @@ class _Walker:
             wild = frozenset(name for name, mark in names.items() if mark is FREE)
         return self._guard(goal, path, PathCondition(goal, holds, wild))
 
-    def compare(self, goal: Compare, paths: Paths) -> Paths:
+    def compare(self, goal: tree.Compare, paths: Paths) -> Paths:
         return [path for path in paths if self.compare_one(goal, path, True)]
 
-    def compare_one(self, goal: Compare, path: KnownValues, holds: bool) -> bool:
+    def compare_one(self, goal: tree.Compare, path: KnownValues, holds: bool) -> bool:
         self._need(path, "in a comparison", goal.left, goal.right)
         return self._guard(goal, path, PathCondition(goal, holds))
 
-    def unify(self, goal: Unify, paths: Paths) -> Paths:
+    def unify(self, goal: tree.Unify, paths: Paths) -> Paths:
         return [path for path in paths if self.unify_one(goal, path, True)]
 
-    def unify_one(self, goal: Unify, path: KnownValues, holds: bool) -> bool:
+    def unify_one(self, goal: tree.Unify, path: KnownValues, holds: bool) -> bool:
         if goal.negated == holds:
             return self._differ(goal, path, holds)
         if path.unify(goal.left, goal.right) is Fit.NEVER:
@@ -380,7 +362,7 @@ class _Walker:
             return False
         return self._guard(goal, path, PathCondition(goal, holds))
 
-    def _differ(self, goal: Unify, path: KnownValues, holds: bool) -> bool:
+    def _differ(self, goal: tree.Unify, path: KnownValues, holds: bool) -> bool:
         """The two sides must not unify."""
         free = _free_side(path, goal)
         if path.copy().unify(goal.left, goal.right) is Fit.SURELY:
@@ -393,10 +375,10 @@ class _Walker:
         self.note(goal, "same", 0, goal.span)
         return self._guard(goal, path, PathCondition(goal, holds))
 
-    def same(self, goal: Same, paths: Paths) -> Paths:
+    def same(self, goal: tree.Same, paths: Paths) -> Paths:
         return [path for path in paths if self.same_one(goal, path, True)]
 
-    def same_one(self, goal: Same, path: KnownValues, holds: bool) -> bool:
+    def same_one(self, goal: tree.Same, path: KnownValues, holds: bool) -> bool:
         free = _free_side(path, goal)
         if free is not None:
             if guards.identical(path, goal.left, goal.right):
@@ -413,7 +395,10 @@ class _Walker:
         return self._guard(goal, path, PathCondition(goal, holds))
 
     def _guard(
-        self, goal: Compare | Unify | Same | Sense, path: KnownValues, guard: PathCondition
+        self,
+        goal: tree.Compare | tree.Unify | tree.Same | tree.Sense,
+        path: KnownValues,
+        guard: PathCondition,
     ) -> bool:
         never, other = guards.refuted(path, guard)
         if never:
@@ -425,7 +410,7 @@ class _Walker:
 
     def _refute(
         self,
-        goal: Compare | Unify | Same | Sense,
+        goal: tree.Compare | tree.Unify | tree.Same | tree.Sense,
         other: PathCondition | None,
         holds: bool = True,
     ) -> None:
@@ -436,13 +421,13 @@ class _Walker:
             words = self._words(other.goal, other.holds)
             self.note(goal, "guard", 2, goal.span, shown, words, other.goal.span)
 
-    def _words(self, goal: Goal, holds: bool) -> str:
+    def _words(self, goal: tree.Goal, holds: bool) -> str:
         text = self.text(goal.span)
         return text if holds else f"not({text})"
 
     # -- calls -----------------------------------------------------------------------------
 
-    def call(self, goal: PredicateCall, paths: Paths) -> Paths:
+    def call(self, goal: tree.PredicateCall, paths: Paths) -> Paths:
         key = goal.name, len(goal.args)
         if key in self.law.helpers:
             return [path for path in paths if self._call_helper(goal, key, path)]
@@ -454,7 +439,7 @@ class _Walker:
                 path.ground(*goal.args)
         return paths
 
-    def _call_builtin(self, goal: PredicateCall, builtin: Builtin, path: KnownValues) -> None:
+    def _call_builtin(self, goal: tree.PredicateCall, builtin: Builtin, path: KnownValues) -> None:
         """A built-in needs all of one mode's arguments ground, and makes what it binds ground."""
         worst: list[tuple[ValueMark, Variable | None, Node | None]] = []
         open_items = False
@@ -488,7 +473,7 @@ class _Walker:
             else:
                 path.ground(node)
 
-    def _call_helper(self, goal: PredicateCall, key: Key, path: KnownValues) -> bool:
+    def _call_helper(self, goal: tree.PredicateCall, key: Key, path: KnownValues) -> bool:
         marks = self._marks(goal.args, path)
         pattern = self._pattern(key, marks, self.message)
         self.waiting[pattern][self.unit] = None
@@ -529,7 +514,7 @@ def _mark_of(
     return MAYBE if shared else FREE
 
 
-def _free_side(path: KnownValues, goal: Unify | Same) -> str | None:
+def _free_side(path: KnownValues, goal: tree.Unify | tree.Same) -> str | None:
     """The name of a side that is a variable without a value."""
     for node in (goal.left, goal.right):
         if isinstance(node, Variable) and path.ref(node)[1] is FREE:
@@ -546,20 +531,20 @@ def _either(one: CallSummary | None, two: CallSummary) -> CallSummary:
 
 
 _STEPS: Final[dict[type, Callable[[_Walker, Any, Paths], Paths]]] = {
-    PredicateCall: _Walker.call,
-    ClockGoal: _Walker.clock,
-    Compare: _Walker.compare,
-    Conj: _Walker.conj,
-    Disj: _Walker.disj,
-    Do: _Walker.do,
-    Fail: _Walker.fail,
-    FindAll: _Walker.findall,
-    If: _Walker.if_,
-    Is: _Walker.is_,
-    Not: _Walker.not_,
-    Same: _Walker.same,
-    Sense: _Walker.sense,
-    ThisLaw: _Walker.this_law,
-    TrueGoal: _Walker.true,
-    Unify: _Walker.unify,
+    tree.PredicateCall: _Walker.call,
+    tree.ClockGoal: _Walker.clock,
+    tree.Compare: _Walker.compare,
+    tree.Conj: _Walker.conj,
+    tree.Disj: _Walker.disj,
+    tree.Do: _Walker.do,
+    tree.Fail: _Walker.fail,
+    tree.FindAll: _Walker.findall,
+    tree.If: _Walker.if_,
+    tree.Is: _Walker.is_,
+    tree.Not: _Walker.not_,
+    tree.Same: _Walker.same,
+    tree.Sense: _Walker.sense,
+    tree.ThisLaw: _Walker.this_law,
+    tree.TrueGoal: _Walker.true,
+    tree.Unify: _Walker.unify,
 }

@@ -4,34 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from nomospace.law import tree
 from nomospace.law.checks.report import MESSAGE_EVENTS, CheckReport, functor
 from nomospace.law.checks.shapes import tokens
-from nomospace.law.tree import (
-    SPECIAL,
-    Clause,
-    Compare,
-    Do,
-    Goal,
-    If,
-    PredicateCall,
-    Rule,
-    Same,
-    Sense,
-    Unify,
-    nodes_of,
-    subgoals,
-    variables_in,
-)
 from nomospace.terms.tokens import Variable
 
 
 def check(report: CheckReport) -> None:
     """Look at each clause, and for its twin."""
-    labels: dict[str, Rule] = {}
-    twins: dict[tuple[object, ...], Rule | Clause] = {}
+    labels: dict[str, tree.Rule] = {}
+    twins: dict[tuple[object, ...], tree.Rule | tree.Clause] = {}
     for clause, goals in report.goals:
         _singletons(report, clause, goals)
-        if isinstance(clause, Rule) and clause.label is not None:
+        if isinstance(clause, tree.Rule) and clause.label is not None:
             first = labels.setdefault(clause.label, clause)
             if first is not clause:
                 report.add(
@@ -52,13 +37,15 @@ def check(report: CheckReport) -> None:
             )
 
 
-def _named(clause: Rule | Clause) -> str:
-    if isinstance(clause, Rule):
+def _named(clause: tree.Rule | tree.Clause) -> str:
+    if isinstance(clause, tree.Rule):
         return f"rule {clause.name}"
     return f"this clause of {clause.name}/{len(clause.args)}"
 
 
-def _singletons(report: CheckReport, clause: Rule | Clause, goals: tuple[Goal, ...]) -> None:
+def _singletons(
+    report: CheckReport, clause: tree.Rule | tree.Clause, goals: tuple[tree.Goal, ...]
+) -> None:
     """A variable that stands once is a slip, or wants to be `_`.
 
     A head names the parts of a message for the reader, so a whole argument of a head may stand
@@ -66,20 +53,21 @@ def _singletons(report: CheckReport, clause: Rule | Clause, goals: tuple[Goal, .
     """
     count: dict[str, int] = {}
     first: dict[str, Variable] = {}
-    nodes = (*clause.args, *(node for goal in goals for node in nodes_of(goal)))
-    for variable in variables_in(*nodes):
+    nodes = (*clause.args, *(node for goal in goals for node in tree.nodes_of(goal)))
+    for variable in tree.variables_in(*nodes):
         count[variable.name] = count.get(variable.name, 0) + 1
         first.setdefault(variable.name, variable)
     quiet = {node.name for node in clause.args if isinstance(node, Variable)}
-    if isinstance(clause, Rule) and clause.event in MESSAGE_EVENTS:
+    if isinstance(clause, tree.Rule) and clause.event in MESSAGE_EVENTS:
         whole = "Msg" in count or any(
-            isinstance(goal, Do) and functor(goal.operation) in (("forward", 0), ("deliver", 0))
+            isinstance(goal, tree.Do)
+            and functor(goal.operation) in (("forward", 0), ("deliver", 0))
             for goal in goals
         )
         if whole:
-            quiet.update(variable.name for variable in variables_in(clause.args[1]))
+            quiet.update(variable.name for variable in tree.variables_in(clause.args[1]))
     for name, times in count.items():
-        if times == 1 and name[0] != "_" and name not in SPECIAL and name not in quiet:
+        if times == 1 and name[0] != "_" and name not in tree.SPECIAL and name not in quiet:
             report.add(
                 "singleton-variable",
                 f"{name} stands only once in {_named(clause)}",
@@ -88,32 +76,32 @@ def _singletons(report: CheckReport, clause: Rule | Clause, goals: tuple[Goal, .
             )
 
 
-def _form(clause: Rule | Clause, goals: tuple[Goal, ...]) -> Iterator[object]:
+def _form(clause: tree.Rule | tree.Clause, goals: tuple[tree.Goal, ...]) -> Iterator[object]:
     """A clause without layout, its variables numbered: equal for clauses that say the same."""
     numbers: dict[str, int] = {}
-    yield clause.event if isinstance(clause, Rule) else clause.name
-    yield isinstance(clause, Rule)
+    yield clause.event if isinstance(clause, tree.Rule) else clause.name
+    yield isinstance(clause, tree.Rule)
     yield len(clause.args)
     yield from _numbered(tokens(*clause.args), numbers)
     for goal in goals:
         yield goal.__class__
-        yield len(subgoals(goal))
-        if isinstance(goal, Unify | Same):
+        yield len(tree.subgoals(goal))
+        if isinstance(goal, tree.Unify | tree.Same):
             yield goal.negated
-        elif isinstance(goal, Compare):
+        elif isinstance(goal, tree.Compare):
             yield goal.operator
-        elif isinstance(goal, Sense):
+        elif isinstance(goal, tree.Sense):
             yield goal.obligations
-        elif isinstance(goal, If):
+        elif isinstance(goal, tree.If):
             yield goal.otherwise is None
-        elif isinstance(goal, PredicateCall):
+        elif isinstance(goal, tree.PredicateCall):
             yield goal.name, len(goal.args)
-        yield from _numbered(tokens(*nodes_of(goal)), numbers)
+        yield from _numbered(tokens(*tree.nodes_of(goal)), numbers)
 
 
 def _numbered(parts: Iterator[object], numbers: dict[str, int]) -> Iterator[object]:
     for part in parts:
-        if isinstance(part, str) and part != "_" and part not in SPECIAL:
+        if isinstance(part, str) and part != "_" and part not in tree.SPECIAL:
             yield numbers.setdefault(part, len(numbers))
         else:
             yield part

@@ -7,13 +7,13 @@ it is ruled on, so sensing twice sees the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from itertools import islice
 from typing import Final
 
 from nomospace.law.checks.known import GROUND, MAYBE, KnownValues, PathCondition, key_of
 from nomospace.law.tree import Compare, Same, Sense, Unify
 from nomospace.terms import same
-from nomospace.terms.tokens import Const, ListSyntax, Node, Struct, Variable
+from nomospace.terms.tokens import Const, ListSyntax, Node, Struct, Variable, nodes_in
 
 GUARDS_MAX: Final = 32
 """How many conditions of a path are kept and compared; later ones are taken as they come."""
@@ -78,11 +78,11 @@ def _unequal(guard: PathCondition) -> bool:
 
 def latest_about(known: KnownValues, *nodes: Node) -> PathCondition | None:
     """The last condition on the path that shares a variable with nodes."""
-    names = {name for node in nodes for name in _names(node)}
+    names = _names(*nodes)
     for guard in reversed(known.guards):
         goal = guard.goal
         parts = (goal.pattern,) if isinstance(goal, Sense) else (goal.left, goal.right)
-        if any(name in names for part in parts for name in _names(part)):
+        if names & _names(*parts):
             return guard
     return None
 
@@ -92,19 +92,9 @@ def _latest(known: KnownValues, guard: PathCondition) -> PathCondition | None:
     return latest_about(known, guard.goal.left, guard.goal.right)
 
 
-def _names(node: Node) -> Iterator[str]:
-    pending, steps = [node], 0
-    while pending and steps < _STEPS_MAX:
-        steps += 1
-        item = pending.pop()
-        if isinstance(item, Variable):
-            yield item.name
-        elif isinstance(item, Struct):
-            pending.extend(item.args)
-        elif isinstance(item, ListSyntax):
-            pending.extend(item.items)
-            if item.tail is not None:
-                pending.append(item.tail)
+def _names(*nodes: Node) -> set[str]:
+    looked_at = [part for node in nodes for part in islice(nodes_in(node), _STEPS_MAX)]
+    return {part.name for part in looked_at if isinstance(part, Variable)}
 
 
 # -- numbers ---------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from nomospace.law.tree import Compare, Same, Sense, Unify, variables_in
 from nomospace.terms import same
-from nomospace.terms.tokens import Const, ListSyntax, Node, Struct, Variable
+from nomospace.terms.tokens import Const, ListSyntax, Node, Struct, Variable, inner_nodes
 
 STEPS_MAX: Final = 2_000
 """The longest unification that is followed; past it everything involved is maybe."""
@@ -124,24 +124,14 @@ class KnownValues:
         while pending:
             work.left -= 1
             item = pending.pop()
-            if isinstance(item, Struct):
-                pending.extend(item.args)
-            elif isinstance(item, ListSyntax):
-                pending.extend(item.items)
-                if item.tail is not None:
-                    pending.append(item.tail)
-            elif isinstance(item, Variable):
-                key = key_of(item)
-                if key in seen:
-                    continue
+            pending += inner_nodes(item)
+            if isinstance(item, Variable) and (key := key_of(item)) not in seen:
                 seen.add(key)
-                value = values.get(key)
-                if value is None:
-                    yield item, FREE
-                elif value is MAYBE:
-                    yield item, MAYBE
+                value = values.get(key, FREE)
+                if not isinstance(value, ValueMark):
+                    pending.append(value)
                 elif value is not GROUND:
-                    pending.append(value)  # type: ignore[arg-type]
+                    yield item, value
 
     def mark(self, node: Node) -> tuple[ValueMark, Variable | None]:
         """How much of a value a node has, and a variable that is to blame for what is missing."""

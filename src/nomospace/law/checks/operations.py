@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from nomospace.law import tree
 from nomospace.law.checks.report import (
     HOME,
     MESSAGE_EVENTS,
@@ -18,22 +19,8 @@ from nomospace.law.checks.report import (
     listed,
     nearest,
 )
-from nomospace.law.tree import (
-    OPERATIONS,
-    RESERVED,
-    UNITS,
-    Clause,
-    Do,
-    FindAll,
-    Goal,
-    Not,
-    PredicateCall,
-    Rule,
-    goals_in,
-    nodes_of,
-)
 from nomospace.terms import same
-from nomospace.terms.tokens import Const, ListSyntax, Node, Struct, Variable
+from nomospace.terms.tokens import Const, ListSyntax, Node, Struct, Variable, nodes_in
 
 
 class Needs(NamedTuple):
@@ -54,7 +41,7 @@ def needs(operation: Node) -> Needs:
     if not isinstance(operation, Struct):
         return Needs()
     name, args = operation.name, operation.args
-    if len(args) not in OPERATIONS.get(name, ()):
+    if len(args) not in tree.OPERATIONS.get(name, ()):
         return Needs()
     if name == "+":
         due = args[0]
@@ -78,16 +65,16 @@ def check(report: CheckReport) -> None:
     with_do = _with_do(report)
     for clause, goals in report.goals:
         for goal in goals:
-            if isinstance(goal, Do):
+            if isinstance(goal, tree.Do):
                 _operation(report, clause, goals, goal, messages)
-            elif isinstance(goal, Not | FindAll):
+            elif isinstance(goal, tree.Not | tree.FindAll):
                 _inside(report, goal, with_do)
 
 
-def _inside(report: CheckReport, outer: Not | FindAll, with_do: set[Key]) -> None:
-    word = "not" if isinstance(outer, Not) else "findall"
-    for goal in goals_in(outer.goal):
-        if isinstance(goal, Do):
+def _inside(report: CheckReport, outer: tree.Not | tree.FindAll, with_do: set[Key]) -> None:
+    word = "not" if isinstance(outer, tree.Not) else "findall"
+    for goal in tree.goals_in(outer.goal):
+        if isinstance(goal, tree.Do):
             report.add(
                 "do-inside-not",
                 f"an operation cannot stand inside {word}",
@@ -95,7 +82,7 @@ def _inside(report: CheckReport, outer: Not | FindAll, with_do: set[Key]) -> Non
                 f"{word} keeps nothing of what happens inside it; put the do after it",
                 ((f"{word} begins here", outer.span),),
             )
-        elif isinstance(goal, PredicateCall) and (goal.name, len(goal.args)) in with_do:
+        elif isinstance(goal, tree.PredicateCall) and (goal.name, len(goal.args)) in with_do:
             report.add(
                 "do-lost",
                 f"{goal.name}/{len(goal.args)} has operations, and {word} drops them",
@@ -110,7 +97,7 @@ def _with_do(report: CheckReport) -> set[Key]:
     acting = {
         (clause.name, len(clause.args))
         for clause, goals in report.goals
-        if isinstance(clause, Clause) and any(isinstance(goal, Do) for goal in goals)
+        if isinstance(clause, tree.Clause) and any(isinstance(goal, tree.Do) for goal in goals)
     }
     callers: dict[Key, list[Key]] = {}
     for caller, callees in report.calls.items():
@@ -129,23 +116,23 @@ def _message_contexts(report: CheckReport) -> dict[bool, set[Key]]:
     """The helpers that are called on events with a message, and on events without one."""
     starts: dict[bool, set[Key]] = {True: set(), False: set()}
     for clause, goals in report.goals:
-        if isinstance(clause, Rule):
+        if isinstance(clause, tree.Rule):
             starts[clause.event in MESSAGE_EVENTS].update(called(goals, report.law.helpers))
     return {message: report.reached(start) for message, start in starts.items()}
 
 
 def _operation(
     report: CheckReport,
-    clause: Rule | Clause,
-    goals: tuple[Goal, ...],
-    goal: Do,
+    clause: tree.Rule | tree.Clause,
+    goals: tuple[tree.Goal, ...],
+    goal: tree.Do,
     messages: dict[bool, set[Key]],
 ) -> None:
     node = goal.operation
     if isinstance(node, Variable):
         return
     found = functor(node)
-    if found is None or len(getattr(node, "args", ())) not in OPERATIONS.get(found[0], ()):
+    if found is None or len(getattr(node, "args", ())) not in tree.OPERATIONS.get(found[0], ()):
         _unknown(report, node, found)
         return
     name, count = found
@@ -189,12 +176,12 @@ def _unknown(report: CheckReport, node: Node, found: Key | None) -> None:
             "unknown-operation",
             f"{what} is no operation",
             node.span,
-            f"operations are {listed(OPERATIONS)}",
+            f"operations are {listed(tree.OPERATIONS)}",
         )
         return
     name, count = found
-    if name in OPERATIONS:
-        allowed = listed([arguments(number) for number in OPERATIONS[name]], "or")
+    if name in tree.OPERATIONS:
+        allowed = listed([arguments(number) for number in tree.OPERATIONS[name]], "or")
         report.add(
             "unknown-operation",
             f"the operation {name} has {allowed}, not {count}",
@@ -202,25 +189,26 @@ def _unknown(report: CheckReport, node: Node, found: Key | None) -> None:
             f"write do({_EXAMPLES[name]})",
         )
         return
-    near = nearest(name, OPERATIONS)
+    near = nearest(name, tree.OPERATIONS)
     if near is not None:
         help = f"did you mean {_EXAMPLES[near]}?"
     elif name == ",":
         help = "write one do for each: do(a), do(b)"
     else:
-        help = f"operations are {listed(OPERATIONS)}; a control-state term is added with do(+term)"
+        known = listed(tree.OPERATIONS)
+        help = f"operations are {known}; a control-state term is added with do(+term)"
     report.add("unknown-operation", f"{name}/{count} is no operation", node.span, help)
 
 
 def _bare(
     report: CheckReport,
-    clause: Rule | Clause,
+    clause: tree.Rule | tree.Clause,
     node: Node,
     name: str,
     messages: dict[bool, set[Key]],
 ) -> None:
     help = f"say what and to whom: {_EXAMPLES[name].partition(' or ')[2]}"
-    if isinstance(clause, Rule):
+    if isinstance(clause, tree.Rule):
         if clause.event not in MESSAGE_EVENTS:
             report.add(
                 "no-message",
@@ -241,7 +229,9 @@ def _bare(
         )
 
 
-def _deliver(report: CheckReport, clause: Rule | Clause, goals: tuple[Goal, ...], to: Node) -> None:
+def _deliver(
+    report: CheckReport, clause: tree.Rule | tree.Clause, goals: tuple[tree.Goal, ...], to: Node
+) -> None:
     if isinstance(to, Variable):
         return
     if isinstance(to, Const) and isinstance(to.value, str) and _mentioned(clause, goals, to):
@@ -254,31 +244,22 @@ def _deliver(report: CheckReport, clause: Rule | Clause, goals: tuple[Goal, ...]
     )
 
 
-def _mentioned(clause: Rule | Clause, goals: tuple[Goal, ...], constant: Const) -> bool:
+def _mentioned(
+    clause: tree.Rule | tree.Clause, goals: tuple[tree.Goal, ...], constant: Const
+) -> bool:
     """Whether a constant also stands in the head or in a condition of a clause."""
-    pending = list(clause.args)
-    for goal in goals:
-        if not isinstance(goal, Do):
-            pending.extend(nodes_of(goal))
-    while pending:
-        item = pending.pop()
-        if isinstance(item, Const):
-            if same(item.value, constant.value):
-                return True
-        elif isinstance(item, Struct):
-            pending.extend(item.args)
-        elif isinstance(item, ListSyntax):
-            pending.extend(item.items)
-            if item.tail is not None:
-                pending.append(item.tail)
-    return False
+    tests = [goal for goal in goals if not isinstance(goal, tree.Do)]
+    nodes = [*clause.args, *(node for goal in tests for node in tree.nodes_of(goal))]
+    return any(
+        isinstance(node, Const) and same(node.value, constant.value) for node in nodes_in(*nodes)
+    )
 
 
 def _deliver_on_sent(
-    report: CheckReport, clause: Rule | Clause, node: Node, args: tuple[Node, ...]
+    report: CheckReport, clause: tree.Rule | tree.Clause, node: Node, args: tuple[Node, ...]
 ) -> None:
     """`deliver` to the destination of `sent`: the home only when an agent writes to itself."""
-    if not isinstance(clause, Rule) or clause.event != "sent":
+    if not isinstance(clause, tree.Rule) or clause.event != "sent":
         return
     to = clause.args[PEER["sent"]]
     home = clause.args[HOME["sent"]]
@@ -300,19 +281,19 @@ def _deliver_on_sent(
 def _unit(report: CheckReport, unit: Node) -> None:
     if isinstance(unit, Variable):
         return
-    if isinstance(unit, Const) and isinstance(unit.value, str) and unit.value in UNITS:
+    if isinstance(unit, Const) and isinstance(unit.value, str) and unit.value in tree.UNITS:
         return
     report.add(
         "unknown-unit",
         f"{_shown(report, unit)} is no unit of time",
         unit.span,
-        f"units are {listed(UNITS)}; sec is meant when there is none",
+        f"units are {listed(tree.UNITS)}; sec is meant when there is none",
     )
 
 
 def _reserved(report: CheckReport, operation: str, node: Node) -> None:
     found = functor(node)
-    if found is None or found[0] not in RESERVED or found[1] > 2:
+    if found is None or found[0] not in tree.RESERVED or found[1] > 2:
         return
     name, count = found
     if name == "obligation" and operation == "+" and count == 2:

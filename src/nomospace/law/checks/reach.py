@@ -12,6 +12,7 @@ from itertools import product
 from math import prod
 from typing import Final
 
+from nomospace.law import tree
 from nomospace.law.checks.report import (
     HOME,
     MESSAGE_EVENTS,
@@ -24,19 +25,6 @@ from nomospace.law.checks.report import (
     listed,
 )
 from nomospace.law.checks.shapes import COMPARED_MAX, alike, may_fit, takes_in
-from nomospace.law.tree import (
-    Clause,
-    Conj,
-    Disj,
-    Do,
-    Goal,
-    If,
-    PredicateCall,
-    Rule,
-    TrueGoal,
-    Unify,
-    goals_in,
-)
 from nomospace.terms import Span
 from nomospace.terms.tokens import Const, ListSyntax, Node, Struct, Variable
 
@@ -66,7 +54,7 @@ def _unreachable_rules(report: CheckReport) -> None:
     """
     heads = [tuple(_features(rule)) for rule in report.law.rules]
     frequent = Counter(feature for head in heads for feature in head)
-    filed: dict[Feature, list[Rule]] = {}
+    filed: dict[Feature, list[tree.Rule]] = {}
     for rule, head in zip(report.law.rules, heads, strict=True):
         first = _taken_in(rule, head, filed)
         if first is not None:
@@ -84,8 +72,8 @@ def _unreachable_rules(report: CheckReport) -> None:
 
 
 def _taken_in(
-    rule: Rule, head: tuple[Feature, ...], filed: dict[Feature, list[Rule]]
-) -> Rule | None:
+    rule: tree.Rule, head: tuple[Feature, ...], filed: dict[Feature, list[tree.Rule]]
+) -> tree.Rule | None:
     special = _plain_head(rule)
     for feature in head:
         for earlier in filed.get(feature, ()):
@@ -94,7 +82,7 @@ def _taken_in(
     return None
 
 
-def _plain_head(rule: Rule) -> tuple[Node, ...]:
+def _plain_head(rule: tree.Rule) -> tuple[Node, ...]:
     """A head's arguments; `Self`, `Msg` and `Peer` in their own places take whatever comes."""
     if rule.event not in MESSAGE_EVENTS:
         return rule.args
@@ -105,7 +93,7 @@ def _plain_head(rule: Rule) -> tuple[Node, ...]:
     )
 
 
-def _features(rule: Rule) -> Iterator[Feature]:
+def _features(rule: tree.Rule) -> Iterator[Feature]:
     yield rule.event, (), None
     pending: list[tuple[Node, tuple[int, ...]]] = [
         (node, (at,)) for at, node in enumerate(rule.args)
@@ -129,15 +117,15 @@ def _features(rule: Rule) -> Iterator[Feature]:
         count += 1
 
 
-def _always(goal: Goal) -> bool:
+def _always(goal: tree.Goal) -> bool:
     """Whether a body has a solution whatever the event and the state are."""
-    if isinstance(goal, Do | TrueGoal):
+    if isinstance(goal, tree.Do | tree.TrueGoal):
         return True
-    if isinstance(goal, Conj):
+    if isinstance(goal, tree.Conj):
         return all(map(_always, goal.goals))
-    if isinstance(goal, Disj):
+    if isinstance(goal, tree.Disj):
         return any(map(_always, goal.goals))
-    if isinstance(goal, If):
+    if isinstance(goal, tree.If):
         return goal.otherwise is not None and _always(goal.then) and _always(goal.otherwise)
     return False
 
@@ -150,7 +138,7 @@ def _unused_predicates(report: CheckReport) -> None:
     starts = [
         key
         for clause, goals in report.goals
-        if isinstance(clause, Rule)
+        if isinstance(clause, tree.Rule)
         for key in called(goals, helpers)
     ]
     used = report.reached(starts)
@@ -218,17 +206,17 @@ def _circles(calls: dict[Key, list[Key]]) -> Iterator[tuple[Key, ...]]:
                         yield tuple(reversed(group))
 
 
-Step = tuple[Clause, PredicateCall, frozenset[tuple[int, int]]]
+Step = tuple[tree.Clause, tree.PredicateCall, frozenset[tuple[int, int]]]
 """A call inside a circle: which argument of the callee is a rest of which of the caller's."""
 
 
 def _steps(report: CheckReport, group: tuple[Key, ...]) -> Iterator[Step]:
     members = set(group)
     for clause in (clause for key in group for clause in report.law.helpers[key]):
-        goals = tuple(goals_in(clause.body))
+        goals = tuple(tree.goals_in(clause.body))
         lists = _taken_apart(clause, goals)
         for goal in goals:
-            if isinstance(goal, PredicateCall) and (goal.name, len(goal.args)) in members:
+            if isinstance(goal, tree.PredicateCall) and (goal.name, len(goal.args)) in members:
                 yield (
                     clause,
                     goal,
@@ -241,12 +229,12 @@ def _steps(report: CheckReport, group: tuple[Key, ...]) -> Iterator[Step]:
                 )
 
 
-def _taken_apart(clause: Clause, goals: tuple[Goal, ...]) -> list[tuple[int, ListSyntax]]:
+def _taken_apart(clause: tree.Clause, goals: tuple[tree.Goal, ...]) -> list[tuple[int, ListSyntax]]:
     """The lists that a clause takes apart, with the argument each stands in."""
     found = [(at, node) for at, node in enumerate(clause.args) if isinstance(node, ListSyntax)]
     at_name = {node.name: at for at, node in enumerate(clause.args) if isinstance(node, Variable)}
     for goal in goals:
-        if isinstance(goal, Unify) and not goal.negated:
+        if isinstance(goal, tree.Unify) and not goal.negated:
             for name, node in ((goal.left, goal.right), (goal.right, goal.left)):
                 if (
                     isinstance(name, Variable)
@@ -289,7 +277,7 @@ def _uses_up_a_list(group: tuple[Key, ...], steps: list[Step]) -> bool:
 
 
 def _forwards(report: CheckReport) -> None:
-    arrivals: dict[Key | None, list[Rule]] = {}
+    arrivals: dict[Key | None, list[tree.Rule]] = {}
     for rule in report.law.rules:
         if rule.event == "arrived":
             message = _plain_head(rule)[1]
@@ -297,7 +285,7 @@ def _forwards(report: CheckReport) -> None:
     told: set[Key | None] = set()
     for clause, goals in report.goals:
         for goal in goals:
-            if not isinstance(goal, Do):
+            if not isinstance(goal, tree.Do):
                 continue
             for sender, message, to in _sendings(clause, goal.operation):
                 kind = functor(message)
@@ -325,9 +313,13 @@ def _no_arrivals(report: CheckReport, span: Span) -> None:
     )
 
 
-def _sendings(clause: Rule | Clause, operation: Node) -> Iterator[tuple[Node, Node, Node]]:
+def _sendings(
+    clause: tree.Rule | tree.Clause, operation: Node
+) -> Iterator[tuple[Node, Node, Node]]:
     """Sender, message and each destination of what an operation sends inside the community."""
-    event = clause.args if isinstance(clause, Rule) and clause.event in MESSAGE_EVENTS else None
+    event = (
+        clause.args if isinstance(clause, tree.Rule) and clause.event in MESSAGE_EVENTS else None
+    )
     if functor(operation) == ("forward", 0):
         if event is not None:
             yield event[0], event[1], event[2]
@@ -351,7 +343,7 @@ def _sendings(clause: Rule | Clause, operation: Node) -> Iterator[tuple[Node, No
 
 
 def _accepted(
-    arrivals: dict[Key | None, list[Rule]], sender: Node, message: Node, to: Node
+    arrivals: dict[Key | None, list[tree.Rule]], sender: Node, message: Node, to: Node
 ) -> bool:
     kind = functor(message)
     if isinstance(message, Variable):

@@ -43,14 +43,8 @@ class CheckReport:
     ) -> None:
         """Keep a finding, unless the same place has one with the same code."""
         if (code, span) not in self._found:
-            self._found[code, span] = Diagnostic(
-                code=code,
-                message=message,
-                span=span,
-                severity=CODES[code].severity,
-                help=help,
-                related=related,
-            )
+            severity = CODES[code].severity
+            self._found[code, span] = Diagnostic(code, message, span, help, related, severity)
 
     def findings(self) -> list[Diagnostic]:
         """All findings in the order of the text, errors before warnings at one place."""

@@ -4,24 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from nomospace.law import tree
 from nomospace.law.checks.operations import needs
 from nomospace.law.checks.report import CheckReport, listed
-from nomospace.law.tree import (
-    Clause,
-    Conj,
-    Disj,
-    Do,
-    If,
-    PredicateCall,
-    Rule,
-    Same,
-    Sense,
-    Unify,
-    goals_in,
-    nodes_of,
-)
 from nomospace.terms import Span
-from nomospace.terms.tokens import Const, ListSyntax, Node, Struct, Variable, tokenize
+from nomospace.terms.tokens import Const, ListSyntax, Node, Struct, Variable, nodes_in, tokenize
 
 KEY_PREFIX: Final = "ed25519:"
 """How a real key begins."""
@@ -36,14 +23,14 @@ def check(report: CheckReport) -> None:
             _loose_conditional(report, clause)
         _bare_ids(report, clause.args)
         for goal in goals:
-            _bare_ids(report, nodes_of(goal))
-            if isinstance(goal, Do):
+            _bare_ids(report, tree.nodes_of(goal))
+            if isinstance(goal, tree.Do):
                 _in_operation(report, goal)
-            elif isinstance(goal, Unify | Same):
+            elif isinstance(goal, tree.Unify | tree.Same):
                 _unevaluated(report, goal.left, goal.right)
-            elif isinstance(goal, Sense):
+            elif isinstance(goal, tree.Sense):
                 _unevaluated(report, goal.pattern)
-            elif isinstance(goal, PredicateCall):
+            elif isinstance(goal, tree.PredicateCall):
                 _unevaluated(report, *goal.args)
     _placeholders(report)
     if report.law.language == "law" and "law" not in report.law.preamble_spans:
@@ -57,28 +44,21 @@ def check(report: CheckReport) -> None:
 
 def _bare_ids(report: CheckReport, nodes: tuple[Node, ...]) -> None:
     """`bob@ward` without quotes is a compound of two atoms, and no agent is called that."""
-    pending = list(nodes)
-    while pending:
-        item = pending.pop()
-        if isinstance(item, ListSyntax):
-            pending.extend(item.items)
-        elif isinstance(item, Struct):
-            text = report.law.source.text[item.span.start : item.span.end]
-            if (
-                item.name == "@"
-                and all(isinstance(arg, Const) and isinstance(arg.value, str) for arg in item.args)
-                and "(" not in text
-            ):
-                report.add(
-                    "bare-id",
-                    f"{text[:60]} without quotes is a term, not the id of an agent",
-                    item.span,
-                    f"write '{text[:60]}'",
-                )
-            pending.extend(item.args)
+    for item in nodes_in(*nodes):
+        if not isinstance(item, Struct) or item.name != "@":
+            continue
+        text = report.law.source.text[item.span.start : item.span.end]
+        atoms = [isinstance(arg, Const) and isinstance(arg.value, str) for arg in item.args]
+        if all(atoms) and "(" not in text:
+            report.add(
+                "bare-id",
+                f"{text[:60]} without quotes is a term, not the id of an agent",
+                item.span,
+                f"write '{text[:60]}'",
+            )
 
 
-def _in_operation(report: CheckReport, goal: Do) -> None:
+def _in_operation(report: CheckReport, goal: tree.Do) -> None:
     operation = goal.operation
     if isinstance(operation, Struct):
         computed = {id(node) for node in needs(operation).numbers}
@@ -113,16 +93,13 @@ def _looks_computed(node: Struct) -> bool:
         return False
     variables = numbers = 0
     certain = False
-    pending: list[Node] = [node]
-    while pending:
-        item = pending.pop()
+    for item in nodes_in(node):
         if isinstance(item, Variable):
             variables += 1
         elif isinstance(item, Struct):
             if item.name not in _ARITHMETIC:
                 return False
             certain = certain or item.name not in _PAIRS
-            pending.extend(item.args)
         elif isinstance(item, Const) and item.value.__class__ in (int, float):
             numbers += 1
         else:
@@ -130,15 +107,15 @@ def _looks_computed(node: Struct) -> bool:
     return variables > 0 and (numbers > 0 or certain)
 
 
-def _loose_conditional(report: CheckReport, clause: Rule | Clause) -> None:
+def _loose_conditional(report: CheckReport, clause: tree.Rule | tree.Clause) -> None:
     """`a, do(b), c -> d ; e`: the goals before the arrow are all its condition."""
     body = clause.body
-    choices = body.goals if isinstance(body, Disj) else (body,)
+    choices = body.goals if isinstance(body, tree.Disj) else (body,)
     for choice in choices:
         if (
-            isinstance(choice, If)
-            and isinstance(choice.condition, Conj)
-            and any(isinstance(goal, Do) for goal in goals_in(choice.condition))
+            isinstance(choice, tree.If)
+            and isinstance(choice.condition, tree.Conj)
+            and any(isinstance(goal, tree.Do) for goal in tree.goals_in(choice.condition))
             and not _in_brackets(report, clause, choice)
         ):
             report.add(
@@ -150,7 +127,7 @@ def _loose_conditional(report: CheckReport, clause: Rule | Clause) -> None:
             )
 
 
-def _in_brackets(report: CheckReport, clause: Rule | Clause, choice: If) -> bool:
+def _in_brackets(report: CheckReport, clause: tree.Rule | tree.Clause, choice: tree.If) -> bool:
     """Whether a bracket is opened between the head and the conditional."""
     text = report.law.source.text[clause.head_span.end : choice.condition.span.start + 1]
     return any(token.text == "(" for token in tokenize(text)[0])

@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
+from nomospace.law import tree
 from nomospace.law.emit.inline import renamed
 from nomospace.law.emit.operations import OperationCode
 from nomospace.law.emit.paths import TOP, Again, CodePlace, Done, Goals, Operations, names_in
@@ -35,20 +36,6 @@ from nomospace.law.emit.writer import Writer
 from nomospace.law.prelude import BUILTINS, SPINE_ENOUGH
 from nomospace.law.prices import collect_price, match_price
 from nomospace.law.runtime import ECHOED
-from nomospace.law.tree import (
-    Conj,
-    Disj,
-    Fail,
-    FindAll,
-    Goal,
-    If,
-    Not,
-    PredicateCall,
-    Sense,
-    Toll,
-    TrueGoal,
-    goals_in,
-)
 from nomospace.terms import Compound
 from nomospace.terms.tokens import Node
 
@@ -97,28 +84,28 @@ class BodyCode:
             builder.row -= 1
 
     def _goal(
-        self, goal: Goal, rest: Goals, scope: Scope, ops: Operations, at: CodePlace, done: Done
+        self, goal: tree.Goal, rest: Goals, scope: Scope, ops: Operations, at: CodePlace, done: Done
     ) -> None:
-        if isinstance(goal, Conj):
+        if isinstance(goal, tree.Conj):
             self.goals(goal.goals + rest, scope, ops, at, done)
-        elif isinstance(goal, TrueGoal):
+        elif isinstance(goal, tree.TrueGoal):
             self.goals(rest, scope, ops, at, done)
-        elif isinstance(goal, Toll):
+        elif isinstance(goal, tree.Toll):
             self.plain.spend(goal.units)
             self.goals(rest, scope, ops, at, done)
-        elif isinstance(goal, Fail):
+        elif isinstance(goal, tree.Fail):
             self.w.line(at.fail)
-        elif isinstance(goal, Disj):
+        elif isinstance(goal, tree.Disj):
             self._disj(goal, rest, scope, ops, at, done)
-        elif isinstance(goal, If):
+        elif isinstance(goal, tree.If):
             self._if(goal, rest, scope, ops, at, done)
-        elif isinstance(goal, Not):
+        elif isinstance(goal, tree.Not):
             self._not(goal.goal, rest, scope, ops, at, done)
-        elif isinstance(goal, FindAll):
+        elif isinstance(goal, tree.FindAll):
             self._findall(goal, rest, scope, ops, at, done)
-        elif isinstance(goal, Sense):
+        elif isinstance(goal, tree.Sense):
             self._sense(goal, rest, scope, ops, at, done)
-        elif isinstance(goal, PredicateCall):
+        elif isinstance(goal, tree.PredicateCall):
             self._call(goal, rest, scope, ops, at, done)
         else:
             ops = self.plain.simple(goal, scope, ops, at)
@@ -127,7 +114,7 @@ class BodyCode:
     # -- where paths part ------------------------------------------------------------------
 
     def _disj(
-        self, goal: Disj, rest: Goals, scope: Scope, ops: Operations, at: CodePlace, done: Done
+        self, goal: tree.Disj, rest: Goals, scope: Scope, ops: Operations, at: CodePlace, done: Done
     ) -> None:
         for alternative in goal.goals:
             with self.w.block("while True:"):
@@ -142,7 +129,7 @@ class BodyCode:
             self.w.line(f"if {at.flag}: break")
 
     def _if(
-        self, goal: If, rest: Goals, scope: Scope, ops: Operations, at: CodePlace, done: Done
+        self, goal: tree.If, rest: Goals, scope: Scope, ops: Operations, at: CodePlace, done: Done
     ) -> None:
         flag, points = self._region(goal.condition, scope, ops)
         for number, (inner, inner_ops) in enumerate(points, 1):
@@ -155,14 +142,14 @@ class BodyCode:
             self.goals((goal.otherwise, *rest), scope, ops, at, done)
 
     def _not(
-        self, goal: Goal, rest: Goals, scope: Scope, ops: Operations, at: CodePlace, done: Done
+        self, goal: tree.Goal, rest: Goals, scope: Scope, ops: Operations, at: CodePlace, done: Done
     ) -> None:
         flag, _ = self._region(goal, scope, ops)
         self.w.line(f"if {flag}: {at.fail}")
         self.goals(rest, scope, ops, at, done)
 
     def _region(
-        self, goal: Goal, scope: Scope, ops: Operations
+        self, goal: tree.Goal, scope: Scope, ops: Operations
     ) -> tuple[str, list[tuple[Scope, Operations]]]:
         """Write code for the first solution of a goal.
 
@@ -186,7 +173,7 @@ class BodyCode:
 
     def _region_function(
         self,
-        goal: Goal,
+        goal: tree.Goal,
         scope: Scope,
         ops: Operations,
         flag: str,
@@ -223,16 +210,22 @@ class BodyCode:
         finally:
             self.apart = apart
 
-    def calls_helper(self, goal: Goal) -> bool:
+    def calls_helper(self, goal: tree.Goal) -> bool:
         return any(
-            isinstance(inner, PredicateCall)
+            isinstance(inner, tree.PredicateCall)
             and (inner.name, len(inner.args)) in self.builder.helpers
             and (inner.name, len(inner.args)) not in self.builder.leaves
-            for inner in goals_in(goal)
+            for inner in tree.goals_in(goal)
         )
 
     def _findall(
-        self, goal: FindAll, rest: Goals, scope: Scope, ops: Operations, at: CodePlace, done: Done
+        self,
+        goal: tree.FindAll,
+        rest: Goals,
+        scope: Scope,
+        ops: Operations,
+        at: CodePlace,
+        done: Done,
     ) -> None:
         found = self.w.fresh("f")
         self.w.line(f"{found} = []")
@@ -263,7 +256,13 @@ class BodyCode:
     # -- the control state -----------------------------------------------------------------
 
     def _sense(
-        self, goal: Sense, rest: Goals, scope: Scope, ops: Operations, at: CodePlace, done: Done
+        self,
+        goal: tree.Sense,
+        rest: Goals,
+        scope: Scope,
+        ops: Operations,
+        at: CodePlace,
+        done: Done,
     ) -> None:
         terms = self.terms
         pattern = terms.written(goal.pattern, scope, wholes=False)
@@ -302,7 +301,7 @@ class BodyCode:
 
     def _call(
         self,
-        goal: PredicateCall,
+        goal: tree.PredicateCall,
         rest: Goals,
         scope: Scope,
         ops: Operations,
@@ -323,7 +322,7 @@ class BodyCode:
 
     def _builtin(
         self,
-        goal: PredicateCall,
+        goal: tree.PredicateCall,
         symbols: list[Symbol],
         rest: Goals,
         scope: Scope,
@@ -376,7 +375,7 @@ class BodyCode:
 
     def _leaf(
         self,
-        goal: PredicateCall,
+        goal: tree.PredicateCall,
         symbols: list[Symbol],
         rest: Goals,
         scope: Scope,
@@ -422,7 +421,7 @@ class BodyCode:
 
     def _helper(
         self,
-        goal: PredicateCall,
+        goal: tree.PredicateCall,
         symbols: list[Symbol],
         rest: Goals,
         scope: Scope,

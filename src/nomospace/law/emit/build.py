@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any, Final, TypeAlias
 
+from nomospace.law import tree
 from nomospace.law.emit.body import BodyCode
 from nomospace.law.emit.dispatch import MAIN, DispatchCode, Merged, try_both
 from nomospace.law.emit.inline import leaves
@@ -23,19 +24,6 @@ from nomospace.law.emit.symbols import Hole, Ref, Scope, Shape, Symbol, Uncompil
 from nomospace.law.emit.terms import UnreachableCode
 from nomospace.law.emit.writer import CodeBudget, Constants
 from nomospace.law.prices import call_price
-from nomospace.law.tree import (
-    EVENTS,
-    Clause,
-    ClockGoal,
-    Do,
-    LawTree,
-    PredicateCall,
-    Rule,
-    Sense,
-    goals_in,
-    nodes_of,
-    variables_in,
-)
 from nomospace.terms.tokens import Const, ListSyntax, Node, Struct
 
 Ruler: TypeAlias = Callable[..., Any]
@@ -107,7 +95,7 @@ class LawBuilder:
     `(number, operations, change)`; the others give `(number, operations)` as ever.
     """
 
-    def __init__(self, law: LawTree, hash: str, *, acting: bool = False) -> None:
+    def __init__(self, law: tree.LawTree, hash: str, *, acting: bool = False) -> None:
         self.law = law
         self.acting = acting
         self.acts = False  # whether any rule does
@@ -183,7 +171,7 @@ class LawBuilder:
 
     # -- rules -----------------------------------------------------------------------------
 
-    def _rule(self, index: int, rule: Rule) -> _Compiled:
+    def _rule(self, index: int, rule: tree.Rule) -> _Compiled:
         code = BodyCode(self)
         compiled = _Compiled(uses=code.variants)
         scope, has_message = _event_scope(rule.event)
@@ -212,7 +200,7 @@ class LawBuilder:
         compiled.lines = code.w.lines
         return compiled
 
-    def _head(self, code: BodyCode, rule: Rule, scope: Scope) -> None:
+    def _head(self, code: BodyCode, rule: tree.Rule, scope: Scope) -> None:
         """Match the arguments of the event.
 
         Taking apart a value of the wrong kind or length raises inside the `try`, which costs
@@ -315,7 +303,12 @@ class LawBuilder:
         return compiled
 
     def _clause(
-        self, code: BodyCode, clause: Clause, mode: tuple[bool, ...], effectful: bool, at: CodePlace
+        self,
+        code: BodyCode,
+        clause: tree.Clause,
+        mode: tuple[bool, ...],
+        effectful: bool,
+        at: CodePlace,
     ) -> None:
         scope = Scope({"Self": Ref("S", False, str), "Msg": Ref("m"), "Peer": Ref("p")})
         outs: list[Symbol] = [Hole() for bound in mode if not bound]
@@ -374,26 +367,26 @@ def _event_scope(event: str) -> tuple[Scope, bool]:
     return Scope(names), event in MESSAGE_EVENTS
 
 
-def _context(law: LawTree) -> list[str]:
+def _context(law: tree.LawTree) -> list[str]:
     """What helpers need of the event and the state. Each call hands it on, so only what is used."""
     needed: set[str] = set()
     for clauses in law.helpers.values():
         for clause in clauses:
             nodes = list(clause.args)
-            for goal in goals_in(clause.body):
-                nodes += nodes_of(goal)
-                if isinstance(goal, Sense):
+            for goal in tree.goals_in(clause.body):
+                nodes += tree.nodes_of(goal)
+                if isinstance(goal, tree.Sense):
                     needed.add("ob" if goal.obligations else "st")
-                elif isinstance(goal, ClockGoal):
+                elif isinstance(goal, tree.ClockGoal):
                     needed.add("now")
-            for variable in variables_in(*nodes):
+            for variable in tree.variables_in(*nodes):
                 name = {"Self": "S", "Msg": "m", "Peer": "p"}.get(variable.name)
                 if name is not None:
                     needed.add(name)
     return [name for name in ("S", "m", "p", "st", "ob", "now") if name in needed]
 
 
-def _effectful(law: LawTree) -> set[tuple[str, int]]:
+def _effectful(law: tree.LawTree) -> set[tuple[str, int]]:
     """Helpers that do something, themselves or through others."""
     found: set[tuple[str, int]] = set()
     changed = True
@@ -403,13 +396,14 @@ def _effectful(law: LawTree) -> set[tuple[str, int]]:
             if key in found:
                 continue
             for clause in clauses:
-                for goal in goals_in(clause.body):
-                    if isinstance(goal, Do) or (
-                        isinstance(goal, PredicateCall) and (goal.name, len(goal.args)) in found
+                for goal in tree.goals_in(clause.body):
+                    if isinstance(goal, tree.Do) or (
+                        isinstance(goal, tree.PredicateCall)
+                        and (goal.name, len(goal.args)) in found
                     ):
                         found.add(key)
                         changed = True
     return found
 
 
-assert max(EVENTS.values()) <= len(ARGUMENTS)
+assert max(tree.EVENTS.values()) <= len(ARGUMENTS)

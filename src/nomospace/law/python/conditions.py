@@ -12,23 +12,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
+from nomospace.law import tree
 from nomospace.law.prelude import BUILTINS, FUNCTIONS
 from nomospace.law.python.expressions import Expressions, is_arithmetic, is_variable
-from nomospace.law.tree import (
-    ClockGoal,
-    Compare,
-    Conj,
-    Disj,
-    Fail,
-    Goal,
-    Not,
-    PredicateCall,
-    Same,
-    Sense,
-    ThisLaw,
-    TrueGoal,
-    Unify,
-)
 from nomospace.terms import Span
 from nomospace.terms.tokens import Node
 
@@ -47,13 +33,13 @@ STATE: Final = ("has", "obligation", "clock")
 """What the control state can be asked: `cs.has(t)`, `cs.obligation(o)`, `cs.clock(T)`."""
 
 
-def conj(goals: Sequence[Goal], span: Span) -> Goal:
+def conj(goals: Sequence[tree.Goal], span: Span) -> tree.Goal:
     """All of some goals as one; `span` is the place of none at all."""
     if not goals:
-        return TrueGoal(span)
+        return tree.TrueGoal(span)
     if len(goals) == 1:
         return goals[0]
-    return Conj(tuple(goals), Span(goals[0].span.start, goals[-1].span.end))
+    return tree.Conj(tuple(goals), Span(goals[0].span.start, goals[-1].span.end))
 
 
 class Conditions(Expressions):
@@ -61,31 +47,31 @@ class Conditions(Expressions):
 
     has_state = False
 
-    def condition(self, node: ast.expr) -> Goal:
+    def condition(self, node: ast.expr) -> tree.Goal:
         """A condition as one goal."""
         return conj(self.goals(node), self.reading.span(node))
 
-    def goals(self, node: ast.expr) -> list[Goal]:
+    def goals(self, node: ast.expr) -> list[tree.Goal]:
         """A condition as the goals that must all hold."""
         span = self.reading.span(node)
         if isinstance(node, ast.BoolOp):
             if isinstance(node.op, ast.And):
                 return [goal for value in node.values for goal in self.goals(value)]
             alternatives = tuple([self.condition(value) for value in node.values])
-            return [self.reading.made(Disj(alternatives, span))]
+            return [self.reading.made(tree.Disj(alternatives, span))]
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             outside = set(self.seen)
             goal = self.condition(node.operand)
             self.seen = outside  # what a negation binds is not bound after it
-            return [self.reading.made(Not(goal, span))]
+            return [self.reading.made(tree.Not(goal, span))]
         if isinstance(node, ast.Compare):
             return self._comparison(node)
         if isinstance(node, ast.Call):
             return self.call(node)
         if isinstance(node, ast.Constant) and isinstance(node.value, bool):
-            return [TrueGoal(span) if node.value else Fail(span)]
+            return [tree.TrueGoal(span) if node.value else tree.Fail(span)]
         self._no_condition(node, span)
-        return [Fail(span)]
+        return [tree.Fail(span)]
 
     def _no_condition(self, node: ast.expr, span: Span) -> None:
         if isinstance(node, ast.Attribute | ast.NamedExpr | ast.IfExp | ast.Lambda | ast.Await):
@@ -101,10 +87,10 @@ class Conditions(Expressions):
 
     # -- comparisons -----------------------------------------------------------------------
 
-    def _comparison(self, node: ast.Compare) -> list[Goal]:
+    def _comparison(self, node: ast.Compare) -> list[tree.Goal]:
         """`a < b < c` is `a < b` and `b < c`."""
         sides = pairwise([node.left, *node.comparators])
-        found: list[Goal] = []
+        found: list[tree.Goal] = []
         for (left, right), operator in zip(sides, node.ops, strict=True):
             span = Span(self.reading.span(left).start, self.reading.span(right).end)
             found += self._compare(operator, left, right, span)
@@ -112,29 +98,31 @@ class Conditions(Expressions):
 
     def _compare(
         self, operator: ast.cmpop, left: ast.expr, right: ast.expr, span: Span
-    ) -> list[Goal]:
-        before: list[Goal] = []
-        goal: Goal
+    ) -> list[tree.Goal]:
+        before: list[tree.Goal] = []
+        goal: tree.Goal
         if type(operator) in _ORDER:
             name = _ORDER[type(operator)]
-            goal = Compare(name, *self._numbers(left, right, before), span)
+            goal = tree.Compare(name, *self._numbers(left, right, before), span)
         elif isinstance(operator, ast.Eq | ast.NotEq):
             differ = isinstance(operator, ast.NotEq)
             if is_arithmetic(left) or is_arithmetic(right):
                 name = "=\\=" if differ else "=:="
-                goal = Compare(name, *self._numbers(left, right, before), span)
+                goal = tree.Compare(name, *self._numbers(left, right, before), span)
             else:
-                goal = Same(self.term(left, before), self.term(right, before), differ, span)
+                goal = tree.Same(self.term(left, before), self.term(right, before), differ, span)
         elif isinstance(operator, ast.In | ast.NotIn):
             goal = self._membership(operator, left, right, before, span)
         else:
             self.reading.fault(
                 "python-condition", "'is' is not part of the language", span, "compare with =="
             )
-            goal = Fail(span)
+            goal = tree.Fail(span)
         return [*before, self.reading.made(goal)]
 
-    def _numbers(self, left: ast.expr, right: ast.expr, before: list[Goal]) -> tuple[Node, Node]:
+    def _numbers(
+        self, left: ast.expr, right: ast.expr, before: list[tree.Goal]
+    ) -> tuple[Node, Node]:
         return self.arithmetic(left, before), self.arithmetic(right, before)
 
     def _membership(
@@ -142,9 +130,9 @@ class Conditions(Expressions):
         operator: ast.cmpop,
         left: ast.expr,
         right: ast.expr,
-        before: list[Goal],
+        before: list[tree.Goal],
         span: Span,
-    ) -> Goal:
+    ) -> tree.Goal:
         if isinstance(right, ast.Constant):
             self.reading.fault(
                 "python-condition",
@@ -153,19 +141,21 @@ class Conditions(Expressions):
                 "parts of a text are found with sub_atom(Text, _, _, _, Part)",
             )
         outside = set(self.seen)
-        goal = PredicateCall("member", (self.term(left, before), self.term(right, before)), span)
+        goal = tree.PredicateCall(
+            "member", (self.term(left, before), self.term(right, before)), span
+        )
         if isinstance(operator, ast.In):
             return goal
         self.seen = outside
-        return Not(self.reading.made(goal), span)
+        return tree.Not(self.reading.made(goal), span)
 
     # -- calls -----------------------------------------------------------------------------
 
-    def call(self, node: ast.Call) -> list[Goal]:
+    def call(self, node: ast.Call) -> list[tree.Goal]:
         """A call that holds or does not: of the state, a built-in, a helper, `unify`."""
         span = self.reading.span(node)
-        before: list[Goal] = []
-        goal: Goal | None = None
+        before: list[tree.Goal] = []
+        goal: tree.Goal | None = None
         if isinstance(node.func, ast.Name):
             goal = self._named(node, node.func.id, before, span)
         elif isinstance(node.func, ast.Attribute):
@@ -174,11 +164,11 @@ class Conditions(Expressions):
             self.reading.fault(
                 "python-call", "only names can be called", node.func, "define a helper with def"
             )
-        return [*before, self.reading.made(goal or Fail(span))]
+        return [*before, self.reading.made(goal or tree.Fail(span))]
 
     def _state(
-        self, node: ast.Call, func: ast.Attribute, before: list[Goal], span: Span
-    ) -> Goal | None:
+        self, node: ast.Call, func: ast.Attribute, before: list[tree.Goal], span: Span
+    ) -> tree.Goal | None:
         on_state = isinstance(func.value, ast.Name) and func.value.id == "cs"
         if not on_state or func.attr not in STATE:
             self.reading.fault(
@@ -202,8 +192,8 @@ class Conditions(Expressions):
             self._check_sensed(args[0])
         pattern = self.term(args[0], before)
         if func.attr == "clock":
-            return ClockGoal(pattern, span)
-        return Sense(pattern, func.attr == "obligation", span)
+            return tree.ClockGoal(pattern, span)
+        return tree.Sense(pattern, func.attr == "obligation", span)
 
     def state_used(self, where: ast.expr) -> None:
         """`cs` may stand only in a function that takes it."""
@@ -236,7 +226,9 @@ class Conditions(Expressions):
                 f"write cs.{node.func.id}(…)",
             )
 
-    def _named(self, node: ast.Call, name: str, before: list[Goal], span: Span) -> Goal | None:
+    def _named(
+        self, node: ast.Call, name: str, before: list[tree.Goal], span: Span
+    ) -> tree.Goal | None:
         if name in ("unify", "thisLaw"):
             args = self.arguments(node)
             if len(args) != 2:
@@ -245,15 +237,17 @@ class Conditions(Expressions):
                 return None
             left, right = self.terms(args, before)
             if name == "unify":
-                return Unify(left, right, False, span)
-            return ThisLaw(left, right, span)
+                return tree.Unify(left, right, False, span)
+            return tree.ThisLaw(left, right, span)
         if name in _NO_CONDITION:
             help = _NO_CONDITION[name]
             self.reading.fault("python-condition", f"{name}(…) is no condition", span, help)
             return None
         return self._predicate(node, name, before, span)
 
-    def _predicate(self, node: ast.Call, name: str, before: list[Goal], span: Span) -> Goal | None:
+    def _predicate(
+        self, node: ast.Call, name: str, before: list[tree.Goal], span: Span
+    ) -> tree.Goal | None:
         if not self.plain_name(name, self.reading.span(node.func)):
             return None
         if is_variable(name):
@@ -284,4 +278,4 @@ class Conditions(Expressions):
             )
             return None
         self.reading.calls.append((name, len(args), with_state, span))
-        return PredicateCall(name, self.terms(args, before), span)
+        return tree.PredicateCall(name, self.terms(args, before), span)

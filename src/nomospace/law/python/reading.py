@@ -119,9 +119,7 @@ class Reading:
         span = where if isinstance(where, Span) else self.span(where)
         if (code, span) not in self._told and len(self.faults) < ERRORS_MAX:
             self._told.add((code, span))
-            self.faults.append(
-                Diagnostic(code=code, message=message, span=span, help=help, related=related)
-            )
+            self.faults.append(Diagnostic(code, message, span, help, related))
 
     def span(self, node: ast.expr | ast.stmt | ast.keyword | ast.arg) -> Span:
         """Where a node stands, in characters; Python's tree counts in bytes of UTF-8."""

@@ -15,25 +15,11 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from nomospace.law import tree
 from nomospace.law.parse import GOAL_DEPTH_MAX
 from nomospace.law.python.conditions import Conditions, conj
 from nomospace.law.python.expressions import RESULTS, is_arithmetic, is_variable
 from nomospace.law.python.reading import Names, Reading
-from nomospace.law.tree import (
-    OPERATIONS,
-    SPECIAL,
-    Clause,
-    ClockGoal,
-    Do,
-    Fail,
-    FindAll,
-    Goal,
-    If,
-    Is,
-    PredicateCall,
-    TrueGoal,
-    Unify,
-)
 from nomospace.terms import Span
 from nomospace.terms.tokens import Const, ListSyntax, Node, Struct, Variable
 
@@ -46,8 +32,8 @@ ALIASES: Final = {
 }
 """Python's names of operations where a law has signs or longer words."""
 _ARITIES: Final[dict[str, tuple[int, ...]]] = {
-    **{name: arities for name, arities in OPERATIONS.items() if name.isidentifier()},
-    **{alias: OPERATIONS[name] for alias, name in ALIASES.items()},
+    **{name: arities for name, arities in tree.OPERATIONS.items() if name.isidentifier()},
+    **{alias: tree.OPERATIONS[name] for alias, name in ALIASES.items()},
 }
 _AMOUNTS: Final = {"incr": 1, "dcr": 1, "imposeObligation": 1}  # argument that is computed
 
@@ -100,14 +86,14 @@ class Statements(Conditions):
         self.kind = kind
         self._depth = 0
 
-    def body(self, statements: Sequence[ast.stmt], span: Span) -> Goal:
+    def body(self, statements: Sequence[ast.stmt], span: Span) -> tree.Goal:
         """A whole body as one goal."""
         self._check_reachable(statements)
         return conj(self.block(statements), span)
 
-    def block(self, statements: Sequence[ast.stmt]) -> list[Goal]:
+    def block(self, statements: Sequence[ast.stmt]) -> list[tree.Goal]:
         """Statements as goals, up to the first that ends the body."""
-        goals: list[Goal] = []
+        goals: list[tree.Goal] = []
         for index, statement in enumerate(statements):
             self.reading.grow()
             if isinstance(statement, ast.If):
@@ -140,7 +126,7 @@ class Statements(Conditions):
 
     # -- if, return ------------------------------------------------------------------------
 
-    def _branch(self, statement: ast.If, rest: Sequence[ast.stmt]) -> Goal:
+    def _branch(self, statement: ast.If, rest: Sequence[ast.stmt]) -> tree.Goal:
         span = self.reading.span(statement)
         if self._depth >= GOAL_DEPTH_MAX:
             self.reading.fault(
@@ -149,7 +135,7 @@ class Statements(Conditions):
                 statement,
                 "move the inner part into a helper",
             )
-            return Fail(span)
+            return tree.Fail(span)
         self._depth += 1
         self.reading.grow(len(rest) + len(self.seen) // 50)
         seen, gone, results = set(self.seen), set(self.gone), set(self.results)
@@ -163,9 +149,9 @@ class Statements(Conditions):
         self.gone |= then_gone
         self.results &= then_results
         self._depth -= 1
-        return self.reading.made(If(condition, then, otherwise, span))
+        return self.reading.made(tree.If(condition, then, otherwise, span))
 
-    def _end(self, statement: ast.Return | ast.Continue) -> list[Goal]:
+    def _end(self, statement: ast.Return | ast.Continue) -> list[tree.Goal]:
         """What a `return` or `continue` still asks for before the body ends."""
         if isinstance(statement, ast.Continue):
             if self.kind != "loop":
@@ -192,7 +178,7 @@ class Statements(Conditions):
 
     # -- other statements ------------------------------------------------------------------
 
-    def _statement(self, statement: ast.stmt) -> list[Goal]:
+    def _statement(self, statement: ast.stmt) -> list[tree.Goal]:
         if isinstance(statement, ast.Pass):
             return []
         if isinstance(statement, ast.Expr):
@@ -204,7 +190,7 @@ class Statements(Conditions):
         refuse(self.reading, statement)
         return []
 
-    def _line(self, node: ast.expr) -> list[Goal]:
+    def _line(self, node: ast.expr) -> list[tree.Goal]:
         """A call on a line of its own: an order, or something that must hold."""
         if not isinstance(node, ast.Call):
             words, help = "this line does nothing", "write require(condition) or do(operation)"
@@ -221,7 +207,7 @@ class Statements(Conditions):
             return self.goals(args[0]) if args else []
         if name == "fail":
             self._counted(node, name, 0)
-            return [self.reading.made(Fail(span))]
+            return [self.reading.made(tree.Fail(span))]
         if isinstance(node.func, ast.Attribute) and node.func.attr in ("has", "obligation"):
             self.reading.fault(
                 "python-statement",
@@ -241,7 +227,7 @@ class Statements(Conditions):
 
     # -- assignments -----------------------------------------------------------------------
 
-    def _assignment(self, statement: ast.Assign) -> list[Goal]:
+    def _assignment(self, statement: ast.Assign) -> list[tree.Goal]:
         target = statement.targets[0]
         if len(statement.targets) > 1 or not isinstance(target, ast.Name):
             self.reading.fault(
@@ -252,7 +238,7 @@ class Statements(Conditions):
             )
             return []
         span = self.reading.span(target)
-        if not is_variable(target.id) or target.id in (*SPECIAL, "_", "Law"):
+        if not is_variable(target.id) or target.id in (*tree.SPECIAL, "_", "Law"):
             self.reading.fault(
                 "python-assignment",
                 f"{target.id} cannot be given a value",
@@ -262,7 +248,7 @@ class Statements(Conditions):
             return []
         if not self.plain_name(target.id, span):
             return []
-        before: list[Goal] = []
+        before: list[tree.Goal] = []
         result = Variable(target.id, span)
         goal = self._given(statement.value, result, before, self.reading.span(statement))
         if target.id in self.seen and target.id not in self.results:
@@ -277,23 +263,25 @@ class Statements(Conditions):
         self.gone.discard(target.id)
         return [*before, self.reading.made(goal)]
 
-    def _given(self, value: ast.expr, result: Variable, before: list[Goal], span: Span) -> Goal:
+    def _given(
+        self, value: ast.expr, result: Variable, before: list[tree.Goal], span: Span
+    ) -> tree.Goal:
         """The goal that binds a variable to what stands right of `=`."""
         if is_arithmetic(value):
-            return Is(result, self.arithmetic(value, before), span)
+            return tree.Is(result, self.arithmetic(value, before), span)
         if isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
             name = value.func.id
             if name == "findall":
                 return self._findall(value, result, span)
             if (name, len(value.args) + 1) in RESULTS:
                 args = self.terms(self.arguments(value), before)
-                return PredicateCall(name, (*args, result), span)
+                return tree.PredicateCall(name, (*args, result), span)
         if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
             func = value.func
             if isinstance(func.value, ast.Name) and func.value.id == "cs" and func.attr == "clock":
                 self.state_used(func)
                 self._counted(value, "cs.clock", 0)
-                return ClockGoal(result, span)
+                return tree.ClockGoal(result, span)
         if isinstance(value, ast.Compare | ast.BoolOp) or (
             isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.Not)
         ):
@@ -303,22 +291,22 @@ class Statements(Conditions):
                 value,
                 "decide with if, or write a helper that returns the condition",
             )
-            return Fail(span)
-        return Unify(result, self.term(value, before), False, span)
+            return tree.Fail(span)
+        return tree.Unify(result, self.term(value, before), False, span)
 
-    def _findall(self, node: ast.Call, result: Variable, span: Span) -> Goal:
+    def _findall(self, node: ast.Call, result: Variable, span: Span) -> tree.Goal:
         args = self._counted(node, "findall", 2)
         if not args:
-            return Fail(span)
+            return tree.Fail(span)
         outside = set(self.seen)
         goals = self.goals(args[1])
         template = self.term(args[0], goals)  # what it computes is computed for each solution
         self.seen = outside
-        return FindAll(template, conj(goals, span), result, span)
+        return tree.FindAll(template, conj(goals, span), result, span)
 
     # -- loops -----------------------------------------------------------------------------
 
-    def _loop(self, statement: ast.For) -> list[Goal]:
+    def _loop(self, statement: ast.For) -> list[tree.Goal]:
         target = statement.target
         span = self.reading.span(statement)
         for unwanted in statement.orelse[:1]:
@@ -328,7 +316,7 @@ class Statements(Conditions):
         if (
             not isinstance(target, ast.Name)
             or not is_variable(target.id)
-            or target.id in (*SPECIAL, "Law")
+            or target.id in (*tree.SPECIAL, "Law")
             or not self.plain_name(target.id, self.reading.span(target))
         ):
             self.reading.fault(
@@ -345,7 +333,7 @@ class Statements(Conditions):
                 target,
                 "take a new name for the items of the list",
             )
-        before: list[Goal] = []
+        before: list[tree.Goal] = []
         items = self.term(statement.iter, before)
         if not isinstance(items, Variable | ListSyntax):
             self.reading.fault(
@@ -357,30 +345,32 @@ class Statements(Conditions):
         goal = self._rounds(statement, target, items, span)
         return [*before, self.reading.made(goal)]
 
-    def _rounds(self, statement: ast.For, target: ast.Name, items: Node, span: Span) -> Goal:
+    def _rounds(self, statement: ast.For, target: ast.Name, items: Node, span: Span) -> tree.Goal:
         """Write the loop's helper, and give the call that starts it."""
         reading = self.reading
         handed = [name for name in _variables(statement.body) if name in self.seen]
-        handed = [name for name in dict.fromkeys(handed) if name not in (*SPECIAL, target.id)]
+        handed = [name for name in dict.fromkeys(handed) if name not in (*tree.SPECIAL, target.id)]
         inner = Statements(reading, self.name, "loop", self.names)
         inner.has_state = self.has_state
         inner.seen = {target.id, *handed}
         inner._depth = self._depth
         inner._check_reachable(statement.body)
         goals = inner.block(statement.body)
-        self.gone |= inner.seen - {*handed, *SPECIAL, "_"}
+        self.gone |= inner.seen - {*handed, *tree.SPECIAL, "_"}
 
         stem = self.name.lstrip("_") or "loop"
         name = reading.names.fresh(f"{stem[0].lower()}{stem[1:]}_each")
         head = Span(span.start, reading.span(statement.iter).end)
         rest = Variable(self.names.fresh("Rest"), head)
         passed = tuple([Variable(each, head) for each in handed])
-        again = PredicateCall(name, (rest, *passed), head)
+        again = tree.PredicateCall(name, (rest, *passed), head)
         first = Variable(target.id, reading.span(target))
         nothing = tuple([Variable("_", head) for _ in handed])
         reading.helpers[name, 1 + len(handed)] = [
-            Clause(name, (ListSyntax((), None, head), *nothing), TrueGoal(head), span, head),
-            Clause(
+            tree.Clause(
+                name, (ListSyntax((), None, head), *nothing), tree.TrueGoal(head), span, head
+            ),
+            tree.Clause(
                 name,
                 (ListSyntax((first,), rest, head), *passed),
                 conj([*goals, again], head),
@@ -388,22 +378,22 @@ class Statements(Conditions):
                 head,
             ),
         ]
-        return PredicateCall(name, (items, *passed), head)
+        return tree.PredicateCall(name, (items, *passed), head)
 
     # -- operations ------------------------------------------------------------------------
 
-    def _do(self, node: ast.Call, span: Span) -> list[Goal]:
+    def _do(self, node: ast.Call, span: Span) -> list[tree.Goal]:
         args = self._counted(node, "do", 1)
         if not args:
             return []
-        before: list[Goal] = []
+        before: list[tree.Goal] = []
         operation = self.operation(args[0], before)
         if operation is None:
             self._no_operation(args[0])
             return []
-        return [*before, self.reading.made(Do(operation, span))]
+        return [*before, self.reading.made(tree.Do(operation, span))]
 
-    def operation(self, node: ast.expr, before: list[Goal] | None) -> Node | None:
+    def operation(self, node: ast.expr, before: list[tree.Goal] | None) -> Node | None:
         """The term of an operation under its name in a law, or `None` when it is none."""
         span = self.reading.span(node)
         if isinstance(node, ast.Name) and 0 in _ARITIES.get(node.id, ()):
@@ -425,7 +415,7 @@ class Statements(Conditions):
         ]
         return Struct(name, tuple(terms), span) if terms else None
 
-    def _changed(self, name: str, node: ast.expr, before: list[Goal] | None) -> Node:
+    def _changed(self, name: str, node: ast.expr, before: list[tree.Goal] | None) -> Node:
         """An argument of an operation; the time in `+obligation(O, T)` is computed by it."""
         if (
             name == "+"
@@ -438,7 +428,7 @@ class Statements(Conditions):
             return Struct("obligation", (what, when), self.reading.span(node))
         return self.term(node, before)
 
-    def _amount(self, node: ast.expr, before: list[Goal] | None) -> Node:
+    def _amount(self, node: ast.expr, before: list[tree.Goal] | None) -> Node:
         if before is not None and is_arithmetic(node):
             return self.arithmetic(node, before)
         return self.term(node, before)

@@ -6,22 +6,12 @@ import ast
 from difflib import get_close_matches
 from typing import Final
 
+from nomospace.law import tree
 from nomospace.law.parse import GOAL_DEPTH_MAX, RULES_MAX
 from nomospace.law.prelude import BUILTINS, FUNCTIONS
 from nomospace.law.python.expressions import WORDS, Expressions, is_variable
 from nomospace.law.python.reading import SIZE_MAX, Names, PythonLawTooLarge, Reading
 from nomospace.law.python.statements import Statements, refuse
-from nomospace.law.tree import (
-    EVENTS,
-    PREAMBLE,
-    SPECIAL,
-    Clause,
-    Goal,
-    LawAuthority,
-    LawTree,
-    Rule,
-    subgoals,
-)
 from nomospace.terms import Diagnostic, Source, Span, Term, Var
 from nomospace.terms.text import from_node
 from nomospace.terms.tokens import ListSyntax, Node, Struct, Variable
@@ -65,7 +55,7 @@ _GOAL_WORDS: Final = {name for name, _ in WORDS} | {
 }
 
 
-def parse_python(source: Source) -> tuple[LawTree, list[Diagnostic]]:
+def parse_python(source: Source) -> tuple[tree.LawTree, list[Diagnostic]]:
     """Read a law written in restricted Python. With any error, the law is not whole.
 
     The text is parsed by Python's own parser and its tree is translated; nothing of it is run.
@@ -81,11 +71,11 @@ def parse_python(source: Source) -> tuple[LawTree, list[Diagnostic]]:
 class _Translation:
     def __init__(self, source: Source) -> None:
         self.reading = Reading(source)
-        self.law = LawTree(source, "", (), {}, language="python")
-        self.rules: list[Rule] = []
+        self.law = tree.LawTree(source, "", (), {}, language="python")
+        self.rules: list[tree.Rule] = []
         self.defined: dict[str, tuple[Span, bool]] = {}  # functions; whether more clauses may come
 
-    def law_and_faults(self) -> tuple[LawTree, list[Diagnostic]]:
+    def law_and_faults(self) -> tuple[tree.LawTree, list[Diagnostic]]:
         reading, law = self.reading, self.law
         statements = reading.statements()
         try:
@@ -211,7 +201,7 @@ class _Translation:
                 'as in authorities={"admin": "ed25519:…"}',
             )
             return
-        found: dict[str, LawAuthority] = {}
+        found: dict[str, tree.LawAuthority] = {}
         for name_node, key_node in zip(node.keys, node.values, strict=True):
             if name_node is None:
                 self.reading.fault("python-law", "** cannot stand here", key_node, "name them all")
@@ -222,7 +212,7 @@ class _Translation:
                 self.reading.fault(
                     "python-law", f"the authority {name} stands twice", name_node, "keep one"
                 )
-            found[name] = LawAuthority(name, key)
+            found[name] = tree.LawAuthority(name, key)
         self.law.authorities = tuple(found.values())
 
     def _initial(self, node: ast.expr) -> None:
@@ -369,14 +359,14 @@ class _Translation:
             words, help = f"the parameter {name} is no variable", "variables begin with a capital"
         elif name in told:
             words, help = f"the parameter {name} stands twice", "give each a name of its own"
-        elif in_head and name in SPECIAL:
+        elif in_head and name in tree.SPECIAL:
             words, help = f"{name} has a meaning of its own", "take another name"
         else:
             told.add(name)
             return
         self.reading.fault("python-parameters", words, parameter, help)
 
-    def _body(self, function: ast.FunctionDef, body: Statements, span: Span) -> Goal:
+    def _body(self, function: ast.FunctionDef, body: Statements, span: Span) -> tree.Goal:
         statements = function.body
         if _is_docstring(statements[0]):
             statements = statements[1:]
@@ -409,13 +399,13 @@ class _Translation:
             args = body.terms(body.arguments(decorator), None)
             head_span = reading.span(decorator)
             span = Span(self._at_sign(head_span), span.end)
-        body.results = body.seen - set(SPECIAL)
+        body.results = body.seen - set(tree.SPECIAL)
         key = name, len(args)
         if is_variable(name) and not name.startswith("__"):
             words = "names of helpers begin with a small letter"
         elif key in BUILTINS or (name, len(args) + 1) in BUILTINS or key in FUNCTIONS:
             words = f"{name} is a built-in"
-        elif name in EVENTS or name in PREAMBLE or name in _GOAL_WORDS or name in HEADS:
+        elif name in tree.EVENTS or name in tree.PREAMBLE or name in _GOAL_WORDS or name in HEADS:
             words = f"{name} is a word of the language"
         else:
             words = ""
@@ -434,7 +424,7 @@ class _Translation:
                 "give it to all of them",
             )
         goal = self._body(function, body, span)
-        reading.helpers.setdefault(key, []).append(Clause(name, args, goal, span, head_span))
+        reading.helpers.setdefault(key, []).append(tree.Clause(name, args, goal, span, head_span))
 
     def _check_calls(self) -> None:
         """A helper that takes `cs` is called with it, any other predicate without."""
@@ -459,7 +449,7 @@ class _Translation:
         args = self._head(decorator, word, body, head_span)
         goal = self._body(function, body, span)
         self.rules.append(
-            Rule(
+            tree.Rule(
                 function.name,
                 len(self.rules) + 1,
                 HEADS[word][0],
@@ -489,7 +479,7 @@ class _Translation:
                 span,
                 f"write {_usage(word)}",
             )
-            return tuple([Variable("_", span) for _ in range(EVENTS[HEADS[word][0]])])
+            return tuple([Variable("_", span) for _ in range(tree.EVENTS[HEADS[word][0]])])
         named: dict[str, ast.expr] = {}
         for keyword in decorator.keywords:
             if keyword.arg not in slots or keyword.arg in named:
@@ -574,12 +564,12 @@ def _takes_state(function: ast.FunctionDef) -> bool:
     return bool(given) and given[0].arg == "cs"
 
 
-def _goal_too_deep(goal: Goal) -> Goal | None:
+def _goal_too_deep(goal: tree.Goal) -> tree.Goal | None:
     """A goal below `GOAL_DEPTH_MAX` levels, if there is one."""
     pending = [(goal, 0)]
     while pending:
         item, depth = pending.pop()
         if depth > GOAL_DEPTH_MAX:
             return item
-        pending.extend((inner, depth + 1) for inner in subgoals(item))
+        pending.extend((inner, depth + 1) for inner in tree.subgoals(item))
     return None

@@ -345,7 +345,7 @@ def parse_when(text: str) -> tuple[FormulaComparison, ...]:
 
 
 class _Reader(Scanner):
-    language = "a function or tie"
+    name = "function or tie"
     chars_max = FORMULA_CHARS_MAX
     too_long = "register a function in Python that does the work"
     advice = _FORM

@@ -31,9 +31,8 @@ class OntologyFault(NamedTuple):
         """The fault as a person wants to read it, with a caret where the place is known."""
         span = self.place.span
         if span is not None:
-            return Diagnostic(
-                code=self.code, message=self.message, span=span, help=self.help, severity=severity
-            ).render(self.place.source)
+            found = Diagnostic(self.code, self.message, span, self.help, severity=severity)
+            return found.render(self.place.source)
         words = f"{self.place.source.name}: {severity} [{self.code}] {self.message}"
         return f"{words}\n      help: {self.help}" if self.help else words
 

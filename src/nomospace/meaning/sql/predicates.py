@@ -27,20 +27,8 @@ from nomospace.meaning.sql.values import (
     is_none,
     is_something,
 )
+from nomospace.terms import predicate
 from nomospace.terms.conditions import holds
-from nomospace.terms.predicate import (
-    Among,
-    Element,
-    Every,
-    Literal,
-    Negated,
-    Operand,
-    Path,
-    Predicate,
-    PredicateComparison,
-    Some,
-    parse,
-)
 
 _TURNED: Final = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
@@ -48,14 +36,14 @@ _TURNED: Final = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<
 class Look(Protocol):
     """Where the values of an object stand in a statement."""
 
-    def value(self, operand: Path | Element, side: str) -> Value:
+    def value(self, operand: predicate.Path | predicate.Element, side: str) -> Value:
         """The places where a value may stand; `side` tells the two of a comparison apart."""
 
-    def some(self, element: Element, side: str, test: exp.Expr) -> exp.Expr:
+    def some(self, element: predicate.Element, side: str, test: exp.Expr) -> exp.Expr:
         """Whether a condition on what `any` stands for holds for some of it."""
 
 
-def condition(tree: Predicate, look: Look, params: Params) -> exp.Expr:
+def condition(tree: predicate.Predicate, look: Look, params: Params) -> exp.Expr:
     """The condition on a row that a predicate is; TRUE or FALSE, never NULL.
 
     >>> from nomospace.meaning.sql.values import ValuePlace
@@ -69,15 +57,17 @@ def condition(tree: Predicate, look: Look, params: Params) -> exp.Expr:
     ('NOT (COALESCE(price__amount < :p0, FALSE))', {'p0': 5000.0})
     """
     match tree:
-        case PredicateComparison(left, sign, right):
+        case predicate.PredicateComparison(left, sign, right):
             return _compare(left, sign, right, look, params)
-        case Among(left, values):
-            return any_of([_compare(left, "=", Literal(value), look, params) for value in values])
-        case Every(parts):
+        case predicate.Among(left, values):
+            return any_of(
+                [_compare(left, "=", predicate.Literal(value), look, params) for value in values]
+            )
+        case predicate.Every(parts):
             return all_of([condition(part, look, params) for part in parts])
-        case Some(parts):
+        case predicate.Some(parts):
             return any_of([condition(part, look, params) for part in parts])
-        case Negated(part):
+        case predicate.Negated(part):
             inner = condition(part, look, params)
             if inner in (TRUE, FALSE):
                 return (FALSE if inner == TRUE else TRUE).copy()
@@ -91,32 +81,34 @@ def has_elements(text: str) -> bool:
     (True, False)
     """
     return bool(text) and any(
-        isinstance(side, Element) for side in _sides(parse(text, field=False))
+        isinstance(side, predicate.Element) for side in _sides(predicate.parse(text, field=False))
     )
 
 
-def _sides(tree: Predicate) -> Iterator[Operand]:
+def _sides(tree: predicate.Predicate) -> Iterator[predicate.Operand]:
     match tree:
-        case PredicateComparison(left, _, right):
+        case predicate.PredicateComparison(left, _, right):
             yield from (left, right)
-        case Among(left, _):
+        case predicate.Among(left, _):
             yield left
-        case Every(parts) | Some(parts):
+        case predicate.Every(parts) | predicate.Some(parts):
             for part in parts:
                 yield from _sides(part)
-        case Negated(part):
+        case predicate.Negated(part):
             yield from _sides(part)
 
 
-def _compare(left: Operand, sign: str, right: Operand, look: Look, params: Params) -> exp.Expr:
-    if isinstance(left, Literal) and isinstance(right, Literal):
+def _compare(
+    left: predicate.Operand, sign: str, right: predicate.Operand, look: Look, params: Params
+) -> exp.Expr:
+    if isinstance(left, predicate.Literal) and isinstance(right, predicate.Literal):
         return (TRUE if _decided(left, sign, right) else FALSE).copy()
-    if isinstance(left, Literal):
+    if isinstance(left, predicate.Literal):
         left, sign, right = right, _TURNED[sign], left
-    assert not isinstance(left, Literal)
+    assert not isinstance(left, predicate.Literal)
     value = look.value(left, "l")
     test: exp.Expr
-    if not isinstance(right, Literal):
+    if not isinstance(right, predicate.Literal):
         test = compare(value, sign, look.value(right, "r"))
     elif right.value is not None:
         test = compare(value, sign, (constant(right.value, params),))
@@ -125,12 +117,12 @@ def _compare(left: Operand, sign: str, right: Operand, look: Look, params: Param
     else:
         test = is_something(value) if sign == "!=" else FALSE.copy()
     for operand, side in ((left, "l"), (right, "r")):
-        if isinstance(operand, Element) and operand.several and test != FALSE:
+        if isinstance(operand, predicate.Element) and operand.several and test != FALSE:
             test = look.some(operand, side, test)
     return test
 
 
-def _decided(left: Literal, sign: str, right: Literal) -> bool:
+def _decided(left: predicate.Literal, sign: str, right: predicate.Literal) -> bool:
     if sign == "!=" and (left.value is None) != (right.value is None):
         return True  # only the word null compares with every kind
     return holds(left.value, sign, right.value)
