@@ -21,14 +21,13 @@ which live on the heap.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from nomospace.law import tree
 from nomospace.law.emit.inline import renamed
 from nomospace.law.emit.operations import OperationCode
-from nomospace.law.emit.paths import TOP, Again, CodePlace, Done, Goals, Operations, names_in
+from nomospace.law.emit.paths import TOP, Again, CodePath, CodePlace, Operations, Point, names_in
 from nomospace.law.emit.plain import PlainCode
 from nomospace.law.emit.symbols import Hole, Ref, Scope, Shape, Symbol, Uncompilable
 from nomospace.law.emit.terms import TermCode, UnreachableCode
@@ -66,100 +65,88 @@ class BodyCode:
 
     # -- goals -----------------------------------------------------------------------------
 
-    def goals(self, todo: Goals, scope: Scope, ops: Operations, at: CodePlace, done: Done) -> None:
-        """Write code for goals and what follows; it always ends in a jump."""
-        if not todo:
-            done(scope, ops, at)
+    def goals(self, path: CodePath) -> None:
+        """Write code for the goals of a path and what follows; it always ends in a jump."""
+        if not path.goals:
+            path.done(path.scope, path.ops, path.at)
             return
-        goal, rest = todo[0], todo[1:]
         builder = self.builder
         builder.row += 1
         try:
             if builder.row > ROW_MAX:
                 raise Uncompilable("too many goals one behind the other")
-            self._goal(goal, rest, scope, ops, at, done)
+            self._goal(path.goals[0], path._replace(goals=path.goals[1:]))
         except UnreachableCode:
             return
         finally:
             builder.row -= 1
 
-    def _goal(
-        self, goal: tree.Goal, rest: Goals, scope: Scope, ops: Operations, at: CodePlace, done: Done
-    ) -> None:
+    def _goal(self, goal: tree.Goal, path: CodePath) -> None:
+        """Write code for a goal, and for the goals of the path behind it."""
         if isinstance(goal, tree.Conj):
-            self.goals(goal.goals + rest, scope, ops, at, done)
+            self.goals(path.through(*goal.goals))
         elif isinstance(goal, tree.TrueGoal):
-            self.goals(rest, scope, ops, at, done)
+            self.goals(path)
         elif isinstance(goal, tree.Toll):
             self.plain.spend(goal.units)
-            self.goals(rest, scope, ops, at, done)
+            self.goals(path)
         elif isinstance(goal, tree.Fail):
-            self.w.line(at.fail)
+            self.w.line(path.at.fail)
         elif isinstance(goal, tree.Disj):
-            self._disj(goal, rest, scope, ops, at, done)
+            self._disj(goal, path)
         elif isinstance(goal, tree.If):
-            self._if(goal, rest, scope, ops, at, done)
+            self._if(goal, path)
         elif isinstance(goal, tree.Not):
-            self._not(goal.goal, rest, scope, ops, at, done)
+            flag, _ = self._region(goal.goal, path)
+            self.w.line(f"if {flag}: {path.at.fail}")
+            self.goals(path)
         elif isinstance(goal, tree.FindAll):
-            self._findall(goal, rest, scope, ops, at, done)
+            self._findall(goal, path)
         elif isinstance(goal, tree.Sense):
-            self._sense(goal, rest, scope, ops, at, done)
+            self._sense(goal, path)
         elif isinstance(goal, tree.PredicateCall):
-            self._call(goal, rest, scope, ops, at, done)
+            self._call(goal, path)
         else:
-            ops = self.plain.simple(goal, scope, ops, at)
-            self.goals(rest, scope, ops, at, done)
+            ops = self.plain.simple(goal, path.scope, path.ops, path.at)
+            self.goals(path._replace(ops=ops))
 
     # -- where paths part ------------------------------------------------------------------
 
-    def _disj(
-        self, goal: tree.Disj, rest: Goals, scope: Scope, ops: Operations, at: CodePlace, done: Done
-    ) -> None:
+    def _disj(self, goal: tree.Disj, path: CodePath) -> None:
         for alternative in goal.goals:
             with self.w.block("while True:"):
-                inner = CodePlace("break", at.flag)
                 self.plain.spend()
-                self.goals((alternative, *rest), scope.copy(), ops, inner, done)
-            self._after_block(at)
-        self.w.line(at.fail)
+                self.goals(path.through(alternative).copy("break"))
+            self._after_block(path)
+        self.w.line(path.at.fail)
 
-    def _after_block(self, at: CodePlace) -> None:
-        if at.flag is not None:
-            self.w.line(f"if {at.flag}: break")
+    def _after_block(self, path: CodePath) -> None:
+        if path.at.flag is not None:
+            self.w.line(f"if {path.at.flag}: break")
 
-    def _if(
-        self, goal: tree.If, rest: Goals, scope: Scope, ops: Operations, at: CodePlace, done: Done
-    ) -> None:
-        flag, points = self._region(goal.condition, scope, ops)
-        for number, (inner, inner_ops) in enumerate(points, 1):
+    def _if(self, goal: tree.If, path: CodePath) -> None:
+        flag, points = self._region(goal.condition, path)
+        for number, (scope, ops) in enumerate(points, 1):
             self.w.line(f"if {flag} == {number}:")
             with self.w.indented():
-                self.goals((goal.then, *rest), inner, inner_ops, at, done)
+                self.goals(path.through(goal.then)._replace(scope=scope, ops=ops))
         if goal.otherwise is None:
-            self.w.line(at.fail)
+            self.w.line(path.at.fail)
         else:
-            self.goals((goal.otherwise, *rest), scope, ops, at, done)
+            self.goals(path.through(goal.otherwise))
 
-    def _not(
-        self, goal: tree.Goal, rest: Goals, scope: Scope, ops: Operations, at: CodePlace, done: Done
-    ) -> None:
-        flag, _ = self._region(goal, scope, ops)
-        self.w.line(f"if {flag}: {at.fail}")
-        self.goals(rest, scope, ops, at, done)
-
-    def _region(
-        self, goal: tree.Goal, scope: Scope, ops: Operations
-    ) -> tuple[str, list[tuple[Scope, Operations]]]:
+    def _region(self, goal: tree.Goal, path: CodePath) -> tuple[str, list[Point]]:
         """Write code for the first solution of a goal.
 
         Gives the name of a flag, 0 when there is none, else the number (from 1) of the place
         where it was found, and what is known at each of these places.
         """
-        points: list[tuple[Scope, Operations]] = []
+        points: list[Point] = []
         flag = self.w.fresh("c")
+        scope, ops = path.scope, path.ops
         if self.calls_helper(goal):
-            return self._region_function(goal, scope, ops, flag, points)
+            self._region_function(goal, scope, ops, flag, points)
+            return flag, points
 
         def found(inner: Scope, inner_ops: Operations, at: CodePlace) -> None:
             points.append((inner, inner_ops))
@@ -168,17 +155,12 @@ class BodyCode:
 
         self.w.line(f"{flag} = 0")
         with self.w.block("while True:"):
-            self.goals((goal,), scope.copy(), ops, CodePlace("break", flag), found)
+            self.goals(CodePath((goal,), scope.copy(), ops, CodePlace("break", flag), found))
         return flag, points
 
     def _region_function(
-        self,
-        goal: tree.Goal,
-        scope: Scope,
-        ops: Operations,
-        flag: str,
-        points: list[tuple[Scope, Operations]],
-    ) -> tuple[str, list[tuple[Scope, Operations]]]:
+        self, goal: tree.Goal, scope: Scope, ops: Operations, flag: str, points: list[Point]
+    ) -> None:
         before = names_in(scope, ops)
         carried: list[list[str]] = []
 
@@ -190,25 +172,27 @@ class BodyCode:
             carried.append(names)
             self.w.line(f"return ({len(points)}, {''.join(f'{name}, ' for name in names)})")
 
-        function, result = self.w.fresh("q"), self.w.fresh("r")
-        with self.w.function(f"def {function}():"), self._apart():
-            self.goals((goal,), scope.copy(), ops, TOP, found)
-        self.w.line(f"{result} = {function}()")
+        result = self._function(CodePath((goal,), scope.copy(), ops, TOP, found))
         self.w.line(f"if {result} is BUDGET: return BUDGET")
         self.w.line(f"{flag} = 0 if {result} is None else {result}[0]")
         for number, names in enumerate(carried, 1):
             if names:
                 self.w.line(f"if {flag} == {number}: _, {', '.join(names)} = {result}")
-        return flag, points
 
-    @contextmanager
-    def _apart(self) -> Iterator[None]:
-        """Goals of a region: its last call is not the clause's, and hands on to the region."""
+    def _function(self, path: CodePath) -> str:
+        """Write goals of a region as a function, and call it; the name that has its result.
+
+        The last call of a region is not the clause's, and hands on to the region.
+        """
+        function, result = self.w.fresh("q"), self.w.fresh("r")
         apart, self.apart = self.apart, True
         try:
-            yield
+            with self.w.function(f"def {function}():"):
+                self.goals(path)
         finally:
             self.apart = apart
+        self.w.line(f"{result} = {function}()")
+        return result
 
     def calls_helper(self, goal: tree.Goal) -> bool:
         return any(
@@ -218,15 +202,8 @@ class BodyCode:
             for inner in tree.goals_in(goal)
         )
 
-    def _findall(
-        self,
-        goal: tree.FindAll,
-        rest: Goals,
-        scope: Scope,
-        ops: Operations,
-        at: CodePlace,
-        done: Done,
-    ) -> None:
+    def _findall(self, goal: tree.FindAll, path: CodePath) -> None:
+        scope = path.scope
         found = self.w.fresh("f")
         self.w.line(f"{found} = []")
 
@@ -238,43 +215,32 @@ class BodyCode:
             self.w.line(f"{found}.append({self.terms.expr(template, inner)})")
             self.w.line(inside.fail)
 
+        each = CodePath((goal.goal,), scope.copy(), path.ops, TOP, collect)
         if self.calls_helper(goal.goal):
-            function, result = self.w.fresh("q"), self.w.fresh("r")
-            with self.w.function(f"def {function}():"), self._apart():
-                self.goals((goal.goal,), scope.copy(), ops, TOP, collect)
-            self.w.line(f"{result} = {function}()")
+            result = self._function(each)
             self.w.line(f"if {result} is not None: return {result}")
         else:
             with self.w.block("while True:"):
-                self.goals((goal.goal,), scope.copy(), ops, CodePlace("break"), collect)
+                self.goals(each._replace(at=CodePlace("break")))
         value = self.w.fresh()
         self.w.line(f"{value} = tuple({found})")
         result_symbol = self.terms.written(goal.result, scope)
-        self.terms.unify(result_symbol, Ref(value, False, tuple), scope, at.fail)
-        self.goals(rest, scope, ops, at, done)
+        self.terms.unify(result_symbol, Ref(value, False, tuple), scope, path.at.fail)
+        self.goals(path)
 
     # -- the control state -----------------------------------------------------------------
 
-    def _sense(
-        self,
-        goal: tree.Sense,
-        rest: Goals,
-        scope: Scope,
-        ops: Operations,
-        at: CodePlace,
-        done: Done,
-    ) -> None:
-        terms = self.terms
+    def _sense(self, goal: tree.Sense, path: CodePath) -> None:
+        terms, scope = self.terms, path.scope
         pattern = terms.written(goal.pattern, scope, wholes=False)
         bag = "ob" if goal.obligations else "st"
         item = self.w.fresh()
-        inside = CodePlace("continue", at.flag)
         if isinstance(pattern, Ref) and pattern.constant and pattern.kind is Compound:
             value = terms.constants.namespace[pattern.expr]
             parts = tuple([terms.constants.ref(arg) for arg in value.args])
             pattern = Shape(value.name, parts)
         if isinstance(pattern, Shape) and pattern.name is not None:
-            self.plain.sense_compound(pattern, bag, item, scope, at)
+            self.plain.sense_compound(pattern, bag, item, scope, path.at)
         elif isinstance(pattern, Hole):
             self.plain.loop(f"for {item} in everything({bag}, u):")
             self.plain.spend()
@@ -292,49 +258,36 @@ class BodyCode:
                 self.plain.spend()
             else:
                 self.plain.loop(f"for {item} in equals({bag}, {value.expr}, u):")
-        self.goals(rest, scope, ops, inside, done)
+        self._in_loop(path)
+
+    def _in_loop(self, path: CodePath) -> None:
+        """Write the rest of the goals inside a loop that was begun, and end it."""
+        self.goals(path._replace(at=CodePlace("continue", path.at.flag)))
         self.plain.end_loop()
-        self._after_block(at)
-        self.w.line(at.fail)
+        self._after_block(path)
+        self.w.line(path.at.fail)
 
     # -- predicates ------------------------------------------------------------------------
 
-    def _call(
-        self,
-        goal: tree.PredicateCall,
-        rest: Goals,
-        scope: Scope,
-        ops: Operations,
-        at: CodePlace,
-        done: Done,
-    ) -> None:
-        terms = self.terms
-        symbols = [terms.written(node, scope) for node in goal.args]
-        if (goal.name, len(goal.args)) in self.builder.leaves:
-            self._leaf(goal, symbols, rest, scope, ops, at, done)
-        elif (goal.name, len(goal.args)) in self.builder.helpers:
-            self._helper(goal, symbols, rest, scope, ops, at, done)
+    def _call(self, goal: tree.PredicateCall, path: CodePath) -> None:
+        symbols = [self.terms.written(node, path.scope) for node in goal.args]
+        key = goal.name, len(goal.args)
+        if key in self.builder.leaves:
+            self._leaf(key, symbols, path)
+        elif key in self.builder.helpers:
+            self._helper(goal.name, symbols, path)
         elif goal.name == "delete":
-            self.plain.delete(symbols, match_price(goal.args[1]), scope, at)
-            self.goals(rest, scope, ops, at, done)
+            self.plain.delete(symbols, match_price(goal.args[1]), path.scope, path.at)
+            self.goals(path)
         else:
-            self._builtin(goal, symbols, rest, scope, ops, at, done)
+            self._builtin(goal.name, symbols, path)
 
-    def _builtin(
-        self,
-        goal: tree.PredicateCall,
-        symbols: list[Symbol],
-        rest: Goals,
-        scope: Scope,
-        ops: Operations,
-        at: CodePlace,
-        done: Done,
-    ) -> None:
-        terms = self.terms
-        builtin = BUILTINS[goal.name, len(symbols)]
+    def _builtin(self, name: str, symbols: list[Symbol], path: CodePath) -> None:
+        terms, scope = self.terms, path.scope
+        builtin = BUILTINS[name, len(symbols)]
         bound = [not scope.holes_in(symbol) for symbol in symbols]
         if not any(all(bound[index] for index in needs) for needs in builtin.needs):
-            if goal.name in SPINE_ENOUGH and any(isinstance(s, Shape) for s in symbols):
+            if name in SPINE_ENOUGH and any(isinstance(s, Shape) for s in symbols):
                 raise Uncompilable("a list built-in on a list with unbound items")
             self.w.line("raise Stop('notGround')")
             return
@@ -342,7 +295,7 @@ class BodyCode:
             terms.value(symbol, scope).expr if is_bound else "UNSET"
             for symbol, is_bound in zip(symbols, bound, strict=True)
         ]
-        if goal.name == "member":
+        if name == "member":
             item = self.w.fresh()
             items = given[1]
             self.plain.loop(f"for {item} in {items} if {items}.__class__ is tuple else ():")
@@ -355,83 +308,53 @@ class BodyCode:
                 terms.match(wanted, Ref(item), scope, "continue")
         else:
             answer = self.w.fresh()
-            function = terms.constants.add(goal.name)
+            function = terms.constants.add(name)
             call = f"SOLUTIONS[{function}](({''.join(f'{part}, ' for part in given)}), u)"
             self.plain.loop(f"for {answer} in {call}:")
             for index, symbol in enumerate(symbols):
                 part = self.w.fresh()
                 if bound[index]:
-                    if index not in ECHOED.get(goal.name, ()):
+                    if index not in ECHOED.get(name, ()):
                         self.w.line(f"{part} = {answer}[{index}]")
                         condition = terms.differs(Ref(given[index]), Ref(part))
                         self.w.line(f"if {condition}: continue")
                 else:
                     self.w.line(f"{part} = {answer}[{index}]")
                     terms.match(symbol, Ref(part), scope, "continue")
-        self.goals(rest, scope, ops, CodePlace("continue", at.flag), done)
-        self.plain.end_loop()
-        self._after_block(at)
-        self.w.line(at.fail)
+        self._in_loop(path)
 
-    def _leaf(
-        self,
-        goal: tree.PredicateCall,
-        symbols: list[Symbol],
-        rest: Goals,
-        scope: Scope,
-        ops: Operations,
-        at: CodePlace,
-        done: Done,
-    ) -> None:
+    def _leaf(self, key: tuple[str, int], symbols: list[Symbol], path: CodePath) -> None:
         """Write a helper that calls no other out, each clause with the rest of the goals."""
-        self.plain.spend(self.builder.call_prices[goal.name, len(symbols)])
-        if self.in_helper and (rest or self.apart):
+        self.plain.spend(self.builder.call_prices[key])
+        if self.in_helper and (path.goals or self.apart):
             self.w.line("if d >= NESTED_MAX: raise Stop('budget')")
-        clauses = self.builder.helpers[goal.name, len(symbols)]
-        keep = {name for name in ("Self", "Msg", "Peer") if isinstance(scope.names.get(name), Ref)}
+        clauses = self.builder.helpers[key]
+        names = path.scope.names
+        keep = {name for name in ("Self", "Msg", "Peer") if isinstance(names.get(name), Ref)}
         for clause in clauses:
             self.leaf_count += 1
             nodes, body = renamed(clause, self.leaf_count, keep)
             if len(clauses) == 1:
-                self._leaf_clause(nodes, symbols, (body, *rest), scope, ops, at, done)
+                self._leaf_clause(nodes, symbols, path.through(body))
                 return
-            inner = CodePlace("break", at.flag)
             with self.w.block("while True:"):
-                self._leaf_clause(nodes, symbols, (body, *rest), scope.copy(), ops, inner, done)
-            self._after_block(at)
-        self.w.line(at.fail)
+                self._leaf_clause(nodes, symbols, path.through(body).copy("break"))
+            self._after_block(path)
+        self.w.line(path.at.fail)
 
-    def _leaf_clause(
-        self,
-        nodes: tuple[Node, ...],
-        symbols: list[Symbol],
-        goals: Goals,
-        scope: Scope,
-        ops: Operations,
-        at: CodePlace,
-        done: Done,
-    ) -> None:
+    def _leaf_clause(self, nodes: tuple[Node, ...], symbols: list[Symbol], path: CodePath) -> None:
         try:
-            heads = [self.terms.head(node, scope) for node in nodes]
+            heads = [self.terms.head(node, path.scope) for node in nodes]
             for head, symbol in zip(heads, symbols, strict=True):
-                self.terms.unify(head, symbol, scope, at.fail)
+                self.terms.unify(head, symbol, path.scope, path.at.fail)
         except UnreachableCode:
             return
-        self.goals(goals, scope, ops, at, done)
+        self.goals(path)
 
-    def _helper(
-        self,
-        goal: tree.PredicateCall,
-        symbols: list[Symbol],
-        rest: Goals,
-        scope: Scope,
-        ops: Operations,
-        at: CodePlace,
-        done: Done,
-    ) -> None:
+    def _helper(self, helper: str, symbols: list[Symbol], path: CodePath) -> None:
         """Call a helper with the rest of the goals as its continuation."""
-        assert at.flag is None, "a region with helper calls is a function"
-        terms = self.terms
+        assert path.at.flag is None, "a region with helper calls is a function"
+        terms, scope, ops = self.terms, path.scope, path.ops
         mode = []
         given = []
         outs: list[Hole] = []
@@ -445,11 +368,11 @@ class BodyCode:
                 outs.append(settled)
             else:
                 raise Uncompilable("a helper is called with a partial value")
-        variant = (goal.name, len(symbols), tuple(mode))
+        variant = (helper, len(symbols), tuple(mode))
         self.variants.add(variant)
         function, effectful = self.builder.variant(variant)
         # How deep the call is: a clause's own last call is as deep as the clause.
-        is_last = not rest and not self.apart
+        is_last = not path.goals and not self.apart
         depth = ("d" if is_last else "d + 1") if self.in_helper else ("0" if is_last else "1")
         last = is_last and self.tail is not None and self._passes_on(outs, effectful, ops, scope)
         again = self.again
@@ -483,11 +406,11 @@ class BodyCode:
                 inner_ops = Operations(base, ())
             continuation = self.w.fresh("then")
             with self.w.function(f"def {continuation}({', '.join(names)}):"):
-                self.goals(rest, inner, inner_ops, TOP, done)
+                self.goals(path._replace(scope=inner, ops=inner_ops, at=TOP))
             passed.append(continuation)
         self.w.line(f"{result} = {function}({', '.join(passed)})")
         self.w.line(f"if {result} is not None: return {result}")
-        self.w.line(at.fail)
+        self.w.line(path.at.fail)
 
     def flush(self, ops: Operations, scope: Scope) -> str:
         """The ruling so far as a linked list, for a helper that adds to it."""
@@ -508,6 +431,3 @@ class BodyCode:
             and effectful == self.builder.current_effectful
             and (effectful or (not ops.pending and ops.base is None))
         )
-
-
-__all__ = ["BodyCode"]

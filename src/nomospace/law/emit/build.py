@@ -18,7 +18,7 @@ from nomospace.law import tree
 from nomospace.law.emit.body import BodyCode
 from nomospace.law.emit.dispatch import MAIN, DispatchCode, Merged, try_both
 from nomospace.law.emit.inline import leaves
-from nomospace.law.emit.paths import TOP, Again, CodePlace, Operations
+from nomospace.law.emit.paths import TOP, Again, CodePath, CodePlace, Operations
 from nomospace.law.emit.support import BOUNDED_NAMESPACE, NAMESPACE
 from nomospace.law.emit.symbols import Hole, Ref, Scope, Shape, Symbol, Uncompilable
 from nomospace.law.emit.terms import UnreachableCode
@@ -192,7 +192,7 @@ class LawBuilder:
                     code.w.line(f"m, p = y, {'z' if rule.event == 'sent' else 'x'}")
                 try:
                     self._head(code, rule, scope)
-                    code.goals((rule.body,), scope, Operations(), TOP, done)
+                    code.goals(CodePath((rule.body,), scope, Operations(), TOP, done))
                 except UnreachableCode:
                     pass
         except Uncompilable:
@@ -336,7 +336,7 @@ class LawBuilder:
                     code.terms.match(symbol, Ref(f"a{index}"), scope, at.fail)
                 else:
                     code.terms.unify(next(remaining), symbol, scope, at.fail)
-            code.goals((clause.body,), scope, operations, at, done)
+            code.goals(CodePath((clause.body,), scope, operations, at, done))
         except UnreachableCode:
             pass
 

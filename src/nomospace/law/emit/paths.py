@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from nomospace.law.emit.symbols import Ref, Scope, Shape, Symbol
 from nomospace.law.tree import Goal
@@ -40,8 +40,27 @@ class Again:
     blocks: int
 
 
-Goals: TypeAlias = tuple[Goal, ...]
 Done: TypeAlias = Callable[[Scope, Operations, CodePlace], None]
+Point: TypeAlias = tuple[Scope, Operations]
+"""What is known where the goals of a region have succeeded, and the ruling so far."""
+
+
+class CodePath(NamedTuple):
+    """A path through a rule: the goals to come, what is known, and where success leads (`done`)."""
+
+    goals: tuple[Goal, ...]
+    scope: Scope
+    ops: Operations
+    at: CodePlace
+    done: Done
+
+    def through(self, *goals: Goal) -> CodePath:
+        """The path with other goals before its own."""
+        return self._replace(goals=goals + self.goals)
+
+    def copy(self, fail: str) -> CodePath:
+        """A path of its own, from which a failure leads elsewhere."""
+        return self._replace(scope=self.scope.copy(), at=CodePlace(fail, self.at.flag))
 
 
 def names_in(scope: Scope, ops: Operations) -> set[str]:
