@@ -18,6 +18,7 @@ from nomospace.law.tree import Clause, Conj, Disj, Goal, If, Not, PredicateCall,
 from nomospace.terms import Compound, Term, Var, resolve, show, unify
 from nomospace.terms.text import PARTIAL, from_node
 from nomospace.terms.tokens import Node
+from nomospace_lab.testing.evaluating import evaluate
 from tests.repo.rooms import PACKAGE
 
 TWINS = sorted((PACKAGE / "laws").glob("*.law.py"))
@@ -128,8 +129,8 @@ def situations(law: CompiledLaw, seed: int) -> Any:
 def ruling(law: CompiledLaw, now: Situation) -> tuple[int | None, Any]:
     """Number of the rule, and the operations or why there are none."""
     try:
-        outcome = law.evaluate(
-            now.event, now.home, now.args, now.state, now.obligations, 5_000_000, [0]
+        outcome = evaluate(
+            law, now.event, now.home, now.args, now.state, now.obligations, 5_000_000, [0]
         )
     except Stop as stop:
         return None, f"stopped: {stop}"

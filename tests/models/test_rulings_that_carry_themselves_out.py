@@ -9,8 +9,10 @@ from __future__ import annotations
 from random import Random
 
 from nomospace.control import Membership, RecordRuling, sent
-from nomospace.law import CompiledLaw, load
+from nomospace.law import load
+from nomospace.law.program import prepare
 from nomospace.terms import Compound, Term, show
+from nomospace_lab.testing.evaluating import plain_twin
 
 HOME = "ann@x"
 FUNCTORS = ("a", "b", "c")
@@ -53,13 +55,6 @@ def _law(rng: Random) -> str:
     return "law(counters).\n" + "\n".join(rules)
 
 
-def _plain(law: CompiledLaw, state: list[Term]) -> tuple[Membership, CompiledLaw]:
-    """A member under a twin of the law whose rules never act."""
-    twin = CompiledLaw(law.tree, law.hash, law.warnings)
-    twin._actors = twin.rulers
-    return Membership(twin, HOME, state=state), twin
-
-
 def test_acting_rules_do_what_the_controller_would() -> None:
     rng = Random(20)
     acted = 0
@@ -72,8 +67,8 @@ def test_acting_rules_do_what_the_controller_would() -> None:
             for _ in range(size)
         ]
         acting = Membership(law, HOME, state=state)
-        plain, _ = _plain(law, state)
-        acted += law.actors is not law.rulers
+        plain = Membership(plain_twin(law), HOME, state=state)
+        acted += prepare(law.tree, law.hash).code.acts
         for step in range(8):
             messages: list[Term] = ["go", Compound("m", (step,)), "other"]
             message = rng.choice(messages)

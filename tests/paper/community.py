@@ -40,7 +40,7 @@ EVENTS_MAX = 10_000
 class Interpreted(CompiledLaw):
     """A law whose rulings the interpreter gives, whatever the compiler would say."""
 
-    def evaluate(
+    def act(
         self,
         event: str,
         home: str,

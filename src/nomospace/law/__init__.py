@@ -4,7 +4,7 @@
 ...     law(echo).
 ...     R1. sent(X, M, Y) :- do(forward).
 ... ''')
->>> law.name, law.rule_name(0)
+>>> law.name, law.rule_names[0]
 ('echo', 'R1')
 """
 

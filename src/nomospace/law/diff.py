@@ -18,6 +18,8 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from typing import Final, TypeAlias
 
+import msgspec
+
 from nomospace.law import tree
 from nomospace.law.canon import law_hash, preamble_clauses
 from nomospace.law.render import goal_node, head_node, show_clause, show_goal, show_head, show_node
@@ -33,8 +35,7 @@ CANDIDATES_MAX: Final = 50
 Data: TypeAlias = dict[str, object]
 
 
-@dataclass(frozen=True, kw_only=True)
-class PreambleChange:
+class PreambleChange(msgspec.Struct, frozen=True, kw_only=True):
     """A clause of the preamble that came, went (the other is `None`) or says something else."""
 
     what: str
@@ -42,8 +43,7 @@ class PreambleChange:
     new: str | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class ClauseChange:
+class ClauseChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What became of one rule, or of one clause of a helper predicate.
 
     `kinds`: `added` or `removed`; or any of `changed`, `variables`, `label`, `moved`.
@@ -87,9 +87,9 @@ class LawDiff:
             "meaning_kept": self.meaning_kept,
             "old": {"name": self.names[0], "hash": self.hashes[0]},
             "new": {"name": self.names[1], "hash": self.hashes[1]},
-            "preamble": [{"what": c.what, "old": c.old, "new": c.new} for c in self.preamble],
-            "rules": [_data(change) for change in self.rules],
-            "helpers": [_data(change) for change in self.helpers],
+            "preamble": msgspec.to_builtins(self.preamble),
+            "rules": msgspec.to_builtins(self.rules),
+            "helpers": msgspec.to_builtins(self.helpers),
         }
 
 
@@ -383,23 +383,6 @@ def _line_changes(old: list[str], new: list[str]) -> Iterator[tuple[str, str]]:
 
 
 # -- showing -------------------------------------------------------------------------------
-
-
-def _data(change: ClauseChange) -> Data:
-    found: Data = {
-        "kinds": list(change.kinds),
-        "old_name": change.old_name,
-        "new_name": change.new_name,
-        "old": change.old,
-        "new": change.new,
-    }
-    if change.goals:
-        found["goals"] = [[sign, line] for sign, line in change.goals]
-    if change.renamed:
-        found["renamed"] = [list(pair) for pair in change.renamed]
-    if change.places is not None:
-        found["places"] = list(change.places)
-    return found
 
 
 def _render(diff: LawDiff) -> Iterator[str]:

@@ -16,7 +16,6 @@ from dataclasses import replace
 from typing import Any, Final
 
 from nomospace.errors import LimitReached
-from nomospace.law.emit import LawCode
 from nomospace.law.program import CompiledLaw, Prepared, prepare, sound
 from nomospace.law.tree import LawTree
 from nomospace.terms import Diagnostic, Faulty, Source, Span
@@ -77,16 +76,14 @@ def parts_of(source: Source) -> Iterator[bytes]:
     rules = list(_grouped("rules", tree.rules, source))
     helpers = list(_grouped("clauses", clauses, source))
     initial = list(_grouped("initial", tree.initial, source))
-    prepared = prepare(tree, hash)
+    code, growing = prepare(tree, hash)
     bare = replace(tree, source=Source("", source.name), rules=(), helpers={}, initial=())
-    codes = prepared.code, prepared.acting
-    frames = [replace(code, pieces=[], constants={}) for code in codes]
-    yield _part("law", (bare, hash, tuple(warnings[:FAULTS_MAX]), prepared.growing, frames))
+    frame = Prepared(replace(code, pieces=[], constants={}), growing)
+    yield _part("law", (bare, hash, tuple(warnings[:FAULTS_MAX]), frame))
     yield from (*rules, *helpers, *initial)
-    for number, code in enumerate(codes):
-        yield from _grouped(f"constants{number}", code.constants.items(), source)
-        for piece in code.pieces:
-            yield _part(f"code{number}", marshal.dumps(piece))
+    yield from _grouped("constants", code.constants.items(), source)
+    for piece in code.pieces:
+        yield _part("code", marshal.dumps(piece))
 
 
 def _part(kind: str, value: object) -> bytes:
@@ -120,7 +117,7 @@ class Assembly:
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self._head: tuple[LawTree, str, tuple[Diagnostic, ...], bool, list[LawCode]]
+        self._head: tuple[LawTree, str, tuple[Diagnostic, ...], Prepared]
         self._found: dict[str, list[Any]] = {}
 
     def add(self, part: bytes) -> None:
@@ -128,14 +125,14 @@ class Assembly:
         kind, value = pickle.loads(part)
         if kind == "law":
             self._head = value
-        elif kind.startswith("code"):
+        elif kind == "code":
             self._found.setdefault(kind, []).append(marshal.loads(value))
         else:
             self._found.setdefault(kind, []).extend(value)
 
     def made(self) -> CompiledLaw:
         """All parts are here: the law."""
-        tree, hash, warnings, growing, codes = self._head
+        tree, hash, warnings, prepared = self._head
         found = self._found
         helpers: dict[tuple[str, int], list[Any]] = {}
         for clause in found.get("clauses", ()):
@@ -144,7 +141,6 @@ class Assembly:
         tree.rules = tuple(found.get("rules", ()))
         tree.helpers = {key: tuple(clauses) for key, clauses in helpers.items()}
         tree.initial = tuple(found.get("initial", ()))
-        for number, code in enumerate(codes):
-            code.pieces = found.get(f"code{number}", [])
-            code.constants = dict(found.get(f"constants{number}", ()))
-        return CompiledLaw(tree, hash, warnings, Prepared(codes[0], codes[1], growing))
+        prepared.code.pieces = found.get("code", [])
+        prepared.code.constants = dict(found.get("constants", ()))
+        return CompiledLaw(tree, hash, warnings, prepared)

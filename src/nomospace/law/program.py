@@ -14,10 +14,9 @@ import gc
 import sys
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, NamedTuple
 
 from nomospace.errors import CallerError, NomospaceError
 from nomospace.law.bag import Bag
@@ -25,7 +24,7 @@ from nomospace.law.budget import Units, ending
 from nomospace.law.canon import law_hash
 from nomospace.law.checks import check
 from nomospace.law.emit import BUDGET, LawBuilder, LawCode, Retreat, Ruler
-from nomospace.law.interpret import Circumstances, Interpreter, Outcome, Trace
+from nomospace.law.interpret import Circumstances, Interpreter, Outcome
 from nomospace.law.parse import parse
 from nomospace.law.prices import INTERPRETED, priced
 from nomospace.law.tree import FindAll, LawTree, Sense, goals_in, nodes_of, variables_in
@@ -64,18 +63,15 @@ class CompiledLaw:
         self.priced = priced(tree)
         self.interpreter = Interpreter(self.priced, hash)
         self.rule_names = [rule.name for rule in tree.rules]
-        self.growing = _may_grow(tree) if prepared is None else prepared.growing
-        code = LawBuilder(self.priced, hash).build() if prepared is None else prepared.code
+        code, self.growing = prepared or prepare(tree, hash)
         self.rulers = code.link(self._interpreted, growing=self.growing)
+        """The compiled rules by event, which change the state themselves where that is simple."""
         self.compiled_rules = code.compiled
         self.interpreter.left = frozenset(
             [index for index, compiled in enumerate(self.compiled_rules) if not compiled]
         )
         self.retreats = 0
         self._recursive = bool(tree.helpers)
-        self._actors: dict[str, Ruler] | None = None
-        if prepared is not None:
-            self._actors = self._linked(prepared.acting)
 
     finder: ClassVar[Callable[..., CompiledLaw] | None] = None
     """Who finds laws that are no files here. `client.laws` sets itself: this room has no wires."""
@@ -102,30 +98,6 @@ class CompiledLaw:
         """The control state that a member starts with."""
         return self.tree.initial
 
-    def rule_name(self, index: int | None) -> str | None:
-        """The label of a rule, or `#n` for its position from 1."""
-        return None if index is None else self.tree.rules[index].name
-
-    def evaluate(
-        self,
-        event: str,
-        home: str,
-        args: tuple[Term, ...],
-        state: Bag,
-        obligations: Bag,
-        now: int,
-        units: Units,
-    ) -> Outcome:
-        """The ruling on an event: rule and operations, or `None` when no rule has a solution.
-
-        Raises `Stop` when the evaluation goes past a bound or an operation cannot be.
-        """
-        ruler = self.rulers.get(event)
-        if ruler is None:
-            return None
-        outcome: Outcome = self._run(ruler, event, home, args, state, obligations, now, units)
-        return outcome
-
     def act(
         self,
         event: str,
@@ -136,128 +108,40 @@ class CompiledLaw:
         now: int,
         units: Units,
     ) -> Any:
-        """As `evaluate`, but a ruling whose change of state is simple has been carried out.
+        """The ruling on an event: rule and operations, or `None` when no rule has a solution.
 
-        Such a ruling has a third part: its one change, as the controller records it.
+        A ruling whose change of state is simple has been carried out. Such a ruling has a third
+        part: its one change, as the controller records it. Raises `Stop` when the evaluation goes
+        past a bound or an operation cannot be; then the state is as it was.
         """
-        actors = self._actors
-        if actors is None:
-            actors = self.actors
-        ruler = actors.get(event)
+        ruler = self.rulers.get(event)
         if ruler is None:
             return None
-        if self._recursive or len(args) != 3:
-            return self._run(ruler, event, home, args, state, obligations, now, units)
-        x, y, z = args
-        spent = units[0]
-        try:
-            return ruler(home, x, y, z, state, obligations, now, units)
-        except Retreat:
-            _take_back(units, spent)
-            return self._retreat(event, home, args, state, obligations, now, units)
-
-    @property
-    def actors(self) -> dict[str, Ruler]:
-        """The compiled rules that change the state themselves; made when first needed."""
-        actors = self._actors
-        if actors is None:
-            code = LawBuilder(self.priced, self.hash, acting=True).build()
-            self._actors = actors = self._linked(code)
-        return actors
-
-    def _linked(self, acting: LawCode) -> dict[str, Ruler]:
-        if not acting.acts:
-            return self.rulers
-        return acting.link(self._interpreted, growing=self.growing)
-
-    def _run(
-        self,
-        ruler: Ruler,
-        event: str,
-        home: str,
-        args: tuple[Term, ...],
-        state: Bag,
-        obligations: Bag,
-        now: int,
-        units: Units,
-    ) -> Any:
-        if len(args) == 3:
-            x, y, z = args
-        else:
-            x, y, z = (*args, None, None, None)[:3]
+        x, y, z = args if len(args) == 3 else (*args, None, None, None)[:3]
         spent = units[0]
         try:
             if not self._recursive:
                 return ruler(home, x, y, z, state, obligations, now, units)
-            # It may recurse as far as its budget goes: frames of Python functions live on the heap.
-            # The collector is kept out: with a hundred thousand live frames and closures each of
-            # its rounds would walk them all, for nothing.
-            limit, collecting = sys.getrecursionlimit(), gc.isenabled()
-            sys.setrecursionlimit(max(limit, FRAMES_MAX))
-            gc.disable()
-            try:
-                outcome = ruler(home, x, y, z, state, obligations, now, units)
-            finally:
-                sys.setrecursionlimit(limit)
-                if collecting:
-                    gc.enable()
-        except Retreat:
+            outcome = _recursing(ruler, home, x, y, z, state, obligations, now, units)
+        except Retreat:  # the event has something that compiled code was not made for
             _take_back(units, spent)
-            return self._retreat(event, home, args, state, obligations, now, units)
+            self.retreats += 1
+            case = event, home, args, state, obligations, now, units
+            return self.interpreter.rule(*case, rate=INTERPRETED)
         if outcome is BUDGET:
             raise ending(units)
         return outcome
-
-    def _retreat(
-        self,
-        event: str,
-        home: str,
-        args: tuple[Term, ...],
-        state: Bag,
-        obligations: Bag,
-        now: int,
-        units: Units,
-    ) -> Outcome:
-        """The ruling on an event that compiled code was not made for."""
-        self.retreats += 1
-        return self.interpreter.rule(
-            event, home, args, state, obligations, now, units, rate=INTERPRETED
-        )
 
     def _interpreted(self, index: int) -> Ruler:
         """A rule that the interpreter carries out, in the form of a compiled one."""
         rule = self.tree.rules[index]
         arity = len(rule.args)
 
-        def ask(
-            home: str,
-            x: Term,
-            y: Term,
-            z: Term,
-            state: Bag,
-            obligations: Bag,
-            now: int,
-            units: Units,
-        ) -> Outcome:
-            args = (x, y, z)[:arity]
-            case = Circumstances(home, args, state, obligations, now, units)
-            return self.interpreter.one(index, case, INTERPRETED)
+        def ask(home: str, x: Term, y: Term, z: Term, *case: Any) -> Outcome:
+            asked = Circumstances(home, (x, y, z)[:arity], *case)
+            return self.interpreter.one(index, asked, INTERPRETED)
 
         return ask
-
-    def trace(
-        self,
-        event: str,
-        home: str,
-        args: tuple[Term, ...],
-        state: Bag,
-        obligations: Bag,
-        now: int,
-    ) -> list[Trace]:
-        """The story of an evaluation: what held, and where each rule that did not fire failed."""
-        traces: list[Trace] = []
-        self.interpreter.rule(event, home, args, state, obligations, now, [0], traces)
-        return traces
 
     def __repr__(self) -> str:
         return f"<law {self.name} {self.hash[:12]}>"
@@ -291,20 +175,37 @@ def _take_back(units: Units, spent: int) -> None:
     units[0] = spent
 
 
-@dataclass
-class Prepared:
-    """What takes long to find out about a law: its code, twice, and whether it may grow."""
+class Prepared(NamedTuple):
+    """What takes long to find out about a law: its code, and whether it may grow."""
 
     code: LawCode
-    acting: LawCode
     growing: bool
 
 
 def prepare(tree: LawTree, hash: str) -> Prepared:
     """Compile a law, for `CompiledLaw` to be made of elsewhere."""
     text = priced(tree)
-    acting = LawBuilder(text, hash, acting=True).build()
-    return Prepared(LawBuilder(text, hash).build(), acting, _may_grow(tree))
+    code = LawBuilder(text, hash, acting=True).build()
+    if not code.acts:  # then it need not know at which places of the state terms stand
+        code = LawBuilder(text, hash).build()
+    return Prepared(code, _may_grow(tree))
+
+
+def _recursing(ruler: Ruler, *case: Any) -> Any:
+    """Ask compiled rules that may recurse as far as their budget goes.
+
+    Frames of Python functions live on the heap. The collector is kept out: with a hundred thousand
+    live frames and closures each of its rounds would walk them all, for nothing.
+    """
+    limit, collecting = sys.getrecursionlimit(), gc.isenabled()
+    sys.setrecursionlimit(max(limit, FRAMES_MAX))
+    gc.disable()
+    try:
+        return ruler(*case)
+    finally:
+        sys.setrecursionlimit(limit)
+        if collecting:
+            gc.enable()
 
 
 _cache: dict[str, CompiledLaw] = {}

@@ -33,6 +33,7 @@ from nomospace.law.prices import INTERPRETED
 from nomospace.law.tree import EVENTS
 from nomospace.terms import Compound, Faulty, Source, Term, Var, oversize, show
 from nomospace.terms.values import parts_of
+from nomospace_lab.testing.evaluating import evaluate
 from nomospace_lab.testing.generate import HOME, EventCase, make_cases, make_law
 from nomospace_lab.testing.shrink import shrink
 from nomospace_lab.testing.winning import EXPECTED, Winning
@@ -165,7 +166,7 @@ def compare(law: CompiledLaw, case: EventCase) -> Compared:
     given = (case.event, HOME, case.args, state, obligations, case.now)
     traces: list[Trace] = []
     retreats = law.retreats
-    compiled = judge(lambda units: law.evaluate(*given, units), case.spent)
+    compiled = judge(lambda units: evaluate(law, *given, units), case.spent)
     # Where compiled code left an event to the interpreter, units cost what they cost there.
     rate = INTERPRETED if law.retreats > retreats else None
     interpreted = judge(lambda units: law.interpreter.rule(*given, units, traces, rate), case.spent)

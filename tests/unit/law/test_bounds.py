@@ -15,6 +15,7 @@ from nomospace.law.bag import Bag
 from nomospace.law.emit import LawBuilder
 from nomospace.law.program import sound
 from nomospace.terms import Compound, Source, term
+from nomospace_lab.testing.evaluating import evaluate
 from nomospace_lab.testing.runaways import RUNAWAYS, law_text
 
 HOME = "ann@x"
@@ -90,7 +91,7 @@ def test_branches_try_their_own_and_common_rules_in_the_order_of_the_text(
     ):
         args = (HOME, term(event), "bob@x")
         asked = ("sent", HOME, args, Bag([term("b")]), Bag(), 0)
-        assert law.evaluate(*asked, [0]) == law.interpreter.rule(*asked, [0])
+        assert evaluate(law, *asked, [0]) == law.interpreter.rule(*asked, [0])
 
 
 def test_a_law_is_worth_so_much_code_and_the_rest_is_interpreted(

@@ -6,6 +6,8 @@ evaluation costs is counted in units, and one that would take for ever shows by 
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from nomospace.control import Membership, RecordRuling, explain, sent
@@ -16,6 +18,7 @@ from nomospace.law.bag import Bag
 from nomospace.law.budget import PRICES, Stop, in_parts
 from nomospace.law.prelude import UNITS_MAX
 from nomospace.terms import Compound, Term, term
+from nomospace_lab.testing.evaluating import evaluate
 from nomospace_lab.testing.generate.shapes import doubled
 
 HOME = "ann@x"
@@ -26,7 +29,7 @@ def spent(body: str, message: Term = "m", state: tuple[Term, ...] = ()) -> tuple
     law = load(f"law(l).\nsent(_, M, _) :- {body}")
     asked = ("sent", HOME, (HOME, message, "bob@x"), Bag(state), Bag(), 0)
     found = []
-    for ask in (law.evaluate, law.interpreter.rule):
+    for ask in (partial(evaluate, law), law.interpreter.rule):
         units, ended = [0], ""
         try:
             outcome = ask(*asked, units)
@@ -105,7 +108,7 @@ def test_what_takes_long_gives_way_on_its_way(body: str, message: Term) -> None:
 
     law = load(f"law(l).\nsent(_, M, _) :- {body}")
     units = in_parts(4_000, give_way, whole=1_000_000)
-    law.evaluate("sent", HOME, (HOME, message, "bob@x"), Bag(), Bag(), 0, units)
+    evaluate(law, "sent", HOME, (HOME, message, "bob@x"), Bag(), Bag(), 0, units)
     assert len(pieces) >= 4
     assert max(pieces) <= 25_000
 
@@ -179,7 +182,7 @@ def test_comparing_costs_the_same_whatever_is_shared(body: str) -> None:
 
 def test_a_head_is_matched_for_nothing() -> None:
     law = load(f"law(l).\nsent(_, {LARGE}, _) :- do(forward).")
-    for ask in (law.evaluate, law.interpreter.rule):
+    for ask in (partial(evaluate, law), law.interpreter.rule):
         units = [0]
         args = (HOME, term(LARGE), "b")
         assert ask("sent", HOME, args, Bag(), Bag(), 0, units) is not None
@@ -190,7 +193,7 @@ def test_a_long_name_of_a_sender_is_paid_for_as_any_text() -> None:
     law = load("law(l).\narrived(X, f(X), Self) :- do(deliver).")
     name = "long " * 1_000
     message = Compound("f", ("long " * 1_000,))
-    for ask in (law.evaluate, law.interpreter.rule):
+    for ask in (partial(evaluate, law), law.interpreter.rule):
         units = [0]
         assert ask("arrived", HOME, (name, message, HOME), Bag(), Bag(), 0, units) is not None
         assert units == [2]
@@ -248,7 +251,7 @@ def test_goals_behind_each_solution_cost() -> None:
 def test_a_head_that_compares_is_paid_for() -> None:
     law = load("law(l).\nsent(_, f(X, X), _).\nsent(_, f(_, [_|T]), _) :- T = [].")
     one, two = (tuple([Compound("g", (n,)) for n in LIST]) for _ in range(2))
-    for ask in (law.evaluate, law.interpreter.rule):
+    for ask in (partial(evaluate, law), law.interpreter.rule):
         units = [0]
         ask("sent", HOME, (HOME, Compound("f", (one, (*two, 1))), "b"), Bag(), Bag(), 0, units)
         assert units[0] >= 40

@@ -57,7 +57,7 @@ def test_a_law_is_the_same_as_one_compiled_here_and_costs_one_job() -> None:
         assert law.hash == here.hash == law_hash(law.tree)
         assert (law.rule_names, law.initial) == (here.rule_names, here.initial)
         assert law.compiled_rules == here.compiled_rules
-        assert list(law.actors) == list(here.actors)
+        assert list(law.rulers) == list(here.rulers)
         assert (work.jobs, work.started) == (1, 1)
 
     run(ask)

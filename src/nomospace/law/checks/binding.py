@@ -258,10 +258,7 @@ class _Walker:
         return then + self.run(goal.otherwise, paths)
 
     def not_(self, goal: tree.Not, paths: Paths) -> Paths:
-        if isinstance(
-            goal.goal,
-            tree.Unify | tree.Same | tree.Compare | tree.Sense | tree.Fail | tree.TrueGoal,
-        ):
+        if goal.goal.__class__ in (*_TESTS, tree.Fail, tree.TrueGoal):
             return self.oppose(goal.goal, paths)
         self.negated += 1
         self.run(goal.goal, [path.copy() for path in paths])
@@ -270,17 +267,14 @@ class _Walker:
 
     def oppose(self, goal: tree.Goal, paths: Paths) -> Paths:
         """The paths on which a goal fails. Nothing is learnt where a goal is not plain."""
-        if isinstance(goal, tree.Unify):
-            return [path for path in paths if self.unify_one(goal, path, False)]
-        if isinstance(goal, tree.Same):
-            return [path for path in paths if self.same_one(goal, path, False)]
-        if isinstance(goal, tree.Compare):
-            return [path for path in paths if self.compare_one(goal, path, False)]
-        if isinstance(goal, tree.Sense):
-            return [path for path in paths if self.sense_one(goal, path, False)]
-        if isinstance(goal, tree.Not):
-            return paths
+        if goal.__class__ in _TESTS:
+            return self.test(goal, paths, False)
         return [] if isinstance(goal, tree.TrueGoal) else paths
+
+    def test(self, goal: tree.Goal, paths: Paths, holds: bool = True) -> Paths:
+        """The paths on which a plain condition, or its opposite, may hold."""
+        one = _TESTS[goal.__class__]
+        return [path for path in paths if one(self, goal, path, holds)]
 
     def findall(self, goal: tree.FindAll, paths: Paths) -> Paths:
         self.negated += 1
@@ -332,10 +326,7 @@ class _Walker:
         else:
             path.owe(variable)
 
-    def sense(self, goal: tree.Sense, paths: Paths) -> Paths:
-        return [path for path in paths if self.sense_one(goal, path, True)]
-
-    def sense_one(self, goal: tree.Sense, path: KnownValues, holds: bool) -> bool:
+    def sense(self, goal: tree.Sense, path: KnownValues, holds: bool) -> bool:
         wild: frozenset[str] = frozenset()
         if holds:
             path.ground(goal.pattern)
@@ -344,17 +335,11 @@ class _Walker:
             wild = frozenset(name for name, mark in names.items() if mark is FREE)
         return self._guard(goal, path, PathCondition(goal, holds, wild))
 
-    def compare(self, goal: tree.Compare, paths: Paths) -> Paths:
-        return [path for path in paths if self.compare_one(goal, path, True)]
-
-    def compare_one(self, goal: tree.Compare, path: KnownValues, holds: bool) -> bool:
+    def compare(self, goal: tree.Compare, path: KnownValues, holds: bool) -> bool:
         self._need(path, "in a comparison", goal.left, goal.right)
         return self._guard(goal, path, PathCondition(goal, holds))
 
-    def unify(self, goal: tree.Unify, paths: Paths) -> Paths:
-        return [path for path in paths if self.unify_one(goal, path, True)]
-
-    def unify_one(self, goal: tree.Unify, path: KnownValues, holds: bool) -> bool:
+    def unify(self, goal: tree.Unify, path: KnownValues, holds: bool) -> bool:
         if goal.negated == holds:
             return self._differ(goal, path, holds)
         if path.unify(goal.left, goal.right) is Fit.NEVER:
@@ -375,10 +360,7 @@ class _Walker:
         self.note(goal, "same", 0, goal.span)
         return self._guard(goal, path, PathCondition(goal, holds))
 
-    def same(self, goal: tree.Same, paths: Paths) -> Paths:
-        return [path for path in paths if self.same_one(goal, path, True)]
-
-    def same_one(self, goal: tree.Same, path: KnownValues, holds: bool) -> bool:
+    def same(self, goal: tree.Same, path: KnownValues, holds: bool) -> bool:
         free = _free_side(path, goal)
         if free is not None:
             if guards.identical(path, goal.left, goal.right):
@@ -394,12 +376,7 @@ class _Walker:
             return False
         return self._guard(goal, path, PathCondition(goal, holds))
 
-    def _guard(
-        self,
-        goal: tree.Compare | tree.Unify | tree.Same | tree.Sense,
-        path: KnownValues,
-        guard: PathCondition,
-    ) -> bool:
+    def _guard(self, goal: tree.Goal, path: KnownValues, guard: PathCondition) -> bool:
         never, other = guards.refuted(path, guard)
         if never:
             self._refute(goal, other, guard.holds)
@@ -408,12 +385,7 @@ class _Walker:
         guards.keep(path, guard)
         return True
 
-    def _refute(
-        self,
-        goal: tree.Compare | tree.Unify | tree.Same | tree.Sense,
-        other: PathCondition | None,
-        holds: bool = True,
-    ) -> None:
+    def _refute(self, goal: tree.Goal, other: PathCondition | None, holds: bool = True) -> None:
         shown = self._words(goal, holds)
         if other is None:
             self.note(goal, "guard", 2, goal.span, shown, None, None)
@@ -530,10 +502,17 @@ def _either(one: CallSummary | None, two: CallSummary) -> CallSummary:
     return CallSummary(marks, one.owed & two.owed)
 
 
+_TESTS: Final[dict[type, Callable[[_Walker, Any, KnownValues, bool], bool]]] = {
+    tree.Compare: _Walker.compare,
+    tree.Same: _Walker.same,
+    tree.Sense: _Walker.sense,
+    tree.Unify: _Walker.unify,
+}
+"""Plain conditions, of which the opposite is known too."""
 _STEPS: Final[dict[type, Callable[[_Walker, Any, Paths], Paths]]] = {
+    **dict.fromkeys(_TESTS, _Walker.test),
     tree.PredicateCall: _Walker.call,
     tree.ClockGoal: _Walker.clock,
-    tree.Compare: _Walker.compare,
     tree.Conj: _Walker.conj,
     tree.Disj: _Walker.disj,
     tree.Do: _Walker.do,
@@ -542,9 +521,6 @@ _STEPS: Final[dict[type, Callable[[_Walker, Any, Paths], Paths]]] = {
     tree.If: _Walker.if_,
     tree.Is: _Walker.is_,
     tree.Not: _Walker.not_,
-    tree.Same: _Walker.same,
-    tree.Sense: _Walker.sense,
     tree.ThisLaw: _Walker.this_law,
     tree.TrueGoal: _Walker.true,
-    tree.Unify: _Walker.unify,
 }

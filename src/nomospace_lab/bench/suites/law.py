@@ -145,7 +145,7 @@ def _carried_out(run: BenchRun) -> BenchRow:
     law = load(QUOTA)
     member = Membership(law, HOME)
     scope = {
-        "actor": law.actors["sent"],
+        "actor": law.rulers["sent"],
         "home": HOME,
         "request": _request("out", "hello", HOME, "bob@ward"),
         "space": SPACE,

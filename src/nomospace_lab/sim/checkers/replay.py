@@ -79,10 +79,11 @@ class Model:
         rule: str | None = None
         operations: tuple[Term, ...] = ()
         try:
-            ask = self.law.interpreter.rule if oracle else self.law.evaluate
-            outcome = ask(event.kind, self.home, event.args, *self.bags, ruling.at, [0])
+            ask = self.law.interpreter.rule if oracle else self.law.act
+            state, owed = self.bags[0].copy(), self.bags[1]  # compiled rules may change the state
+            outcome = ask(event.kind, self.home, event.args, state, owed, ruling.at, [0])
             if outcome is not None:
-                rule, operations = self.law.rule_name(outcome[0]), outcome[1]
+                rule, operations = self.law.rule_names[outcome[0]], outcome[1]
         except Stop as stop:
             stopped = stop.reason
         if stopped is None and ruling.stopped in ("typeError", "tooLarge", "budget"):

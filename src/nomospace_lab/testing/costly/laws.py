@@ -21,6 +21,7 @@ from nomospace.law import CompiledLaw, load
 from nomospace.law.budget import Stop
 from nomospace.terms import Compound, Term
 from nomospace_lab.testing.costly import CostlyCase, Spent, case
+from nomospace_lab.testing.evaluating import evaluate
 from nomospace_lab.testing.generate.shapes import doubled
 
 HOME: Final = "ann@x"
@@ -177,9 +178,8 @@ def _ready(draft: CostlyLaw) -> RulingCase:
     law, member, message = _loaded(draft)
     units = [0]
     with suppress(Stop):
-        law.evaluate(
-            "sent", HOME, (HOME, message, "bob@x"), member.state, member.obligations, 0, units
-        )
+        args = (HOME, message, "bob@x")
+        evaluate(law, "sent", HOME, args, member.state, member.obligations, 0, units)
     return RulingCase(member, message, units[0])
 
 
