@@ -65,14 +65,14 @@ CASE = EventCase("sent", ("ann@x", "ping", "bob@x"), ("on", term("quota(9)")), (
 def test_a_wrong_compiler_is_caught_and_its_case_made_small(
     wrong: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    right = CompiledLaw.evaluate
+    right = CompiledLaw.act
 
-    def evaluate(self: CompiledLaw, event: str, *given: object) -> Outcome:
+    def act(self: CompiledLaw, event: str, *given: object) -> Outcome:
         outcome = right(self, event, *given)  # type: ignore[arg-type]
         return wrong(outcome, given[-1]) if outcome else None  # type: ignore[operator]
 
     assert compare(load(LAW), CASE).agreed
-    monkeypatch.setattr(CompiledLaw, "evaluate", evaluate)
+    monkeypatch.setattr(CompiledLaw, "act", act)
     assert not compare(load(LAW), CASE).agreed
     text, case = shrink(load(LAW).tree, CASE, differs)
     assert differs(text, case)

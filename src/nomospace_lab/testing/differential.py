@@ -33,7 +33,7 @@ from nomospace.law.prices import INTERPRETED
 from nomospace.law.tree import EVENTS
 from nomospace.terms import Compound, Faulty, Source, Term, Var, oversize, show
 from nomospace.terms.values import parts_of
-from nomospace_lab.testing.evaluating import evaluate
+from nomospace_lab.testing.evaluating import plain_twin
 from nomospace_lab.testing.generate import HOME, EventCase, make_cases, make_law
 from nomospace_lab.testing.shrink import shrink
 from nomospace_lab.testing.winning import EXPECTED, Winning
@@ -162,11 +162,12 @@ class Compared:
 
 def compare(law: CompiledLaw, case: EventCase) -> Compared:
     """Ask both about one case. The compiled law is asked first, with the same state."""
+    law = plain_twin(law)
     state, obligations = Bag(case.state), Bag(case.obligations)
     given = (case.event, HOME, case.args, state, obligations, case.now)
     traces: list[Trace] = []
     retreats = law.retreats
-    compiled = judge(lambda units: evaluate(law, *given, units), case.spent)
+    compiled = judge(lambda units: law.act(*given, units), case.spent)
     # Where compiled code left an event to the interpreter, units cost what they cost there.
     rate = INTERPRETED if law.retreats > retreats else None
     interpreted = judge(lambda units: law.interpreter.rule(*given, units, traces, rate), case.spent)
@@ -291,14 +292,14 @@ def examine(
             text, _ = shrink(tree, _NO_CASE, breaks)
             tally.differences.append(f"seed {seed}, law {index}\n{_why_broken(text)}")
             continue
-        winning = Winning(law.priced)
+        winning = Winning(plain_twin(law).priced)
         for case in cases:
             if tally.pairs >= pairs:
                 return tally
             compared = compare(law, case)
             _count(tally, winning, case, compared)
             rule = compared.interpreted.rule
-            tally.compiled += rule is not None and law.compiled_rules[rule]
+            tally.compiled += rule is not None and plain_twin(law).compiled_rules[rule]
             if not compared.agreed:
                 smallest = describe(*shrink(law.tree, case, differs))
                 tally.differences.append(f"seed {seed}, law {index}\n{smallest}")
