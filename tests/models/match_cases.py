@@ -25,7 +25,7 @@ from nomospace.meaning.answers import MeaningAnswer
 from nomospace.meaning.facts import Fact, Facts
 from nomospace.meaning.memory import Matcher
 from nomospace.meaning.ontology import Dependence, Input, Ontology, OntologyClass, Tie
-from nomospace.meaning.planner import make_plan
+from nomospace.meaning.planner import Planner
 from nomospace.meaning.question import Question, parse_template
 from nomospace.terms import show
 from nomospace.terms.objects import Object
@@ -274,7 +274,7 @@ def differs(made: Case, engine: Engine) -> str:
     oracle = Oracle(made.question, made.ontology, made.facts)
     expected = oracle.answers()
     answers, first = engine(made.question, made.ontology, made.facts)
-    plan = make_plan(made.question, made.ontology, Facts.of(made.facts, made.ontology).known())
+    plan = Planner(made.question, made.ontology, Facts.of(made.facts, made.ontology).known()).plan()
     if plan.cut:  # what is said to be missing may be missing
         expected = [one for one in expected if len(one.tuples) <= plan.complete]
     lines: list[str] = []

@@ -19,7 +19,7 @@ from typing import Final
 
 from nomospace.meaning.facts import Fact, Facts
 from nomospace.meaning.ontology import Ontology
-from nomospace.meaning.planner import make_plan
+from nomospace.meaning.planner import Planner
 from nomospace.meaning.question import Question
 from nomospace.store.matching import Database, StoredFactTables
 from nomospace.store.matching_duckdb import DuckdbDatabase
@@ -70,7 +70,7 @@ for _kind in DATABASES:
 def small(made: Case, networks: int) -> bool:
     """Whether the plan of a case has some networks, but not more than so many."""
     known = Facts.of(made.facts, made.ontology).known()
-    return 0 < len(make_plan(made.question, made.ontology, known).networks) <= networks
+    return 0 < len(Planner(made.question, made.ontology, known).plan().networks) <= networks
 
 
 def main() -> int:

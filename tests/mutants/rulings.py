@@ -139,15 +139,16 @@ RULINGS: Final = (
     Mutant(
         "a do of an alternative that failed survives",
         BODY,
-        """            self._after_block(at)
-        self.w.line(at.fail)
+        """            self._after_block(path)
+        self.w.line(path.at.fail)
 
     def _after_block""",
-        """            self._after_block(at)
-            for part in goals_in(alternative):
-                if isinstance(part, Do):
-                    ops = self._simple(part, scope, ops, at)
-        self.w.line(at.fail)
+        """            self._after_block(path)
+            for part in tree.goals_in(alternative):
+                if isinstance(part, tree.Do):
+                    ops = self.plain.simple(part, path.scope, path.ops, path.at)
+                    path = path._replace(ops=ops)
+        self.w.line(path.at.fail)
 
     def _after_block""",
         DIFFERENTIAL,
@@ -155,20 +156,20 @@ RULINGS: Final = (
     Mutant(
         "negation binds",
         BODY,
-        """        flag, _ = self._region(goal, scope, ops)
-        self.w.line(f"if {flag}: {at.fail}")
+        """            flag, _ = self._region(goal.goal, path)
+            self.w.line(f"if {flag}: {path.at.fail}")
 """,
-        """        flag, points = self._region(goal, scope, ops)
-        self.w.line(f"if {flag}: {at.fail}")
-        scope = points[0][0] if points else scope
+        """            flag, points = self._region(goal.goal, path)
+            self.w.line(f"if {flag}: {path.at.fail}")
+            path = path._replace(scope=points[0][0] if points else path.scope)
 """,
         DIFFERENTIAL,
     ),
     Mutant(
         "the else part is tried when the then part fails",
         BODY,
-        "self.goals((goal.then, *rest), inner, inner_ops, at, done)",
-        'self.goals((goal.then, *rest), inner, inner_ops, Place("pass", at.flag), done)',
+        "self.goals(path.through(goal.then)._replace(scope=scope, ops=ops))",
+        'self.goals(path.through(goal.then).copy("pass")._replace(scope=scope, ops=ops))',
         DIFFERENTIAL,
     ),
     Mutant(

@@ -137,9 +137,11 @@ class CompiledLaw:
         rule = self.tree.rules[index]
         arity = len(rule.args)
 
-        def ask(home: str, x: Term, y: Term, z: Term, *case: Any) -> Outcome:
-            asked = Circumstances(home, (x, y, z)[:arity], *case)
-            return self.interpreter.one(index, asked, INTERPRETED)
+        def ask(
+            home: str, x: Term, y: Term, z: Term, state: Bag, owed: Bag, now: int, units: Units
+        ) -> Outcome:
+            case = Circumstances(home, (x, y, z)[:arity], state, owed, now, units)
+            return self.interpreter.one(index, case, INTERPRETED)
 
         return ask
 
@@ -191,7 +193,7 @@ def prepare(tree: LawTree, hash: str) -> Prepared:
     return Prepared(code, _may_grow(tree))
 
 
-def _recursing(ruler: Ruler, *case: Any) -> Any:
+def _recursing(ruler: Ruler, *case: object) -> object:
     """Ask compiled rules that may recurse as far as their budget goes.
 
     Frames of Python functions live on the heap. The collector is kept out: with a hundred thousand

@@ -55,7 +55,7 @@ class Plain(NamedTuple):
 Shape: TypeAlias = tuple[str | Plain, ...]
 """Field by field: the canonical name of an object's class, or the kind of a plain value."""
 
-_KINDS: Final[dict[type, Plain]] = {
+PLAIN_KINDS: Final[dict[type, Plain]] = {
     int: Plain("int"),
     float: Plain("float"),
     str: Plain("str"),
@@ -65,6 +65,7 @@ _KINDS: Final[dict[type, Plain]] = {
     type(None): Plain("null"),
     Compound: Plain("term"),
 }
+"""The kind of each class of plain values, by the word that a template has for it."""
 
 
 class FactRow(msgspec.Struct, eq=False, gc=False):
@@ -228,7 +229,7 @@ class Facts:
                 shape.append(self._names.get(field.args[0]) or self._name(field.args[0]))
                 keys.append(object_key(field))
             else:
-                shape.append(_KINDS[field.__class__])
+                shape.append(PLAIN_KINDS[field.__class__])
                 keys.append(None)
         known = tuple(shape)
         form = self._forms.get(known)

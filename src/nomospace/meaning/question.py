@@ -158,8 +158,8 @@ def field_text(field: Field) -> str:
             return show(pattern, limit=TEXT_MAX)
 
 
-def checked(question: Question, ontology: Ontology | None = None) -> Question:
-    """The question, if its options mean something; with an ontology, if that knows its classes."""
+def checked(question: Question) -> Question:
+    """The question, if its options mean something."""
     if question.correlate not in CORRELATE:
         raise BadQuestion(
             what=f"correlate {question.correlate!r}", why="it is auto, always or never"
@@ -170,11 +170,6 @@ def checked(question: Question, ontology: Ontology | None = None) -> Question:
         raise BadQuestion(what=f"limit {question.limit}", why="at least one answer must be allowed")
     if question.key is not None and question.positional:
         raise BadQuestion(what=f"key {question.key}", why="a template without classes has no key")
-    if ontology is not None:
-        named = [field.class_name for field in question.fields if isinstance(field, ClassField)]
-        for name in [*named, *([question.key] if question.key is not None else [])]:
-            if ontology.canonical(name) is None:
-                raise BadQuestion(what=f"class {name}", why=_unknown(name, ontology))
     return question
 
 

@@ -14,7 +14,7 @@ from nomospace.meaning.functions import Functions
 from nomospace.meaning.memory import Matcher, matcher
 from nomospace.meaning.ontology import PLAIN, Ontology
 from nomospace.meaning.plan import Need
-from nomospace.meaning.planner import Planner, connecting, make_plan, making
+from nomospace.meaning.planner import Planner, connecting, making
 from nomospace.meaning.planner.deriving import plain_kinds
 from nomospace.meaning.planner.placing import Placement, placements
 from nomospace.meaning.question import ClassField, TypeField, parse_template, question_of
@@ -50,8 +50,8 @@ def test_a_plan_follows_the_shapes_and_not_the_tuples() -> None:
     question = parse_template("(Car, Tax, Loan)", CARS)
     few = Facts.of([TAXED, LENT], CARS).known()
     many = few._replace(shapes=tuple((shape, 100_000) for shape, _ in few.shapes))
-    assert len(make_plan(question, CARS, few).networks) == 1
-    assert len(make_plan(question, CARS, many).networks) == 1
+    assert len(Planner(question, CARS, few).plan().networks) == 1
+    assert len(Planner(question, CARS, many).plan().networks) == 1
 
 
 def test_what_nobody_shares_joins_nothing() -> None:

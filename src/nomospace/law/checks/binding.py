@@ -502,7 +502,7 @@ def _either(one: CallSummary | None, two: CallSummary) -> CallSummary:
     return CallSummary(marks, one.owed & two.owed)
 
 
-_TESTS: Final[dict[type, Callable[[_Walker, Any, KnownValues, bool], bool]]] = {
+_TESTS: Final[dict[type, Callable[..., bool]]] = {
     tree.Compare: _Walker.compare,
     tree.Same: _Walker.same,
     tree.Sense: _Walker.sense,

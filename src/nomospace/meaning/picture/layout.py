@@ -10,6 +10,7 @@ else: the same graph gives the same picture.
 
 from __future__ import annotations
 
+from bisect import bisect_right, insort
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -280,15 +281,8 @@ def _crossings(rows: list[list[str]], below: Mapping[str, list[str]]) -> int:
     for upper, lower in pairwise(rows):
         at = {name: place for place, name in enumerate(lower)}
         ends = [at[name] for one in upper for name in sorted(below[one], key=at.__getitem__)]
-        tree = [0] * (len(lower) + 1)  # counts the ends met so far, by their place
-        for met, end in enumerate(ends):
-            place, before = end + 1, 0
-            while place:
-                before += tree[place]
-                place -= place & -place
-            total += met - before
-            place = end + 1
-            while place < len(tree):
-                tree[place] += 1
-                place += place & -place
+        met: list[int] = []  # in order
+        for end in ends:
+            total += len(met) - bisect_right(met, end)
+            insort(met, end)
     return total

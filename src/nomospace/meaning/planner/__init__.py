@@ -10,6 +10,6 @@ Nothing here sees a tuple. The work depends on how many shapes there are, and ea
 run away has a limit; a plan that met one says up to which size of sets it is complete.
 """
 
-from nomospace.meaning.planner.making import NETWORKS_MAX, Planner, make_plan
+from nomospace.meaning.planner.making import NETWORKS_MAX, Planner
 
-__all__ = ["NETWORKS_MAX", "Planner", "make_plan"]
+__all__ = ["NETWORKS_MAX", "Planner"]

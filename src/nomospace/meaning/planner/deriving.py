@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice, product
 from typing import Final, NamedTuple, TypeAlias
 
-from nomospace.meaning.facts import Plain, Shape
+from nomospace.meaning.facts import PLAIN_KINDS, Plain, Shape
 from nomospace.meaning.ontology import Dependence, Input, Ontology, Operand
 from nomospace.meaning.plan import Computation, InputSource, Need, tie_links
 from nomospace.meaning.question import ClassField, Field, LiteralField, Question, TypeField
@@ -15,15 +15,6 @@ from nomospace.terms.objects import MISSING
 
 DERIVATIONS_MAX: Final = 256
 """How many ways to serve the fields a plan looks at."""
-_PLAIN: Final[dict[type, str]] = {
-    int: "int",
-    float: "float",
-    str: "str",
-    bool: "bool",
-    bytes: "bytes",
-    tuple: "list",
-    type(None): "null",
-}
 
 
 class Direct(NamedTuple):
@@ -136,11 +127,11 @@ def plain_kinds(field: Field) -> frozenset[Plain]:
     """
     match field:
         case LiteralField(value):
-            return frozenset((Plain(_PLAIN.get(value.__class__, "term")),))
+            return frozenset((PLAIN_KINDS[value.__class__],))
         case TypeField(kind) if kind != "any":
-            return frozenset([Plain(_PLAIN[one]) for one in KINDS[kind]])
+            return frozenset([PLAIN_KINDS[one] for one in KINDS[kind]])
         case _:
-            return frozenset([Plain(kind) for kind in (*_PLAIN.values(), "term")])
+            return frozenset(PLAIN_KINDS.values())
 
 
 def _can_hold(steps: tuple[Dependence, ...]) -> bool:

@@ -38,6 +38,11 @@ class Planner:
     >>> planner = Planner(parse_template("(Car, Tax, Loan)"), PLAIN, known)
     >>> planner.singles, len(planner.sets(1)), len(planner.sets(2))
     ((), 0, 1)
+    >>> print(planner.plan().explain())
+    question (Car, Tax, Loan)
+      correlate auto, at most 6 tuples, at most 100,000 answers
+    1. correlation, 2 tuples: A holds Car#1, gives Tax [5 tuples]; B holds Car#1, gives Loan \
+[7 tuples]; Car#1 is Car
     """
 
     def __init__(
@@ -110,21 +115,6 @@ class Planner:
             for size in range(1, self.question.max_set + 1):
                 networks += self.sets(size)
         return Plan(self.question, self.ontology, tuple(networks), self.complete)
-
-
-def make_plan(question: Question, ontology: Ontology, known: KnownFacts) -> Plan:
-    """All networks that shapes allow, the smallest first.
-
-    >>> from nomospace.meaning import PLAIN
-    >>> from nomospace.meaning.question import parse_template
-    >>> known = KnownFacts(((("Car", "Tax"), 5), (("Car", "Loan"), 7)), {"Car": 2}, frozenset())
-    >>> print(make_plan(parse_template("(Car, Tax, Loan)"), PLAIN, known).explain())
-    question (Car, Tax, Loan)
-      correlate auto, at most 6 tuples, at most 100,000 answers
-    1. correlation, 2 tuples: A holds Car#1, gives Tax [5 tuples]; B holds Car#1, gives Loan \
-[7 tuples]; Car#1 is Car
-    """
-    return Planner(question, ontology, known).plan()
 
 
 def _without(known: KnownFacts, absent: frozenset[str]) -> KnownFacts:

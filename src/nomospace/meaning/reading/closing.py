@@ -8,6 +8,7 @@ gets from several sides must have types of which one is the narrowest. Then the 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from itertools import islice
 
 from nomospace.meaning.functions import Functions
@@ -94,7 +95,7 @@ def _check_types(plain: Ontology, order: list[ClassDrafts], faults: Faults) -> N
         for name in group.types:
             declared.setdefault(name, []).append(group)
     place = {group.name: (at, group) for at, group in enumerate(order)}
-    narrowest = _Narrowest(plain)
+    narrowest = cache(plain.narrower)  # the same few types meet again and again
     for name, declarers in declared.items():
         if len({group.types[name][0] for group in declarers}) == 1:
             continue
@@ -142,17 +143,3 @@ def _report_types(
         group.place if own is None else own[1].place,
         "give them types of which one is under the other, or name one property otherwise",
     )
-
-
-class _Narrowest:
-    """`Ontology.narrower`, remembered: the same few types meet again and again."""
-
-    def __init__(self, ontology: Ontology) -> None:
-        self.ontology = ontology
-        self.known: dict[tuple[str, str], str | None] = {}
-
-    def __call__(self, one: str, other: str) -> str | None:
-        pair = (one, other)
-        if pair not in self.known:
-            self.known[pair] = self.ontology.narrower(one, other)
-        return self.known[pair]

@@ -51,17 +51,6 @@ KINDS: Final[dict[type, str]] = {
 """The kind of each class of values."""
 ORDERED: Final = ("s", "y")
 """The kinds, besides numbers, that have an order."""
-PLAIN_KINDS: Final[dict[type, str]] = {
-    int: "int",
-    float: "float",
-    str: "str",
-    bool: "bool",
-    bytes: "bytes",
-    type(None): "null",
-    tuple: "list",
-    Compound: "term",
-}
-"""What a plain field is, by the word that a template has for it."""
 
 
 class Coded(NamedTuple):

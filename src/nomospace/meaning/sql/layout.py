@@ -32,18 +32,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from nomospace.errors import CallerError
-from nomospace.meaning.facts import Plain, Shape
+from nomospace.meaning.facts import PLAIN_KINDS, Plain, Shape
 from nomospace.meaning.ontology import BASIC_TYPES, Ontology
 from nomospace.meaning.sql import parts
-from nomospace.meaning.sql.coding import (
-    PLAIN_KINDS,
-    Coded,
-    coded,
-    digest,
-    escaped,
-    identity,
-    unescaped,
-)
+from nomospace.meaning.sql.coding import Coded, coded, digest, escaped, identity, unescaped
 from nomospace.meaning.sql.values import Value, ValuePlace
 from nomospace.terms import Term, encode, is_object
 from nomospace.terms.objects import has_properties
@@ -294,9 +286,9 @@ class Layout:
             if is_object(field):
                 shape.append(self._add_object(known, pos, field, batch))
             else:
-                kind = PLAIN_KINDS[field.__class__]
-                shape.append(Plain(kind))
-                batch.put(PLAIN_FIELDS, (known, pos, kind, identity(field)))
+                plain = PLAIN_KINDS[field.__class__]
+                shape.append(plain)
+                batch.put(PLAIN_FIELDS, (known, pos, plain.kind, identity(field)))
         batch.count(tuple(shape))
 
     def _add_object(self, tuple_id: str, pos: int, field: ObjectTerm, batch: RowBatch) -> str:

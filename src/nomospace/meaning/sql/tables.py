@@ -181,7 +181,7 @@ class FactTables:
         shapes: Mapping[Shape, int],
         known: KnownFacts | None = None,
     ) -> None:
-        """Take facts as there that were put into the database by other hands, laid out as ours.
+        """Note facts that somebody else has put into the database, in the same layout.
 
         `known` spares counting them; it may say more than there is, never less.
         """

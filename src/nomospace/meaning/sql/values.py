@@ -177,30 +177,12 @@ def known(test: exp.Expr) -> exp.Expr:
 
 def any_of(tests: list[exp.Expr]) -> exp.Expr:
     """Some of these hold; those that cannot are left out."""
-    open_ = [test for test in tests if test != FALSE]
-    if any(test == TRUE for test in open_):
-        return TRUE.copy()
-    return (
-        exp.Paren(this=_chain(exp.Or, open_))
-        if len(open_) > 1
-        else open_[0]
-        if open_
-        else FALSE.copy()
-    )
+    return _joined(exp.Or, tests, FALSE, TRUE)
 
 
 def all_of(tests: list[exp.Expr]) -> exp.Expr:
     """All of these hold; those that always do are left out."""
-    open_ = [test for test in tests if test != TRUE]
-    if any(test == FALSE for test in open_):
-        return FALSE.copy()
-    return (
-        exp.Paren(this=_chain(exp.And, open_))
-        if len(open_) > 1
-        else open_[0]
-        if open_
-        else TRUE.copy()
-    )
+    return _joined(exp.And, tests, TRUE, FALSE)
 
 
 def both(left: exp.Expr, right: exp.Expr) -> exp.And:
@@ -213,11 +195,19 @@ def either(left: exp.Expr, right: exp.Expr) -> exp.Or:
     return exp.Or(this=left, expression=right)
 
 
-def _chain(kind: type[exp.Connector], tests: list[exp.Expr]) -> exp.Expr:
-    found = tests[0]
-    for test in tests[1:]:
+def _joined(
+    kind: type[exp.Connector], tests: list[exp.Expr], nothing: exp.Expr, decided: exp.Expr
+) -> exp.Expr:
+    """Conditions in a row, without those that change `nothing`; one may have `decided` it."""
+    open_ = [test for test in tests if test != nothing]
+    if any(test == decided for test in open_):
+        return decided.copy()
+    if len(open_) < 2:
+        return open_[0] if open_ else nothing.copy()
+    found = open_[0]
+    for test in open_[1:]:
         found = kind(this=found, expression=test)
-    return found
+    return exp.Paren(this=found)
 
 
 def _is_there(column: exp.Expr) -> exp.Expr:
