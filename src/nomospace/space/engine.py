@@ -70,23 +70,6 @@ class Space(Searches):
     ('job', 17)
     """
 
-    __slots__ = (
-        "_leases",
-        "_lent",
-        "_reactions",
-        "_steps",
-        "_waiters",
-        "deliveries_max",
-        "in_memory",
-        "name",
-        "observed",
-        "reactions_max",
-        "sets",
-        "tuples_max",
-        "waiters_max",
-        "waits",
-    )
-
     def __init__(
         self,
         name: str,

@@ -33,18 +33,6 @@ K = TypeVar("K")
 class Objects:
     """The index. Records come and go with `add` and `drop`."""
 
-    __slots__ = (
-        "_by_class",
-        "_by_id",
-        "_by_own",
-        "_by_value",
-        "_far",
-        "_lines",
-        "_room",
-        "_segments",
-        "_speech",
-    )
-
     def __init__(self, speech: Speech) -> None:
         self._speech = speech
         self._segments: dict[int, dict[int, Record]] = {}

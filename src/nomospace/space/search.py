@@ -39,23 +39,6 @@ MISSED_MAX: Final = 1_000
 class Search:
     """What is looked for, and how far."""
 
-    __slots__ = (
-        "after",
-        "after_exact",
-        "at",
-        "awaits",
-        "budget",
-        "cut",
-        "dest",
-        "every",
-        "found",
-        "inexact",
-        "missed",
-        "most",
-        "spent",
-        "template",
-    )
-
     def __init__(
         self,
         template: Template,
@@ -126,8 +109,6 @@ class SetSearch:
     objects come and go all the time, a question that takes many slices comes to no end, and is
     stopped at what a search may cost.
     """
-
-    __slots__ = ("ask", "changes", "every", "facts", "spent", "steps")
 
     def __init__(self, ask: SetQuestion, *, every: bool = False) -> None:
         self.ask = ask

@@ -45,8 +45,6 @@ Fits: TypeAlias = Callable[[tuple[Term, ...], Budget], bool]
 class Searches:
     """How a space is searched: the part of it that finds tuples."""
 
-    __slots__ = ("_look_budget", "_searches", "_speech", "_store")
-
     def __init__(self, store: EngineRecords, speech: Speech) -> None:
         self._look_budget = Budget()
         """For the tests of the few tuples that most searches look at."""

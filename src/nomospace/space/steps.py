@@ -90,27 +90,6 @@ class _Cut(Exception):
 class SpaceSteps:
     """The running step of a space, and what is left for later ones."""
 
-    __slots__ = (
-        "_agenda",
-        "_budget",
-        "_firings",
-        "_fresh",
-        "_inside",
-        "_late",
-        "_outcomes",
-        "_overran",
-        "_reactions",
-        "_runaways",
-        "_running",
-        "_searches",
-        "_sets",
-        "_store",
-        "_tally",
-        "_took",
-        "_units",
-        "_waiters",
-    )
-
     def __init__(
         self,
         store: EngineRecords,

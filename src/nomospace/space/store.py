@@ -61,18 +61,6 @@ class SpaceRecords:
     A search goes to the shelf of its width; one that names a class goes to `objects`.
     """
 
-    __slots__ = (
-        "_ids",
-        "expiries",
-        "lookers",
-        "name",
-        "next_order",
-        "objects",
-        "sets",
-        "shelves",
-        "size",
-    )
-
     look_units = 0
     """The price of a look is that of a tuple in memory."""
     is_near = True
