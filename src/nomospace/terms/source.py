@@ -101,7 +101,7 @@ class Diagnostic:
 
 
 class FaultyText(CallerError):
-    """A text in one of the small languages of templates (`terms.scanner`) cannot be read."""
+    """A text in one of the small languages of templates cannot be read; the kinds of it say which."""
 
     code = "text.faulty"
     source: Source
