@@ -101,7 +101,7 @@ class Diagnostic:
 
 
 class FaultyText(CallerError):
-    """A text in one of the small languages of templates cannot be read; the kinds of it say which."""
+    """A text in a small language of templates cannot be read; the kinds below say which."""
 
     code = "text.faulty"
     source: Source
