@@ -83,7 +83,7 @@ BIRTHS: Final = (
     Mutant(
         "agents of a host that has forgotten them number their posts from 1",
         POSTING,
-        "life = 0 if paired else self._step.era",
+        "life = 0 if count > 1 else self._step.era",
         "life = 0",
         WORLDS,
     ),

@@ -17,6 +17,8 @@ MEMORY: Final = "protocols/routing/daemon_memory.py"
 COURIER: Final = "protocols/courier.py"
 POSTING: Final = "host/posting.py"
 MOVING: Final = "host/moving.py"
+ELECTED: Final = "protocols/routing/elected.py"
+PLACES: Final = "protocols/routing/places.py"
 
 ROUTING: Final = (
     # -- the courier -----------------------------------------------------------------------
@@ -101,7 +103,7 @@ ROUTING: Final = (
         "the server that an agent left is not told that it came",
         DAEMON,
         """            self._enter(agent, resident, CONFIRMING, out)
-            self._say_migrated(agent, resident, out)
+            out.append(self._ask_server(agent, resident))
 """,
         """            self._enter(agent, resident, CONFIRMING, out)
 """,
@@ -222,7 +224,7 @@ ROUTING: Final = (
     ),
     Mutant(
         "a host lets others have agents of its own domain",
-        POSTING,
+        PLACES,
         "return domain in self.servers or site == domain",
         "return True",
         "tests/unit/host/test_posting.py",
@@ -262,5 +264,75 @@ ROUTING: Final = (
         "        host.posting.end(agent)\n",
         "",
         MEMBERS,
+    ),
+    # -- servers that choose their primary ---------------------------------------------------
+    Mutant(
+        "a minority elects",
+        ELECTED,
+        "        return self._ask_votes(self.term + 1)\n",
+        """        out: list[Effect] = []
+        self._stand(now, out)
+        self._win(now, out)
+        return out
+""",
+        WORLDS,
+    ),
+    Mutant(
+        "the term of a copied step is not checked",
+        ELECTED,
+        """            if term < self.term:
+                out.append(Noted("of another term", (src, frame)))
+            elif self.role""",
+        """            if self.role""",
+        WORLDS,
+    ),
+    Mutant(
+        "a vote is given twice in a term",
+        ELECTED,
+        'given = fit and ask.term == self.term and self._voted in ("", src)',
+        "given = fit and ask.term >= self.term - 1",
+        WORLDS,
+    ),
+    Mutant(
+        "a vote goes to who has less",
+        ELECTED,
+        "fit = its >= mine and self._member",
+        "fit = self._member",
+        WORLDS,
+    ),
+    Mutant(
+        "a primary goes on after it lost",
+        ELECTED,
+        "        self.term, self.role = term, STANDBY\n",
+        "        self.term = term\n",
+        WORLDS,
+    ),
+    Mutant(
+        "a primary answers before a majority has the step",
+        ELECTED,
+        "            self._let_out(has[self._quorum - 1], out)\n",
+        "            self._let_out(has[0], out)\n",
+        WORLDS,
+    ),
+    Mutant(
+        "what was heard in vain is forgotten",
+        ELECTED,
+        "        self._kept += vain\n",
+        "",
+        WORLDS,
+    ),
+    Mutant(
+        "a daemon does not ask the new primary again",
+        DAEMON,
+        "            if asked is not None and asked.domain == domain:\n",
+        "            if asked is None and resident is None:\n",
+        WORLDS,
+    ),
+    Mutant(
+        "a daemon believes an earlier primary",
+        DAEMON,
+        "elif isinstance(frame, RecordAck | MayGo | Refuse) and frame.term < self.term(domain):",
+        "elif isinstance(frame, RecordAck | MayGo | Refuse) and frame.term < 0:",
+        "tests/unit/protocols/routing/test_daemon.py",
     ),
 )

@@ -1,6 +1,7 @@
 """Section 5: query servers are replicated. A server that is gone for good is not missed for long.
 
-Three host processes; two of them serve one domain, and the primary is killed.
+Two host processes serve one domain, and the primary is killed: an operator lets the other go on.
+Three serve it, and nobody needs to: two of them choose another primary.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import asyncio
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -20,11 +22,13 @@ from tests.real.hosts import RealHost, caller, end, play, start
 
 SEEN_S = 60.0
 SERVED = '[host]\ndomain = "ward"\n[servers]\nward = ["w1", "w2"]\n'
+CHOSEN = '[host]\ndomain = "ward"\ntakeover_s = 2\n[servers]\nward = ["w1", "w2", "w3"]\n'
+TAKEOVER_S = 2.0
 
 
-def host(name: str, folder: Path, *arguments: str, port: int = 0) -> RealHost:
-    config = folder / "served.toml"
-    config.write_text(SERVED)
+def host(name: str, folder: Path, *arguments: str, port: int = 0, told: str = SERVED) -> RealHost:
+    config = folder / f"{name}.toml"
+    config.write_text(told)
     return RealHost(name, folder, "--config", str(config), "--insecure", *arguments, port=port)
 
 
@@ -74,3 +78,57 @@ def test_mail_to_a_new_agent_and_a_move_end_when_the_standby_is_promoted(tmp_pat
 
     play(story())
     end(w2, icu)
+
+
+def chosen(name: str, folder: Path, *others: RealHost, port: int = 0) -> RealHost:
+    joins = [word for other in others for word in ("--join", other.address)]
+    return host(name, folder, *joins, port=port, told=CHOSEN)
+
+
+async def elected(servers: list[RealHost]) -> RealHost:
+    """Wait until one of some servers has been elected."""
+    async with asyncio.timeout(SEEN_S):
+        while True:
+            for one in servers:
+                if any(note.get("news") == "elected" for note in one.notes("routing")):
+                    return one
+            await asyncio.sleep(0.02)
+
+
+def test_three_servers_choose_another_primary_and_the_old_one_follows(tmp_path: Path) -> None:
+    w1 = chosen("w1", tmp_path)
+    w2 = chosen("w2", tmp_path, w1)
+    w3 = chosen("w3", tmp_path, w1, w2)
+    icu = chosen("icu", tmp_path, w1, w2, w3)
+    start(w1, w2, w3, icu)
+
+    async def story() -> None:
+        async with caller(icu, None) as one:
+            ann = await one.agent("ann")
+            await one_group(one, 4)
+            with pytest.raises(NotItsServer, match="w1 and w2 and w3"):
+                await one.ask(PromoteHost("ward"))
+            assert w1.end(signal.SIGKILL) == -signal.SIGKILL
+            since = time.monotonic()
+            bob = await one.agent("bob")  # its record would be with the primary
+            await bob.send("hello", to="ann@ward")
+            assert (await anext(ann.inbox())).message == "hello"
+            await ann.send("welcome", to="bob@ward")
+            assert (await anext(bob.inbox())).message == "welcome"
+            await bob.move("w3")
+            took = time.monotonic() - since
+            second = await elected([w2, w3])
+            print("served again after", took)
+            again = chosen("w1", tmp_path, w2, w3, port=w1.port)
+            await again.ready()
+            await one_group(one, 4)
+            assert second.end(signal.SIGKILL) == -signal.SIGKILL
+            third = w3 if second is w2 else w2
+            await elected([again, third])
+            cleo = await one.agent("cleo")
+            await cleo.send("late", to="ann@ward")
+            assert (await anext(ann.inbox())).message == "late"
+            end(again, third)
+
+    play(story())
+    end(icu)

@@ -153,7 +153,8 @@ class NotOnRecord(Unavailable):
     code = "routing.not-on-record"
     words = (
         "{agent} cannot send yet: {site}, which serves domain {domain!r}, has not answered for "
-        "10 s; send again when it is up, or let its standby take over (nomospace host promote)"
+        "10 s; send again when it is up. Of two servers an operator may let the other take over "
+        "(nomospace host promote); three do by themselves while two of them are up"
     )
     agent: str
     domain: str

@@ -77,11 +77,11 @@ from nomospace.host.writing import TupleWriting
 from nomospace.law import CompiledLaw
 from nomospace.protocols import spaces as frames
 from nomospace.protocols.births import BEFORE
-from nomospace.protocols.courier import Parcel, Receipt
+from nomospace.protocols.courier import Aside, Parcel, Receipt
 from nomospace.protocols.messages import View
 from nomospace.protocols.pace import USUAL, Pace
 from nomospace.protocols.policy import Policy
-from nomospace.protocols.routing.limits import DEFAULT_LIMITS, RoutingLimits
+from nomospace.protocols.routing.limits import RoutingLimits
 from nomospace.protocols.transfers import Taken, Transfer
 from nomospace.space.stored import StoreEngine
 from nomospace.space.tables import TupleTables
@@ -100,7 +100,7 @@ class Passed(NamedTuple):
     """A frame of the courier that came through other hosts, and is held."""
 
     peer: str
-    frame: Parcel | Receipt
+    frame: Parcel | Receipt | Aside
 
 
 class Host:
@@ -152,7 +152,7 @@ class Host:
         enrols: Callable[[str, str], tuple[Term, ...]] | None = None,
         carries: Callable[[Any], str] | None = None,
         stopwatch: Callable[[], int] | None = None,
-        limits: RoutingLimits = DEFAULT_LIMITS,
+        limits: RoutingLimits | None = None,
         eager: bool = False,
         shares: Shares = USUAL_SHARES,
         traces: bool = False,
@@ -206,7 +206,14 @@ class Host:
         self.telling = Telling(self)
         self.governed = Governed(self)
         self.certifying = Certifying(self, revocations or Revocations())
-        self.posting = Posting(self, domain or name, servers or {}, durable, limits, eager)
+        self.posting = Posting(
+            self,
+            domain or name,
+            servers or {},
+            durable,
+            limits or RoutingLimits(silence=pace.missed),
+            eager,
+        )
         self.moving = Moving(self, durable)
         self.suspending = Suspending(self, durable)
         self.deciding = Deciding(self)
@@ -444,7 +451,7 @@ class Host:
                     first.op, Busy(what="calls held while the group changes", limit=HELD_MAX)
                 )
         elif isinstance(first, facts.Heard):
-            if isinstance(first.frame, Parcel | Receipt):
+            if isinstance(first.frame, Parcel | Receipt | Aside):
                 self.post(first.neighbour, first.frame, straight=True)
             else:
                 self.posting.courier.heard(first.neighbour, now=self.step.now)
@@ -515,7 +522,7 @@ class Host:
             else:
                 self._receivers[held.__class__](held)
 
-    def post(self, peer: str, frame: Parcel | Receipt, *, straight: bool) -> None:
+    def post(self, peer: str, frame: Parcel | Receipt | Aside, *, straight: bool) -> None:
         """A frame of the courier came, from its sender or through others.
 
         What it brings waits while the group changes.

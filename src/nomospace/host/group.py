@@ -39,7 +39,7 @@ from nomospace.host.part import GroupFollower, HostPart
 from nomospace.law import CompiledLaw
 from nomospace.protocols import events as links, spaces as frames
 from nomospace.protocols.births import DEAF, FITS
-from nomospace.protocols.courier import Parcel, Receipt
+from nomospace.protocols.courier import Aside, Parcel, Receipt
 from nomospace.protocols.engagement import Engagement
 from nomospace.protocols.messages import Adverts, Relay, View
 from nomospace.protocols.pace import Pace
@@ -124,7 +124,7 @@ class Group(HostPart):
             self._host.proven
             and isinstance(frame, Relay)
             and frame.dst == self._step.name
-            and isinstance(frame.body, Data | Ack | Parcel | Receipt | PeerTalk)
+            and isinstance(frame.body, Data | Ack | Parcel | Receipt | Aside | PeerTalk)
             and not self._engagement.believes(neighbour, frame.src)
         ):
             self._step.note("not-its-own", peer=neighbour, source=frame.src)
@@ -259,7 +259,7 @@ class Group(HostPart):
             elif isinstance(effect, links.DeliverRelayed):
                 if isinstance(effect.body, Data | Ack):
                     self._receive(effect.src, effect.body)
-                elif isinstance(effect.body, Parcel | Receipt):
+                elif isinstance(effect.body, Parcel | Receipt | Aside):
                     straight = effect.src == self._via
                     self._host.post(effect.src, effect.body, straight=straight)
                 elif isinstance(effect.body, PeerTalk) and effect.src in self.members:

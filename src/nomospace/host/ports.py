@@ -35,7 +35,7 @@ from nomospace.host.trust import Trust
 from nomospace.law import CompiledLaw
 from nomospace.protocols import spaces as frames
 from nomospace.protocols.births import Births, Word
-from nomospace.protocols.courier import Parcel, Receipt
+from nomospace.protocols.courier import Aside, Parcel, Receipt
 from nomospace.protocols.messages import View
 from nomospace.protocols.routing.frames import Post
 from nomospace.protocols.routing.interface import Go
@@ -517,7 +517,7 @@ class HostParts(Protocol):
     @property
     def carries(self) -> Callable[[Any], str]: ...
     def go_on(self) -> None: ...
-    def post(self, peer: str, frame: Parcel | Receipt, *, straight: bool) -> None: ...
+    def post(self, peer: str, frame: Parcel | Receipt | Aside, *, straight: bool) -> None: ...
     @property
     def peers(self) -> PeersPort: ...
     @property

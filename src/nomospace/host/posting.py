@@ -36,16 +36,18 @@ from nomospace.host.changes import (
 )
 from nomospace.host.part import GroupFollower
 from nomospace.protocols.births import FITS
-from nomospace.protocols.courier import Courier, Frame, Parcel, Receipt
+from nomospace.protocols.courier import Aside, Courier, Frame, Parcel, Receipt
 from nomospace.protocols.routing import frames, interface
 from nomospace.protocols.routing.daemon import Daemon
+from nomospace.protocols.routing.elected import ElectedServer
 from nomospace.protocols.routing.limits import RoutingLimits
-from nomospace.protocols.routing.places import Places
+from nomospace.protocols.routing.places import Everywhere
 from nomospace.protocols.routing.records import Kind
+from nomospace.protocols.routing.replicas import JOINING, PRIMARY, STANDBY, ReplicatedServer
 from nomospace.protocols.routing.residents import AWAY, CREATING
 from nomospace.protocols.routing.seats import Seat
 from nomospace.protocols.routing.server import DomainServer
-from nomospace.protocols.routing.standby import JOINING, PRIMARY, STANDBY, PairedServer
+from nomospace.protocols.routing.standby import PairedServer
 from nomospace.protocols.transfers import Transfers
 from nomospace.terms import Term
 
@@ -82,7 +84,6 @@ class OtherStore(CallerError):
 _AWAY: Final = (None, AWAY)
 _MUTE: Final = (None, AWAY, CREATING)
 
-
 RELEASED: Final = "released by "
 """What stands before the law in a letter that a ruling has released from its community."""
 
@@ -114,43 +115,6 @@ class Rejected(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="reje
     why: str
 
 
-class Everywhere(Places):
-    """Places in a world without a list of domains: the host of a domain's name serves it.
-
-    >>> places = Everywhere({"lab": ("q1", "q2")})
-    >>> places.first("lab"), places.first("ward"), places.home("ann@ward")
-    ('q1', 'ward', 'ward')
-    """
-
-    __slots__ = ()
-
-    def home(self, agent: str) -> str | None:
-        """The domain in an agent's id."""
-        name, _, domain = agent.rpartition("@")
-        return domain if name and domain else None
-
-    def first(self, domain: str) -> str:
-        """The site of a domain's server before anybody took over."""
-        sites = self.servers.get(domain)
-        return sites[0] if sites else domain
-
-    def knows(self, domain: str) -> bool:
-        """Every domain may be."""
-        return True
-
-    def serves(self, site: str, domain: str) -> bool:
-        """Whether a site runs the server of a domain, or its standby."""
-        return site in self.servers.get(domain, (domain,))
-
-    def may_serve(self, site: str) -> bool:
-        """Every host serves at least the domain of its name."""
-        return True
-
-    def holds(self, site: str, domain: str) -> bool:
-        """A domain that nobody configured has no site but the host of its name."""
-        return domain in self.servers or site == domain
-
-
 RECORD_US: Final = 10_000_000
 """How long what an agent sends waits for the agent's record, in microseconds."""
 
@@ -171,14 +135,22 @@ class Posting(GroupFollower):
         self.domain = domain
         self._places = places = Everywhere(servers)
         self.daemon = Daemon(self._step.name, domain, places, limits=limits, eager=eager)
-        self._servers: dict[str, DomainServer | PairedServer] = {}
+        self._servers: dict[str, DomainServer | PairedServer | ElectedServer] = {}
         for served in dict.fromkeys((self._step.name, *servers)):
             if places.serves(self._step.name, served):
-                paired = len(servers.get(served, ())) > 1
+                count = len(servers.get(served, ()))
                 # What the agents of one that has forgotten them number begins above what they did.
-                life = 0 if paired else self._step.era
+                life = 0 if count > 1 else self._step.era
                 server = DomainServer(self._step.name, served, places, limits=limits, life=life)
-                self._servers[served] = PairedServer(server) if paired else server
+                if count > 2:
+                    self._servers[served] = ElectedServer(server, now=self._step.now)
+                else:
+                    self._servers[served] = PairedServer(server) if count == 2 else server
+        self._elected = [one for one in self._servers.values() if isinstance(one, ElectedServer)]
+        self._chosen = [domain for domain, sites in servers.items() if len(sites) > 2]
+        """The domains whose servers choose their primary; who that is, is asked now and then."""
+        self._ask_every = limits.silence
+        self._ask_at = self._step.now + limits.silence
         self.courier = Courier(
             Transfers(
                 numbers=durable.parcels.numbers,
@@ -219,12 +191,16 @@ class Posting(GroupFollower):
     def _not_ours(self, found: str) -> OtherStore:
         return OtherStore(host=self._step.name, domain=self.domain, found=found)
 
+    def server(self, domain: str) -> DomainServer | PairedServer | ElectedServer | None:
+        """The server of a domain that runs here, to be looked at."""
+        return self._servers.get(domain)
+
     # -- agents ----------------------------------------------------------------------------
 
     def knows(self, agent: str) -> bool:
         """Whether a server here has an agent on record that has not ended."""
         for server in self._servers.values():
-            inner = server.server if isinstance(server, PairedServer) else server
+            inner = server.server if isinstance(server, ReplicatedServer) else server
             record = inner.record(agent)
             if record is not None and record.kind is not Kind.ENDED:
                 return True
@@ -316,17 +292,22 @@ class Posting(GroupFollower):
         """Give what waits for another server of a domain to the one that is primary now.
 
         The other may be gone for good. When it is back it hears who is primary instead: what it is
-        told twice, and long after, might bring an agent back that has ended.
+        told twice, and long after, might bring an agent back that has ended. What the daemon has
+        asked it asks again by itself.
         """
         for other in self._places.servers.get(domain, ()):
             if other in (site, self._step.name):
                 continue
             waiting = self.courier.book.waiting.get(other, {})
             for number, what in tuple(waiting.items()):
-                if isinstance(what, frames.WANTED) and frames.server_of(what) == domain:
+                if (
+                    isinstance(what, (*frames.WANTED, frames.Relayed))
+                    and frames.server_of(what) == domain
+                ):
                     waiting[number] = instead = frames.NotPrimary(domain, site, term)
                     self._step.write_down(ParcelGiven(other, number, instead))
-                    self._carry("", [interface.TransmitFrame(site, what)])
+                    if not isinstance(what, frames.ASKED):
+                        self._carry("", [interface.TransmitFrame(site, what)])
             if waiting:  # the number that was given last is the one that is written down last
                 last = max(waiting)
                 self._step.write_down(ParcelGiven(other, last, waiting[last]))
@@ -336,7 +317,10 @@ class Posting(GroupFollower):
         domain, server, why = event.domain, self._servers.get(event.domain), ""
         if not isinstance(server, PairedServer):
             why = f"it is served by {' and '.join(self._places.servers.get(domain, (domain,)))}"
-            why = why if server is None else f"{why} already"
+            if isinstance(server, ElectedServer):
+                why = f"{why}, which choose among themselves"
+            elif server is not None:
+                why = f"{why} already"
         elif server.role is JOINING:
             why = f"it is behind {server.peer}, which is the primary; promote that"
         elif server.role is PRIMARY:
@@ -353,18 +337,17 @@ class Posting(GroupFollower):
 
     def respread(self) -> None:
         """Tell the group which domains this host has taken over; follow a primary that is back."""
-        name, members = self._step.name, self._host.group.members
+        members = self._host.group.members
         come, self._met = members - self._met, members
         for domain, server in self._servers.items():
-            if not isinstance(server, PairedServer):
-                continue
-            if server.role is STANDBY and server.peer in come:
+            if isinstance(server, PairedServer) and server.role is STANDBY and server.peer in come:
                 self.parcel(server.peer, frames.Rejoin(domain, server.term))
-            for peer in sorted(members) if server.role is PRIMARY and server.term else ():
-                known = (peer, domain, server.term)
-                if peer not in (name, server.peer) and known not in self._introduced:
+            if not isinstance(server, ReplicatedServer) or server.role is not PRIMARY:
+                continue
+            for peer in sorted(members - set(server.sites)) if server.term else ():
+                if (known := (peer, domain, server.term)) not in self._introduced:
                     self._introduced.add(known)
-                    self.parcel(peer, frames.NotPrimary(domain, name, server.term))
+                    self.parcel(peer, frames.NotPrimary(domain, self._step.name, server.term))
 
     # -- parcels ---------------------------------------------------------------------------
 
@@ -389,9 +372,13 @@ class Posting(GroupFollower):
             self._step.write_down(ParcelGiven(peer, number, what))
         self.courier.renewed(peer, now=self._step.now)
 
-    def heard(self, peer: str, frame: Frame, *, straight: bool) -> None:
-        """A frame of the courier came from a host, straight or through others."""
+    def heard(self, peer: str, frame: Frame | Aside, *, straight: bool) -> None:
+        """A frame of the courier came from a host, straight or through others; or past it."""
         host = self._host
+        if isinstance(frame, Aside):
+            self._own.append((peer, frame.what))
+            self._work_off()
+            return
         word = host.peers.hear(peer, frame, straight=straight)
         if word is not FITS:
             if word is not None and isinstance(frame, Parcel):
@@ -463,19 +450,29 @@ class Posting(GroupFollower):
         for peer in [peer for peer, due in self._owed.items() if due <= self._step.now]:
             self._confirm(peer, self.courier.receipt(peer), news=False)
         self._carry("", self.daemon.tick(now=self._step.now))
+        for server in self._elected:
+            self._carry(server.domain, server.tick(now=self._step.now))
+        if self._chosen and self._ask_at <= self._step.now:
+            self._ask_who_serves()
         if self.creating:
             self._give_up()
 
+    def _ask_who_serves(self) -> None:
+        """Ask the other servers of a domain whether one of them has taken over unheard."""
+        self._ask_at = self._step.now + self._ask_every
+        for domain in self._chosen:
+            known, term = self.daemon.server_site(domain), self.daemon.term(domain)
+            for site in self._places.servers[domain]:
+                if site not in (known, self._step.name):
+                    self._host.group.reach(site, Aside(frames.WhoServes(domain, term)))
+
     def next_deadline(self) -> int | None:
         """When the post office next wants to hear the time."""
-        due = self.courier.next_deadline()
-        for at in (self.daemon.waits.deadline, *self._owed.values()):
-            if at is not None and (due is None or at < due):
-                due = at
-        if self.creating:
-            ends = [waiting[0][0] for waiting in self.creating.values() if waiting]
-            due = min([*ends, due] if due is not None else ends, default=None)
-        return due
+        times = [self.courier.next_deadline(), self.daemon.waits.deadline, *self._owed.values()]
+        if self._chosen:
+            times += [self._ask_at, *(server.next_deadline() for server in self._elected)]
+        times += [waiting[0][0] for waiting in self.creating.values() if waiting]
+        return min([at for at in times if at is not None], default=None)
 
     # -- what routing orders ---------------------------------------------------------------
 
@@ -516,6 +513,8 @@ class Posting(GroupFollower):
         """Believe of a domain's own servers which of them is the primary, and of nobody else."""
         if self._places.serves(src, frame.domain):
             self.primary(Primary(frame.domain, frame.site, frame.term))
+            if frame.site == self._step.name:
+                self.respread()
         else:
             self._step.note("routing", news="not from a server", facts=(src, frame))
 
@@ -527,6 +526,8 @@ class Posting(GroupFollower):
                     self._own.append((self._step.name, effect.frame))
                 else:
                     self.parcel(effect.site, effect.frame)
+            elif isinstance(effect, interface.SayFrame):
+                host.group.reach(effect.site, Aside(effect.frame))
             elif isinstance(effect, interface.PersistChange):
                 self._step.write_down(RoutingChanged(core, effect.change))
                 self._written[core] = self._written.get(core, 0) + 1

@@ -16,8 +16,8 @@ line. A file holds these tables, all of them optional:
     insecure = false                     # no certificates; loopback addresses only
     eager = false                        # whether an agent's move is told to who wrote to it
 
-    [servers]                            # which hosts serve which domains, the first is primary
-    ward = ["ward-3", "ward-4"]
+    [servers]                            # which hosts serve which domains, primary first
+    ward = ["ward-3", "ward-4", "icu"]
 
     [journal]
     on = true
@@ -90,7 +90,7 @@ from nomospace.host.calls import PaceLimits
 from nomospace.host.monitoring import check_limits
 from nomospace.host.shares import USUAL_SHARES, Shares
 from nomospace.node.addresses import Address, BadHostAddress
-from nomospace.protocols.lease import TAKEOVER_S, TAKEOVER_S_MAX, TAKEOVER_S_MIN
+from nomospace.protocols.lease import TAKEOVER_S, TAKEOVER_S_MAX, TAKEOVER_S_MIN, hold_us
 from nomospace.protocols.pace import HEARTBEAT, LOSS, BadPace, Pace
 from nomospace.protocols.policy import (
     AGREE_S,
@@ -250,8 +250,8 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def pace(self) -> Pace:
         """How soon it notices who came or went."""
-        links = self.links
-        return Pace(heartbeat=links.heartbeat_ms * 1000, loss=links.loss_ms * 1000)
+        links, missed = self.links, hold_us(self.host.takeover_s)
+        return Pace(heartbeat=links.heartbeat_ms * 1000, loss=links.loss_ms * 1000, missed=missed)
 
     @property
     def policy(self) -> Policy:

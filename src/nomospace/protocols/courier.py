@@ -25,6 +25,8 @@ from __future__ import annotations
 
 from typing import Final, TypeAlias
 
+import msgspec
+
 from nomospace.protocols.births import BEFORE, Births
 from nomospace.protocols.messages import Payload
 from nomospace.protocols.transfers import Acknowledged, Numbered, Transfers
@@ -43,6 +45,12 @@ class Parcel(Numbered, frozen=True, gc=False, array_like=True, tag="parcel"):
 
 class Receipt(Acknowledged, frozen=True, gc=False, array_like=True, tag="receipt"):
     """All of it is kept."""
+
+
+class Aside(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="aside"):
+    """Something for the receiver that is said once, past the courier: it may get lost."""
+
+    what: Payload
 
 
 Frame: TypeAlias = Parcel | Receipt

@@ -2,7 +2,8 @@
 
 Two times are chosen: `heartbeat`, between two hellos, and `loss`, the silence after which a host
 is gone. A network that is slow or loses much wants longer ones, one machine or one rack can have
-shorter ones. The others follow:
+shorter ones. A third, `missed`, is for the servers of a domain (`routing.elected`). The others
+follow from `loss`:
 
 - What bounds the answer to a lost frame (`settle`, `retry`, `pause_max`) shrinks and grows with
   `loss`; down to a floor, because a busy machine does not get faster.
@@ -39,6 +40,10 @@ LOSS_MAX: Final = 300_000_000
 """No silence is longer, whatever a neighbour says: half as long as adverts of the lost are kept."""
 BEATS_MIN: Final = 2
 """So many heartbeats are in a loss: no single hello that gets lost parts a group."""
+MISSED: Final = 5_000_000
+"""A primary that was not heard for this long is missed by the other servers of its domain."""
+MISSED_MIN: Final = 100_000
+"""No server misses it sooner: a busy machine is silent for as long."""
 FEW: Final = 16
 """In groups of so many hosts no time grows with their number."""
 MEMBER_US: Final = 5_000
@@ -82,11 +87,13 @@ give from 200, 2 heartbeats, to 300,000 ms
 
     heartbeat: int = HEARTBEAT
     loss: int = LOSS
+    missed: int = MISSED
 
     def __post_init__(self) -> None:
         for what, given, least, most in (
             ("heartbeat", self.heartbeat, HEARTBEAT_MIN, HEARTBEAT_MAX),
             ("loss", self.loss, BEATS_MIN * self.heartbeat, LOSS_MAX),
+            ("missed", self.missed, MISSED_MIN, LOSS_MAX),
         ):
             if not least <= given <= most:
                 raise BadPace(what=what, given_us=given, least_us=least, most_us=most)

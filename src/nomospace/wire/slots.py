@@ -14,7 +14,7 @@ from nomospace.host.moving import Back, Coming, MayCome, There, Unwelcome, Welco
 from nomospace.host.operations import Carried
 from nomospace.host.posting import Letter, Rejected
 from nomospace.protocols import messages, spaces
-from nomospace.protocols.courier import Parcel, Receipt
+from nomospace.protocols.courier import Aside, Parcel, Receipt
 from nomospace.protocols.questions import PeerTalk
 from nomospace.protocols.routing import changes as routed, frames as posts
 from nomospace.protocols.streams import Ack, Data
@@ -59,11 +59,20 @@ CARRIED: Final = Tagged(
     "parcel", *get_args(posts.Frame), MayCome, Welcome, Unwelcome, Coming, There, Back
 )
 """What the courier brings."""
+SAID_ONCE: Final = Tagged("aside", *posts.BEATS, posts.WhoServes, posts.NotPrimary)
+"""What is told past the courier."""
 RELAYED: Final = Tagged(
-    "body", *get_args(messages.EngagementBody), Data, Ack, Parcel, Receipt, *get_args(PeerTalk)
+    "body",
+    *get_args(messages.EngagementBody),
+    Data,
+    Ack,
+    Parcel,
+    Receipt,
+    *get_args(PeerTalk),
+    Aside,
 )
 """What rides in a `Relay`."""
-FRAMES: Final = Tagged("frame", *get_args(messages.Frame), Parcel, Receipt)
+FRAMES: Final = Tagged("frame", *get_args(messages.Frame), Parcel, Receipt, Aside)
 """What goes from host to host: all that `host.effects.Transmit` may hold."""
 CHANGES: Final = Tagged("change", *get_args(changes.Change))
 """What a host writes down."""
@@ -80,6 +89,7 @@ SLOTS: Final[dict[tuple[Struct, str], Slot]] = {
     (Data, "body"): STREAMED,
     (Transfer, "what"): GIVEN,
     (Parcel, "what"): CARRIED,
+    (Aside, "what"): SAID_ONCE,
     # -- spaces
     (spaces.Row, "fields"): TERM,
     (spaces.Watch, "pattern"): TERM,
@@ -104,6 +114,7 @@ SLOTS: Final[dict[tuple[Struct, str], Slot]] = {
     (posts.Relayed, "frame"): ROUTED,
     (routed.StepTaken, "frame"): ROUTED,
     (routed.StepTaken, "frames"): ROUTED,
+    (routed.FrameKept, "frame"): ROUTED,
     (Letter, "message"): SAID,
     (Rejected, "message"): SAID,
     # -- agents on the move

@@ -31,6 +31,15 @@ class Crash:
 
 
 @dataclass(frozen=True)
+class Pause:
+    """A host stands still with all that it has; what comes for it meanwhile waits."""
+
+    at: int
+    host: str
+    for_us: int
+
+
+@dataclass(frozen=True)
 class Cut:
     """Some hosts are parted from the rest."""
 
@@ -48,7 +57,7 @@ class Storm:
     for_us: int
 
 
-Fault: TypeAlias = Crash | Cut | Storm
+Fault: TypeAlias = Crash | Pause | Cut | Storm
 
 
 def schedule(

@@ -69,9 +69,9 @@ from nomospace.terms.templates import ANY, Template
 from nomospace.wire.changes import decode_change, encode_change
 from nomospace.wire.frames import decode_frame, encode_frame
 from nomospace_lab.sim.clock import SECOND_US
-from nomospace_lab.sim.faults import Crash
+from nomospace_lab.sim.faults import Crash, Pause
 from nomospace_lab.sim.firings import Inside, StrongFirings
-from nomospace_lab.sim.history import CRASHED, RESTARTED, RULED
+from nomospace_lab.sim.history import CRASHED, PAUSED, RESTARTED, RESUMED, RULED
 from nomospace_lab.sim.network import Link
 from nomospace_lab.sim.observed import (
     ANSWERED,
@@ -370,6 +370,9 @@ class Sites(Simulation):
         core = site.core
         if core is None:
             return
+        if site.waits is not None:
+            site.waits.append(event)
+            return
         effects = core.handle(event, now=self.clock.now + site.skew_us)
         if core.frozen is not site.frozen:
             site.frozen = core.frozen
@@ -533,6 +536,22 @@ class Sites(Simulation):
         else:
             self._crash(site)
 
+    def stand_still(self, fault: Pause) -> None:
+        """Let a host stand still, if it is up and does not yet."""
+        site = self.sites[fault.host]
+        if site.up and site.waits is None:
+            site.waits = []
+            self.history.add(self.clock.now, PAUSED, site.name)
+            self.clock.after(fault.for_us, self._resume, site, site.life)
+
+    def _resume(self, site: Site, life: int) -> None:
+        if site.life != life or site.waits is None:
+            return
+        self.history.add(self.clock.now, RESUMED, site.name)
+        waits, site.waits = site.waits, None
+        for event in waits:
+            self._tell(site, event)
+
     def _trapped(self, site: Site, effects: Sequence[Effect], place: int) -> bool:
         """Count a step; true when the host crashes before this order."""
         assert site.steps_left is not None
@@ -586,6 +605,7 @@ class Sites(Simulation):
         """Start every host that is down; traps that were not sprung are gone."""
         for site in self.sites.values():
             site.steps_left = None
+            self._resume(site, site.life)
             self._restart(site, site.life)
 
     def power_cycle(self) -> None:

@@ -14,7 +14,7 @@ from random import Random
 from typing import Final
 
 from nomospace_lab.sim.clock import HOUR_US, VirtualClock
-from nomospace_lab.sim.faults import Crash, Cut, Fault, Storm
+from nomospace_lab.sim.faults import Crash, Cut, Fault, Pause, Storm
 from nomospace_lab.sim.history import CUT, HEALED, JOINED, SENT, WEATHER, History
 from nomospace_lab.sim.network import Link, SimNetwork
 
@@ -64,6 +64,8 @@ class Simulation:
             return
         if isinstance(fault, Crash):
             self.crash(fault)
+        elif isinstance(fault, Pause):
+            self.stand_still(fault)
         elif isinstance(fault, Cut):
             self.network.cut(fault.side)
             self.history.add(self.clock.now, CUT, " ".join(fault.side))
@@ -94,6 +96,10 @@ class Simulation:
 
     def crash(self, fault: Crash) -> None:
         """A host loses all but its disk, at once or some steps into its next work."""
+        raise NotImplementedError
+
+    def stand_still(self, fault: Pause) -> None:
+        """A host stands still for a while."""
         raise NotImplementedError
 
     def bring_back(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from nomospace.host.calls import Bundle
+from nomospace.host.calls import Bundle, Event
 from nomospace.host.changes import Durable
 from nomospace.host.core import Host
 from nomospace.law import CompiledLaw
@@ -21,7 +21,7 @@ class Site:
 
     __slots__ = (
         "admits", "birth", "coming", "core", "disk", "domain", "down_us", "forgets", "frozen",
-        "life", "name", "policy", "skew_us", "steps_left", "up", "wake_at",
+        "life", "name", "policy", "skew_us", "steps_left", "up", "waits", "wake_at",
     )  # fmt: skip
 
     def __init__(
@@ -50,6 +50,7 @@ class Site:
         self.steps_left: int | None = None  # until a crash in the middle of work
         self.down_us = 0
         self.wake_at: int | None = None
+        self.waits: list[Event] | None = None  # what it has yet to be told, while it stands still
         self.coming: dict[str, Bundle | None] = {}  # told to come here, not on disk yet
 
     def start(
@@ -90,3 +91,4 @@ class Site:
         self.frozen = False
         self.steps_left = None
         self.wake_at = None
+        self.waits = None

@@ -6,6 +6,7 @@ from nomospace.calls.problems import NotItsServer, NotOnRecord
 from nomospace.calls.requests import Adopt, End, Move, SendPlain, Tell
 from nomospace.host.calls import Arrive, Primary, Promote, Tick
 from nomospace.law import load
+from nomospace.protocols.routing.elected import ElectedServer
 from nomospace.protocols.routing.frames import NotPrimary
 from nomospace.terms import t
 from nomospace.terms.values import parts_of
@@ -203,3 +204,57 @@ def test_what_waited_for_the_old_primary_is_not_told_to_it_as_well() -> None:
     net.settle()
     told = [letter.message for letter in net.mail if letter.agent == "bob@lab"]
     assert [parts_of(one)[2] for one in told] == ["ended"]
+
+
+THREE = {"lab": ("p", "q", "r")}
+
+
+def test_three_choose_another_server_and_the_old_one_follows() -> None:
+    net = Hosts("abpqr", laws=[LAW], domain="lab", servers=THREE)
+    come(net, "ann@lab", "a")
+    net.stop("p")
+    net.tell("b", Arrive("bob@lab"))  # the dead primary is asked for its record
+    net.do("bob@lab", Adopt(LAW))
+    early = net.call("bob@lab", Tell(LAW.hash, t.hello(0), "ann@lab"))
+    net.run(12)
+    assert not net.answers[early].value.refused
+    assert heard(net, "ann@lab") == [0]
+    net.call("bob@lab", Move("a"))
+    net.run(5)
+    assert "bob@lab" in net.hosts["a"].agents
+    net.start("p")
+    net.run(12)
+    servers = [net.hosts[host].posting.server("lab") for host in "pqr"]
+    assert [one.leader for one in servers if isinstance(one, ElectedServer)] == ["q", "q", "q"]
+    assert net.hosts["p"].posting.knows("bob@lab")
+
+
+def test_the_minority_of_three_serves_nothing_new_and_what_it_had_taken_in_goes_on() -> None:
+    net = Hosts("abpqr", laws=[LAW], domain="lab", servers=THREE)
+    come(net, "ann@lab", "a")
+    net.cut("pq pr ap bq br ab aq ar")  # b and p on one side
+    net.join("bp")
+    net.tell("b", Arrive("bob@lab"))
+    net.do("bob@lab", Adopt(LAW))
+    lone = net.call("bob@lab", SendPlain("hello", "bob@lab"))
+    net.join("aq ar")
+    net.tell("a", Arrive("cleo@lab"))
+    net.do("cleo@lab", Adopt(LAW))
+    served = net.call("cleo@lab", SendPlain("hello", "ann@lab"))
+    net.run(30)
+    assert isinstance(net.answers[lone].error, NotOnRecord)
+    assert net.answers[served].error is None
+    net.join("pq pr ap bq br ab")
+    net.run(30)
+    assert net.hosts["p"].posting.knows("bob@lab")
+    assert net.hosts["q"].posting.knows("bob@lab")
+    net.call("cleo@lab", SendPlain("late", "bob@lab"))
+    net.run(5)
+    assert [letter.message for letter in net.mail if letter.agent == "bob@lab"] == ["late"]
+
+
+def test_an_operator_cannot_promote_one_of_three() -> None:
+    net = Hosts("apqr", laws=[LAW], domain="lab", servers=THREE)
+    error = promote(net, "q")
+    assert isinstance(error, NotItsServer)
+    assert str(error).endswith("it is served by p and q and r, which choose among themselves")

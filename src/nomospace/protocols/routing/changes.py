@@ -133,16 +133,17 @@ class PrimaryLearnt(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=
     term: int
 
 
-# -- of a server with a standby ----------------------------------------------------------------
+# -- of a server that is one of several --------------------------------------------------------
 
 
 class StepTaken(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="step-taken"):
-    """The frames of a step wait; a primary also keeps what it heard in it."""
+    """The frames of a step wait; a primary also keeps what it heard in it, and in which term."""
 
     step: int
     src: str
     frame: Heard
     frames: tuple[tuple[str, AnyFrame], ...]
+    term: int = 0
 
 
 class StepAhead(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="step-ahead"):
@@ -158,13 +159,35 @@ class StepsDone(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="ste
 
 
 class RolePut(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="role-put"):
-    """The role of a server in its pair since a term, and whether it waits for its standby."""
+    """The role of a server in a term, and whether it waits for its standby.
+
+    One of three or more has a `leader` in the term, if it knows it, and has given its vote to
+    `voted`; `lineage` says with which step each term of its steps began. It is a `member` when it
+    has once had all that a primary had.
+    """
 
     role: str
     term: int
     step: int
     done: int
     paired: bool
+    leader: str = ""
+    voted: str = ""
+    lineage: tuple[tuple[int, int], ...] = ()
+    member: bool = False
+
+
+class FrameKept(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="frame-kept"):
+    """A frame waits for a primary that is sure; perhaps it was heard in a step, in vain."""
+
+    src: str
+    frame: AnyFrame
+    term: int = 0
+    step: int = 0
+
+
+class KeptGone(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="kept-gone"):
+    """No frame waits for a primary any more."""
 
 
 class Emptied(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="emptied"):
@@ -191,4 +214,6 @@ Change: TypeAlias = (
     | StepsDone
     | RolePut
     | Emptied
+    | FrameKept
+    | KeptGone
 )

@@ -33,10 +33,11 @@ from __future__ import annotations
 import msgspec
 
 from nomospace.protocols.routing import changes as written, order
-from nomospace.protocols.routing.daemon_memory import DaemonMemory, phase_put
+from nomospace.protocols.routing.daemon_memory import DaemonMemory, phase_put, seat_puts
 from nomospace.protocols.routing.frames import (
     AgentEnded,
     AgentMigrated,
+    Asked,
     Astray,
     Frame,
     Hint,
@@ -150,7 +151,7 @@ class Daemon(DaemonMemory):
         resident = self._residents[agent] = RoutedAgent(CREATING, Seat(0, self._domain))
         return [
             PersistChange(written.SeatPut(agent, CREATING.value, resident.seat())),
-            self._to_server(self._domain, Register(self._domain, agent, 0)),
+            self._ask_server(agent, resident),
         ]
 
     def end(self, agent: str, *, now: int) -> list[Effect]:
@@ -181,8 +182,7 @@ class Daemon(DaemonMemory):
         out: list[Effect] = []
         resident.to = to_site
         self._enter(agent, resident, LEAVING, out)
-        domain = resident.domain
-        out.append(self._to_server(domain, Migrating(domain, agent, resident.epoch, to_site)))
+        out.append(self._ask_server(agent, resident))
         return out
 
     def gone(self, agent: str, ticket: str, *, now: int) -> list[Effect]:
@@ -218,23 +218,28 @@ class Daemon(DaemonMemory):
         if before is not None and before.epoch >= seat.epoch:
             return [AgentRefused(agent, STALE)]
         self._guesses.pop(agent, None)
-        near = seat.domain == self._domain
-        phase = CONFIRMING if near else REGISTERING
+        phase = CONFIRMING if seat.domain == self._domain else REGISTERING
         resident = self._residents[agent] = RoutedAgent(phase, seat)
         resident.ticket = ticket
-        out: list[Effect] = [PersistChange(written.SeatPut(agent, phase.value, seat, "", ticket))]
-        if near:
-            self._say_migrated(agent, resident, out)
-        else:
-            register = Register(self._domain, agent, seat.epoch, ticket)
-            out.append(self._to_server(self._domain, register))
-        return out
+        return [
+            PersistChange(written.SeatPut(agent, phase.value, seat, "", ticket)),
+            self._ask_server(agent, resident),
+        ]
 
     def primary(self, domain: str, site: str, term: int) -> list[Effect]:
-        """Take in which site is the primary of a domain since a term."""
+        """Take in which site is the primary of a domain since a term, and ask it what waits."""
         if not self._primaries.learn(domain, site, term):
             return []
-        return [PersistChange(written.PrimaryLearnt(domain, site, term))]
+        out: list[Effect] = [PersistChange(written.PrimaryLearnt(domain, site, term))]
+        for agent, resident in self._residents.items():
+            asked = self._asked_for(agent, resident)
+            if asked is not None and asked.domain == domain:
+                out.append(TransmitFrame(site, asked))
+        return out
+
+    def term(self, domain: str) -> int:
+        """The term of the primary of a domain, as far as is known here."""
+        return self._primaries.term(domain)
 
     def tick(self, *, now: int) -> list[Effect]:
         """Try those posts again whose pause is over."""
@@ -282,6 +287,8 @@ class Daemon(DaemonMemory):
         domain = frame.domain
         if not (self._places.serves(src, domain) if domain else self._places.is_server(src)):
             out.append(Noted("not from a server", (src, frame)))
+        elif isinstance(frame, RecordAck | MayGo | Refuse) and frame.term < self.term(domain):
+            out.append(Noted("of an earlier primary", (src, frame)))  # the later one was asked
         elif isinstance(frame, Hint):
             if self.eager:
                 self._guess(frame.agent, frame.site, frame.epoch)
@@ -307,7 +314,7 @@ class Daemon(DaemonMemory):
         if resident is None or resident.phase is AWAY:
             self._to_seek(self._domain, post, out)
         elif post.why:
-            out.append(PostFailed(post, post.why))
+            self._tell_failed(post, post.why, resident, out)
         else:
             self._accept(post, resident, now, out)
 
@@ -327,7 +334,7 @@ class Daemon(DaemonMemory):
             out.append(Noted("acknowledgement refused", (ack,)))
         elif phase is REGISTERING and ack.domain == self._domain:
             self._enter(agent, resident, CONFIRMING, out)
-            self._say_migrated(agent, resident, out)
+            out.append(self._ask_server(agent, resident))
         elif phase in (CONFIRMING, STAYING) and ack.domain == resident.domain:
             resident.domain = self._domain
             resident.to = resident.ticket = ""
@@ -398,16 +405,27 @@ class Daemon(DaemonMemory):
     def _say_stayed(self, agent: str, resident: RoutedAgent, out: list[Effect]) -> None:
         resident.epoch += 1  # the move was begun, and its ticket is used up
         self._enter(agent, resident, STAYING, out)
-        domain = resident.domain
-        stayed = Stayed(domain, agent, resident.epoch, resident.ticket)
-        out.append(self._to_server(domain, stayed))
+        out.append(self._ask_server(agent, resident))
 
-    def _say_migrated(self, agent: str, resident: RoutedAgent, out: list[Effect]) -> None:
-        domain = resident.domain
-        tell = resident.writers if self.eager and domain != self._domain else None
+    def _asked_for(self, agent: str, resident: RoutedAgent) -> Asked | None:
+        """What a server was asked about an agent, whose phase lasts until the answer is here."""
+        phase, domain = resident.phase, resident.domain
         epoch, ticket = resident.epoch, resident.ticket
-        migrated = AgentMigrated(domain, agent, epoch, ticket, self._domain, tell)
-        out.append(self._to_server(domain, migrated))
+        if phase in (CREATING, REGISTERING):
+            return Register(self._domain, agent, epoch, ticket)
+        if phase in (LEAVING, CANCELLING):
+            return Migrating(domain, agent, epoch, resident.to)
+        if phase is STAYING:
+            return Stayed(domain, agent, epoch, ticket)
+        if phase is CONFIRMING:
+            tell = resident.writers if self.eager and domain != self._domain else None
+            return AgentMigrated(domain, agent, epoch, ticket, self._domain, tell)
+        return None
+
+    def _ask_server(self, agent: str, resident: RoutedAgent) -> TransmitFrame:
+        asked = self._asked_for(agent, resident)
+        assert asked is not None, resident.phase
+        return self._to_server(asked.domain, asked)
 
     def _bury(self, agent: str, resident: RoutedAgent, out: list[Effect]) -> None:
         del self._residents[agent]
@@ -469,10 +487,18 @@ class Daemon(DaemonMemory):
             return
         resident = self._residents.get(post.sender)
         if resident is not None and resident.runs:
-            out.append(PostFailed(post, why))
+            self._tell_failed(post, why, resident, out)
             return
         back = msgspec.structs.replace(post, why=why, origin=self.site, way=(), passes=0)
         self._route(back, now, out)
+
+    def _tell_failed(self, post: Post, why: str, resident: RoutedAgent, out: list[Effect]) -> None:
+        if (post.to, post.n) in resident.failed:
+            out.append(Noted("failed before", (post.id, why)))
+            return
+        resident.put_failed(post.to, post.n)
+        out += [PersistChange(change) for change in seat_puts(post.sender, resident)]
+        out.append(PostFailed(post, why))
 
     def _ask(self, domain: str, post: Post, out: list[Effect]) -> None:
         """Let a server find the agent of a post from here, and hear from it where that is."""

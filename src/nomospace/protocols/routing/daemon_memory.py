@@ -136,10 +136,7 @@ class DaemonMemory:
             for domain, (term, site) in self._primaries.learnt()
         ]
         for agent, resident in self._residents.items():
-            phase, seat = resident.phase.value, resident.seat()
-            made.append(written.SeatPut(agent, phase, seat, resident.to, resident.ticket))
-            if resident.ending:
-                made.append(phase_put(agent, resident))
+            made += seat_puts(agent, resident)
         made += [written.PostHeld(post) for post in self.waits.posts()]
         return made
 
@@ -164,6 +161,13 @@ class DaemonMemory:
         twin._asked = self._asked.copy()
         twin.waits = self.waits.copy()
         return twin
+
+
+def seat_puts(agent: str, resident: RoutedAgent) -> list[Change]:
+    """The changes that say all of a resident."""
+    phase, seat = resident.phase.value, resident.seat()
+    put = written.SeatPut(agent, phase, seat, resident.to, resident.ticket)
+    return [put, phase_put(agent, resident)] if resident.ending else [put]
 
 
 def phase_put(agent: str, resident: RoutedAgent) -> written.PhasePut:

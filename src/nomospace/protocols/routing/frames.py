@@ -89,12 +89,16 @@ class PostReturned(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="
 
 
 class MayGo(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="may-go"):
-    """An agent's mail is queued from now on; it may leave, with this ticket."""
+    """An agent's mail is queued from now on; it may leave, with this ticket.
+
+    Answers say in which `term` of its primary the server gave them.
+    """
 
     domain: str
     agent: str
     epoch: int
     ticket: str
+    term: int = 0
 
 
 class RecordAck(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="ack"):
@@ -107,6 +111,7 @@ class RecordAck(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="ack
     agent: str
     epoch: int
     strays: tuple[tuple[str, int], ...] = ()
+    term: int = 0
 
 
 class Refuse(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="refuse"):
@@ -116,12 +121,13 @@ class Refuse(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="refuse
     agent: str
     epoch: int
     why: str
+    term: int = 0
 
 
 class NotPrimary(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="not-primary"):
-    """Another site is the primary of `domain` now; what was sent has been passed on to it.
+    """Another site is the primary of `domain` now: ask it again what has no answer yet (`ASKED`).
 
-    Every core of the site that hears it should be told.
+    All else that was sent has been passed on to it. Every core of the site should be told.
     """
 
     domain: str
@@ -215,13 +221,14 @@ class Hint(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="hint"):
     epoch: int
 
 
-# -- between a primary and its standby ---------------------------------------------------------
+# -- between the servers of one domain ---------------------------------------------------------
 
 
 class Replicate(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="replicate"):
     """Step number `step` of the primary: what it wrote down, and the frames it holds, with sites.
 
-    `done` is the last step whose frames the primary has let out.
+    `done` is the last step whose frames the primary has let out, `after` the term of the step
+    before this one.
     """
 
     domain: str
@@ -230,6 +237,7 @@ class Replicate(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="rep
     changes: tuple[Change, ...]
     frames: tuple[tuple[str, AnyFrame], ...]
     done: int
+    after: int = 0
 
 
 class Replicated(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="replicated"):
@@ -241,12 +249,19 @@ class Replicated(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="re
 
 
 class ServerSnapshot(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="snapshot"):
-    """All that the primary had after a step, for a standby that was away."""
+    """All that the primary had after a step, for a standby that was away.
+
+    `held` has the frames of the steps behind `done`; `lineage` says with which step each term of
+    its steps began.
+    """
 
     domain: str
     term: int
     step: int
     changes: tuple[Change, ...]
+    done: int = 0
+    held: tuple[Replicate, ...] = ()
+    lineage: tuple[tuple[int, int], ...] = ()
 
 
 class Deposed(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="deposed"):
@@ -258,7 +273,7 @@ class Deposed(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="depos
 
 
 class Rejoin(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="rejoin"):
-    """A former primary knows of the new one and would be its standby."""
+    """A server that is not up to date knows of the primary and would be its standby."""
 
     domain: str
     term: int
@@ -270,6 +285,61 @@ class Relayed(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="relay
     domain: str
     src: str
     frame: AnyFrame
+
+
+# -- said once between the servers of one domain: it may get lost -------------------------------
+
+
+class PrimaryBeat(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="beat"):
+    """The primary lives, and has taken `step` and let out all up to `done`.
+
+    `servers` are those of the domain as it knows them.
+    """
+
+    domain: str
+    term: int
+    step: int
+    done: int
+    servers: tuple[str, ...]
+
+
+class BeatHeard(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="beat-heard"):
+    """A server lives, in `term`; its last step is `step`, of the term `last`."""
+
+    domain: str
+    term: int
+    step: int
+    last: int
+
+
+class AskVote(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="ask-vote"):
+    """A server whose last step is `step`, of the term `last`, would be the primary of `term`.
+
+    On `trial` it only asks whether it would be given the vote: nobody's term changes.
+    """
+
+    domain: str
+    term: int
+    step: int
+    last: int
+    trial: bool
+
+
+class Vote(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="vote"):
+    """The answer to an `AskVote`, from a server that is in the term `own`."""
+
+    domain: str
+    term: int
+    trial: bool
+    given: bool
+    own: int
+
+
+class WhoServes(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="who-serves"):
+    """Said once by any site: has another than the primary of `term` taken over? `NotPrimary`."""
+
+    domain: str
+    term: int
 
 
 Frame: TypeAlias = (
@@ -295,6 +365,11 @@ Frame: TypeAlias = (
     | Deposed
     | Rejoin
     | Relayed
+    | PrimaryBeat
+    | BeatHeard
+    | AskVote
+    | Vote
+    | WhoServes
 )
 
 KINDS: Final = frozenset(get_args(Frame))
@@ -302,8 +377,14 @@ KINDS: Final = frozenset(get_args(Frame))
 
 WANTED = (SeekAgent, Register, Migrating, AgentMigrated, Stayed, AgentEnded, Hint)
 """What daemons and other servers want of a domain's server, besides to know of an `Update`."""
+Asked: TypeAlias = Register | Migrating | AgentMigrated | Stayed
+ASKED = get_args(Asked)
+"""What a daemon waits to have answered, and asks again when there is another primary. Nobody passes
+it on: told twice, and late, a birth would bring back an agent that has ended."""
 PAIRS = (Replicate, Replicated, ServerSnapshot, Deposed, Rejoin, Relayed)
-"""What the two servers of a domain say to each other."""
+"""What the servers of a domain say to each other by courier."""
+BEATS = (PrimaryBeat, BeatHeard, AskVote, Vote)
+"""What they say once."""
 
 
 def post_in(frame: Frame) -> Post | None:
@@ -341,6 +422,6 @@ def server_of(frame: Frame) -> str:
     """
     if isinstance(frame, Update):
         return frame.way[-1] if frame.way else ""
-    if isinstance(frame, (*WANTED, *PAIRS)):
+    if isinstance(frame, (*WANTED, *PAIRS, *BEATS, WhoServes)):
         return frame.domain
     return ""

@@ -59,6 +59,13 @@ class TransmitFrame(msgspec.Struct, frozen=True, gc=False):
     frame: Frame
 
 
+class SayFrame(msgspec.Struct, frozen=True, gc=False):
+    """Tell another site something once, past the courier: it may get lost, or come twice."""
+
+    site: str
+    frame: Frame
+
+
 class DeliverPost(msgspec.Struct, frozen=True, gc=False):
     """Hand a post to its agent here."""
 
@@ -111,6 +118,7 @@ class Noted(msgspec.Struct, frozen=True, gc=False):
 Effect: TypeAlias = (
     PersistChange
     | TransmitFrame
+    | SayFrame
     | DeliverPost
     | PostFailed
     | Created

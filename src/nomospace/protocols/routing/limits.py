@@ -7,6 +7,8 @@ from typing import Final, TypeVar
 
 import msgspec
 
+from nomospace.protocols.pace import MISSED
+
 
 class RoutingLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that can grow has its limit here.
@@ -37,11 +39,14 @@ class RoutingLimits(msgspec.Struct, frozen=True, kw_only=True):
     writers_max: int = 16
     """Sites told by the eager policy when an agent leaves its domain."""
     steps_max: int = 10_000
-    """Steps that wait for the standby of a server, from which on posts go back."""
+    """Steps that wait for the standbys of a server, from which on posts go back; of three or more
+    servers one that is so many steps behind is sent no more until it is back."""
     pause_min: int = 50_000
     """Before a post that came back is tried again; doubles each time."""
     pause_max: int = 10_000_000
     """The longest such pause."""
+    silence: int = MISSED
+    """How long the primary of three or more servers is not heard before another would be it."""
 
 
 K = TypeVar("K")

@@ -13,7 +13,7 @@ from typing import TypeAlias
 from nomospace.errors import CallerError
 
 Servers: TypeAlias = Mapping[str, tuple[str, ...]]
-"""For every domain the sites that run its server: the primary, then perhaps a standby."""
+"""For every domain the sites that run its server: the first primary, then perhaps standbys."""
 
 
 class NoServer(CallerError):
@@ -87,6 +87,43 @@ class Places:
         return domain in self._first
 
 
+class Everywhere(Places):
+    """Places in a world without a list of domains: the host of a domain's name serves it.
+
+    >>> places = Everywhere({"lab": ("q1", "q2")})
+    >>> places.first("lab"), places.first("ward"), places.home("ann@ward")
+    ('q1', 'ward', 'ward')
+    """
+
+    __slots__ = ()
+
+    def home(self, agent: str) -> str | None:
+        """The domain in an agent's id."""
+        name, _, domain = agent.rpartition("@")
+        return domain if name and domain else None
+
+    def first(self, domain: str) -> str:
+        """The site of a domain's server before anybody took over."""
+        sites = self.servers.get(domain)
+        return sites[0] if sites else domain
+
+    def knows(self, domain: str) -> bool:
+        """Every domain may be."""
+        return True
+
+    def serves(self, site: str, domain: str) -> bool:
+        """Whether a site runs the server of a domain, or its standby."""
+        return site in self.servers.get(domain, (domain,))
+
+    def may_serve(self, site: str) -> bool:
+        """Every host serves at least the domain of its name."""
+        return True
+
+    def holds(self, site: str, domain: str) -> bool:
+        """A domain that nobody configured has no site but the host of its name."""
+        return domain in self.servers or site == domain
+
+
 class Primaries:
     """Which site is a domain's primary now, as one core knows it.
 
@@ -107,6 +144,10 @@ class Primaries:
         """Where frames for a domain's server go."""
         learnt = self._learnt.get(domain)
         return self._places.first(domain) if learnt is None else learnt[1]
+
+    def term(self, domain: str) -> int:
+        """The term of the primary of a domain."""
+        return self._learnt.get(domain, (0, ""))[0]
 
     def learn(self, domain: str, site: str, term: int) -> bool:
         """Take a newer primary in; whether it was news. Only a site of the domain can be one."""

@@ -6,6 +6,7 @@ There may be very many, so a resident has no dictionary before it needs one.
 from __future__ import annotations
 
 from enum import Enum
+from typing import Final
 
 from nomospace.protocols.routing.frames import Post
 from nomospace.protocols.routing.seats import Seat
@@ -27,6 +28,11 @@ class ResidentPhase(Enum):
 CREATING, HERE, LEAVING, CANCELLING, AWAY, REGISTERING, CONFIRMING, STAYING = ResidentPhase
 
 
+FAILED_MAX: Final = 64
+"""Posts of an agent that failed which its seat remembers: a server that takes over may say again
+what the one before it has said."""
+
+
 class RoutedAgent:
     """One agent's seat and phase.
 
@@ -39,6 +45,7 @@ class RoutedAgent:
         "early",
         "ending",
         "epoch",
+        "failed",
         "got",
         "phase",
         "sent",
@@ -59,6 +66,7 @@ class RoutedAgent:
         for stray in seat.strays:
             self.early = {**(self.early or {}), stray: None}
         self.writers: tuple[str, ...] = seat.writers
+        self.failed: tuple[tuple[str, int], ...] = seat.failed
         self.to = ""
         self.ticket = ""
         self.ending = False
@@ -108,6 +116,10 @@ class RoutedAgent:
         if site not in self.writers:
             self.writers = (*self.writers[-most + 1 :], site)
 
+    def put_failed(self, to: str, n: int) -> None:
+        """Note that the agent was told of a post that failed; the last few are kept."""
+        self.failed = (*self.failed[-FAILED_MAX + 1 :], (to, n))
+
     def seat(self, *, epoch: int | None = None) -> Seat:
         """What travels with the agent."""
         early = self.early or {}
@@ -119,6 +131,7 @@ class RoutedAgent:
             tuple(post for post in early.values() if post is not None),
             tuple(key for key, post in early.items() if post is None),
             self.writers,
+            self.failed,
         )
 
     def state(self) -> tuple[object, ...]:
@@ -132,6 +145,7 @@ class RoutedAgent:
             tuple(sorted((self.got or {}).items())),
             tuple((key, early[key]) for key in sorted(early)),
             self.writers,
+            self.failed,
             self.to,
             self.ticket,
             self.ending,
@@ -145,5 +159,6 @@ class RoutedAgent:
         twin.got = None if self.got is None else dict(self.got)
         twin.early = None if self.early is None else dict(self.early)
         twin.writers, twin.to, twin.ticket = self.writers, self.to, self.ticket
+        twin.failed = self.failed
         twin.ending = self.ending
         return twin

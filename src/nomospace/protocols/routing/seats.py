@@ -31,7 +31,8 @@ class Seat(msgspec.Struct, frozen=True, gc=False, array_like=True):
 
     `epoch` counts the moves that were begun, `domain` is where the agent is registered, `sent` and
     `got` are the last numbers to and from each peer, `early` the posts that wait for one before
-    them, `strays` the numbers not to wait for, `writers` the sites that lately wrote to it.
+    them, `strays` the numbers not to wait for, `writers` the sites that lately wrote to it,
+    `failed` the posts that it was lately told have failed.
     """
 
     epoch: int
@@ -41,3 +42,4 @@ class Seat(msgspec.Struct, frozen=True, gc=False, array_like=True):
     early: tuple[Post, ...] = ()
     strays: tuple[tuple[str, int], ...] = ()
     writers: tuple[str, ...] = ()
+    failed: tuple[tuple[str, int], ...] = ()

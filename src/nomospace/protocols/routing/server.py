@@ -80,13 +80,12 @@ class DomainServer(ServerMemory):
 
     >>> from nomospace.protocols.routing.places import Places
     >>> server = DomainServer("q", "lab", Places({"lab": ("q",)}))
-    >>> server.hear("s1", Register("lab", "ann@lab", 0), now=0)[-1]
-    TransmitFrame(site='s1', frame=RecordAck(domain='lab', agent='ann@lab', epoch=0, strays=()))
-    >>> server.hear("s2", Migrating("lab", "ann@lab", 0, "s3"), now=0)[-1]
-    TransmitFrame(site='s2', frame=Refuse(domain='lab', agent='ann@lab', epoch=0, why='notHere'))
-    >>> server.hear("s1", Migrating("lab", "ann@lab", 0, "s2"), now=0)[-1]
-    TransmitFrame(site='s1', frame=MayGo(domain='lab', agent='ann@lab', epoch=0,
-    ticket='ann@lab/1/s2'))
+    >>> server.hear("s1", Register("lab", "ann@lab", 0), now=0)[-1].frame
+    RecordAck(domain='lab', agent='ann@lab', epoch=0, strays=(), term=0)
+    >>> server.hear("s2", Migrating("lab", "ann@lab", 0, "s3"), now=0)[-1].frame
+    Refuse(domain='lab', agent='ann@lab', epoch=0, why='notHere', term=0)
+    >>> server.hear("s1", Migrating("lab", "ann@lab", 0, "s2"), now=0)[-1].frame
+    MayGo(domain='lab', agent='ann@lab', epoch=0, ticket='ann@lab/1/s2', term=0)
     """
 
     def hear(self, src: str, frame: Frame, *, now: int) -> list[Effect]:

@@ -75,6 +75,11 @@ class ServerMemory:
         if len(self._passed) > self.limits.passed_max:
             self._passed.popitem(last=False)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether this server knows nobody."""
+        return not (self._records or self._strays)
+
     def record(self, agent: str) -> LocationRecord | None:
         """What this server knows of an agent for sure."""
         return self._records.get(agent)

@@ -6,6 +6,10 @@ doors are closed by chance (some only when the agent stands before them), and in
 are so short that mail must go back. Then all is healed, and everything that was sent must have
 come.
 
+In half of the worlds one domain has three servers, which choose their primary, and among the faults
+are crashes, pauses and partitions of these that last longer than a primary is missed. Agents are
+born meanwhile.
+
 In some worlds a few hosts engage, and their agents take jobs from a governed space that they
 share: they move while a take waits, and still get their job, once.
 """
@@ -15,6 +19,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from random import Random
 from typing import Final
+
+from msgspec.structs import replace
 
 from nomospace.law import load
 from nomospace.terms import Compound
@@ -29,8 +35,9 @@ from nomospace_lab.sim.checkers.mail import (
     takes_survive_moves,
     was_hard,
 )
+from nomospace_lab.sim.checkers.servers import one_primary, servers_agree
 from nomospace_lab.sim.clock import SECOND_US
-from nomospace_lab.sim.faults import Crash, Cut, Fault, Storm
+from nomospace_lab.sim.faults import Crash, Cut, Fault, Pause, Storm
 from nomospace_lab.sim.federation import Sites
 from nomospace_lab.sim.network import Link
 from nomospace_lab.sim.requests import (
@@ -78,6 +85,10 @@ MOVES_MIN: Final = 20
 CALM_MOVES: Final = 3
 """What each agent moves after the healing."""
 CRASHES_MIN: Final = 2
+SILENCE_US: Final = SECOND_US
+"""After which a server misses its primary."""
+BIRTHS: Final = 4
+"""Agents that are born while servers fail."""
 
 BEGIN_S: Final = 0.5
 HEAL_S: Final = 24
@@ -134,6 +145,40 @@ class RoutingPeople:
         if count > 1:
             gap_us = self.rng.randrange(1_000, 150_000)
             self.world.clock.after(gap_us, self.write_on, sender, to, count - 1)
+
+    # -- births ----------------------------------------------------------------------------
+
+    def bear(self, agent: str, host: str) -> None:
+        """A new agent comes, and tells somebody."""
+        self.world.arrive(agent, host)
+        self._introduce(agent)
+
+    def _introduce(self, agent: str) -> None:
+        """Let others know of a new agent once what it sends is taken: then it is on record."""
+        if self.world.clock.now >= _us(REST_S):
+            return
+        self.world.clock.after(SECOND_US, self._introduce_again, agent)
+        self.world.call(agent, Adopt(LAW))
+        self._serial += 1
+        note = Compound(NOTE, (self._serial,))
+        known = [one for one in self.agents if one != agent]
+        self.world.call(agent, Tell(LAW.hash, note, self.rng.choice(known)), self._heard_of(agent))
+
+    def _introduce_again(self, agent: str) -> None:
+        if agent not in self.agents:
+            self._introduce(agent)
+
+    def _heard_of(self, agent: str) -> Callable[[Answer], None]:
+        def heard(answer: Answer) -> None:
+            if answer.error is None and agent not in self.agents:
+                self.agents.append(agent)
+
+        return heard
+
+    def write_newcomer(self, agent: str, sender: str) -> None:
+        """Somebody writes to a new agent, if it is known."""
+        if agent in self.agents:
+            self.write(sender, agent)
 
     # -- moves -----------------------------------------------------------------------------
 
@@ -226,6 +271,22 @@ def _faults(rng: Random, hosts: list[str]) -> list[Fault]:
     return sorted(found, key=lambda fault: fault.at)
 
 
+def _server_faults(rng: Random, servers: Sequence[str]) -> list[Fault]:
+    """One after the other some servers are away for longer than they are missed."""
+    found: list[Fault] = []
+    for number in range(rng.randint(2, 3)):
+        at, for_us = _us(3 + 6 * number + rng.random()), int(rng.uniform(2.5, 5) * SECOND_US)
+        server = rng.choice(servers[: 2 if number else 1])
+        kind = rng.randrange(3)
+        if kind == 0:
+            found.append(Crash(at, server, for_us, rng.choice((0, rng.randrange(1, 9)))))
+        elif kind == 1:
+            found.append(Pause(at, server, for_us))
+        else:
+            found.append(Cut(at, (server,), for_us))
+    return found
+
+
 def _wear(world: Sites) -> None:
     """From now on links are never perfect. Before, all agents became known at their homes."""
     world.network.fair = world.network.usual = Link(loss=0.02, repeats=0.02)
@@ -239,6 +300,8 @@ CHECKERS: Final = (
     refused_stay,
     obligations_keep_time(PERIOD_S * SECOND_US),
     takes_survive_moves,
+    one_primary,
+    servers_agree,
 )
 
 
@@ -262,13 +325,18 @@ def routing_world(seed: int, people_of: type[RoutingPeople]) -> Sites:
             : rng.randint(2, 3)
         ]
     }
+    servers: dict[str, tuple[str, ...]] = {domain: (hosts[0],) for domain, hosts in domains.items()}
+    if several := Random(f"{seed}/servers").random() < 0.5:
+        domains["lab"] = ["lab1", "lab2", "lab3"]
+        servers["lab"] = ("lab1", "lab2", "lab3")
     homes = {host: domain for domain, hosts in domains.items() for host in hosts}
+    limits = SHORT if rng.random() < 0.4 else DEFAULT_LIMITS
     world = Sites(
         seed,
         laws=(LAW,),
         observe=False,
-        servers={domain: (hosts[0],) for domain, hosts in domains.items()},
-        limits=SHORT if rng.random() < 0.4 else DEFAULT_LIMITS,
+        servers=servers,
+        limits=replace(limits, silence=SILENCE_US),
     )
     halls = sorted(rng.sample(list(homes), 2)) if rng.random() < 0.25 else []
     doors = world.rng("doors")
@@ -302,7 +370,14 @@ def routing_world(seed: int, people_of: type[RoutingPeople]) -> Sites:
         world.at(_us(rng.uniform(BEGIN_S, HEAL_S)), people.write_somebody)
     for _ in range(MOVES):
         world.at(_us(rng.uniform(1, HEAL_S)), people.move_somebody)
-    world.plan(_faults(world.rng("faults"), list(homes)), heal_at_us=_us(HEAL_S))
+    faults = _faults(world.rng("faults"), list(homes))
+    if several:
+        faults += _server_faults(world.rng("server faults"), servers["lab"])
+        for number in range(BIRTHS):
+            agent, host = f"n{number}@lab", rng.choice(servers["lab"])
+            world.at(_us(rng.uniform(4, HEAL_S)), people.bear, agent, host)
+            world.at(_us(REST_S), people.write_newcomer, agent, rng.choice(people.agents))
+    world.plan(faults, heal_at_us=_us(HEAL_S))
 
     for agent in people.agents:
         for number in range(CALM_MOVES):

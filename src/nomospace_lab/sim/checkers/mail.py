@@ -19,7 +19,15 @@ from nomospace.terms import Compound, Term
 from nomospace.terms.values import as_compound, parts_of
 from nomospace_lab.sim.checkers import Checker, Verdict, no, yes
 from nomospace_lab.sim.federation import Sites
-from nomospace_lab.sim.history import CRASHED, CUT, RESTARTED, RULED, Happening
+from nomospace_lab.sim.history import (
+    CRASHED,
+    CUT,
+    PAUSED,
+    RESTARTED,
+    RESUMED,
+    RULED,
+    Happening,
+)
 from nomospace_lab.sim.observed import ANSWERED, ASKED, CAME, FROZE, LEFT, THAWED, UNTOLD
 
 NOTE: Final = "note"
@@ -205,21 +213,31 @@ def obligations_keep_time(period_us: int) -> Checker:
     return check
 
 
+_STOPS: Final = {CRASHED: RESTARTED, FROZE: THAWED, PAUSED: RESUMED}
+"""What lets a host stand still, and what ends that."""
+
+
 class Stops:
     """When agents were on their way, and when hosts were down or stood still."""
 
     def __init__(self, world: Sites) -> None:
         self._stays: dict[str, list[tuple[int, str | None]]] = {}
         self._stopped: dict[str, list[tuple[int, int]]] = {}
-        since: dict[str, int] = {}
-        for h in world.history.of(CAME, LEFT, CRASHED, RESTARTED, FROZE, THAWED):
+        since: dict[tuple[str, str], int] = {}
+        for h in world.history.of(CAME, LEFT, *_STOPS, *_STOPS.values()):
             if h.kind in (CAME, LEFT):
                 host = h.what if h.kind == CAME else None
                 self._stays.setdefault(h.who, []).append((h.at, host))
-            elif h.kind in (CRASHED, FROZE):
-                since.setdefault(h.who, h.at)
-            elif h.who in since:
-                self._stopped.setdefault(h.who, []).append((since.pop(h.who), h.at))
+            elif h.kind in _STOPS:
+                since.setdefault((h.who, _STOPS[h.kind]), h.at)
+                if h.kind == CRASHED:  # whatever it stood still for is over
+                    for other in (THAWED, RESUMED):
+                        self._stop(h.who, since.pop((h.who, other), h.at), h.at)
+            elif (h.who, h.kind) in since:
+                self._stop(h.who, since.pop((h.who, h.kind)), h.at)
+
+    def _stop(self, host: str, begin: int, end: int) -> None:
+        self._stopped.setdefault(host, []).append((begin, end))
 
     def between(self, agent: str, begin: int, end: int) -> tuple[int, int]:
         """How long an agent was on its way between two moments, and its hosts stood still."""

@@ -496,3 +496,39 @@ def test_a_copy_is_equal_and_apart() -> None:
     twin.depart(BOB, "t", now=1)
     assert twin.state() != before
     assert core.state() == before
+
+
+def test_what_has_no_answer_is_asked_of_a_new_primary_again_and_the_old_one_is_not_believed() -> (
+    None
+):
+    core = daemon(ANN, BOB)
+    core.create(EVE, now=1)
+    core.depart(BOB, "s2", now=1)
+    asked = core.primary("lab", "q2", 4)
+    assert [e for e in asked if isinstance(e, TransmitFrame)] == [
+        TransmitFrame("q2", Migrating("lab", BOB, 0, "s2")),
+        TransmitFrame("q2", Register("lab", EVE, 0)),
+    ]
+    assert core.primary("lab", "q2", 4) == [], "no news"
+    before = core.state()
+    late: list[Frame] = [
+        RecordAck("lab", EVE, 0, term=3),
+        MayGo("lab", BOB, 0, "t", term=3),
+        Refuse("lab", EVE, 0, EXISTS),
+    ]
+    for frame in late:
+        assert [type(each) for each in core.hear("q", frame, now=2)] == [Noted]
+    assert core.state() == before
+    assert Created(EVE) in core.hear("q2", RecordAck("lab", EVE, 0, term=4), now=2)
+
+
+def test_a_failure_that_is_said_again_is_told_once() -> None:
+    core = daemon(ANN)
+    core.send(ANN, "x@lab", "hello", now=1)
+    back = PostReturned(Post(ANN, "x@lab", 1, "hello", "s"), UNKNOWN)
+    first = core.hear("q", back, now=2)
+    assert [type(each) for each in first] == [PersistChange, PostFailed]
+    assert [type(each) for each in core.hear("q2", back, now=3)] == [Noted]
+    again = Daemon("s", "lab", PLACES)
+    again.restore(core.changes(), now=4)
+    assert [type(each) for each in again.hear("q2", back, now=5)] == [Noted]

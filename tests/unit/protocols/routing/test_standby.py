@@ -1,12 +1,14 @@
 """A server and its standby."""
 
 from nomospace.protocols.routing.frames import (
+    AgentEnded,
     Deposed,
     Frame,
     MayGo,
     Migrating,
     NotPrimary,
     Post,
+    PrimaryBeat,
     QueueFull,
     RecordAck,
     Refuse,
@@ -17,13 +19,15 @@ from nomospace.protocols.routing.frames import (
     Replicated,
     SeekAgent,
     ServerSnapshot,
+    WhoServes,
 )
 from nomospace.protocols.routing.interface import Effect, Noted, PersistChange, TransmitFrame
 from nomospace.protocols.routing.limits import RoutingLimits
 from nomospace.protocols.routing.places import Places
-from nomospace.protocols.routing.records import HERE, MOVING
+from nomospace.protocols.routing.records import ENDED, HERE, MOVING
+from nomospace.protocols.routing.replicas import ServerRole
 from nomospace.protocols.routing.server import DomainServer
-from nomospace.protocols.routing.standby import PairedServer, ServerRole
+from nomospace.protocols.routing.standby import PairedServer
 
 PLACES = Places({"lab": ("q1", "q2")})
 ANN, BOB = "ann@lab", "bob@lab"
@@ -100,36 +104,45 @@ def test_the_standby_takes_over_with_all_that_was_let_out_and_what_was_not() -> 
     to(second, replicate, "q1")  # the first one dies before it hears of that
     effects = second.take_over(1)
     assert sent(effects) == [
-        ("s", MayGo("lab", ANN, 0, "ann@lab/1/t")),
+        ("s", MayGo("lab", ANN, 0, "ann@lab/1/t", term=1)),
         ("q1", Deposed("lab", 1, 3)),
     ]
     assert second.role is ServerRole.PRIMARY
-    assert to(second, Register("lab", "c@lab", 0)) == [("s", RecordAck("lab", "c@lab", 0))], "alone"
+    alone = to(second, Register("lab", "c@lab", 0))
+    assert alone == [("s", RecordAck("lab", "c@lab", 0, term=1))]
 
 
 def test_what_the_standby_does_not_know_to_be_out_it_lets_out_again() -> None:
     first, second = pair()
     assert meet(first, second, to(first, Register("lab", ANN, 0))) == [RecordAck("lab", ANN, 0)]
-    assert sent(second.take_over(1))[0] == ("s", RecordAck("lab", ANN, 0))
+    assert sent(second.take_over(1))[0] == ("s", RecordAck("lab", ANN, 0, term=1))
 
 
 def test_the_old_primary_is_fenced_off_and_loses_nothing_that_it_heard() -> None:
     first, second = pair()
     meet(first, second, to(first, Register("lab", ANN, 0)))
     deposed = sent(second.take_over(1))[-1]
-    register = Register("lab", BOB, 0)
-    stale = to(first, register, "u")
-    assert [site for site, _ in stale] == ["q2"], "it lets nothing out"
+    register, end = Register("lab", BOB, 0), AgentEnded("lab", ANN, 0)
+    stale = [*to(first, register, "u"), *to(first, end)]
+    assert [site for site, _ in stale] == ["q2", "q2"], "it lets nothing out"
     noted = second.hear("q1", stale[0][1], now=0)
     assert [type(each) for each in noted] == [Noted]
     told = to(first, deposed[1], "q2")
-    assert told == [("q2", Relayed("lab", "u", register)), ("q2", Rejoin("lab", 1))]
+    assert told == [
+        ("u", NotPrimary("lab", "q2", 1)),  # whose daemon asks again
+        ("q2", Relayed("lab", "s", end)),
+        ("s", NotPrimary("lab", "q2", 1)),
+        ("q2", Rejoin("lab", 1)),
+    ]
     assert first.role is ServerRole.JOINING
-    assert meet(first, second, told) == [RecordAck("lab", BOB, 0)]
+    meet(first, second, told)
+    record = second.server.record(ANN)
+    assert record is not None
+    assert record.kind is ENDED
     assert (first.role, second.role) == (ServerRole.STANDBY, ServerRole.PRIMARY)
     assert first.server.changes() == second.server.changes()
     # Steps wait for the former primary now.
-    [(site, _)] = to(second, Migrating("lab", ANN, 0, "t"))
+    [(site, _)] = to(second, register)
     assert site == "q1"
 
 
@@ -140,18 +153,19 @@ def test_a_deposed_primary_refuses_nobody() -> None:
     wrong = Migrating("lab", ANN, 7, "t")
     assert [type(frame) for _, frame in to(first, wrong)] == [Replicate]
     alone = to(second, wrong)
-    assert alone == [("s", Refuse("lab", ANN, 7, "stale"))]
+    assert alone == [("s", Refuse("lab", ANN, 7, "stale", term=1))]
 
 
 def test_who_asks_the_standby_is_told_and_what_it_sent_goes_on() -> None:
     first, second = pair()
     second.take_over(3)
     to(first, Deposed("lab", 3, 0), "q2")
-    ask = Register("lab", ANN, 0)
-    assert to(first, ask) == [
-        ("q2", Relayed("lab", "s", ask)),
+    end = AgentEnded("lab", ANN, 0)
+    assert to(first, end) == [
+        ("q2", Relayed("lab", "s", end)),
         ("s", NotPrimary("lab", "q2", 3)),
     ]
+    assert to(first, Register("lab", ANN, 0)) == [("s", NotPrimary("lab", "q2", 3))]
 
 
 def test_a_standby_that_is_away_is_not_waited_for_and_comes_back_up_to_date() -> None:
@@ -212,3 +226,13 @@ def test_what_waits_survives_a_crash_and_a_copy_is_apart() -> None:
     answer = to(second, replicate, "q1")[0][1]
     assert to(again, answer, "q2") == [("s", RecordAck("lab", ANN, 0))]
     assert twin.state() == first.state() != again.state()
+
+
+def test_a_pair_that_hears_three_says_so_once() -> None:
+    _, second = pair()
+    beat = PrimaryBeat("lab", 0, 0, 0, ("q1", "q2", "q3"))
+    [noted] = second.hear("q1", beat, now=0)
+    assert isinstance(noted, Noted)
+    assert noted.what == "servers disagree"
+    assert second.hear("q1", beat, now=0) == []
+    assert [type(each) for each in second.hear("q3", WhoServes("lab", 0), now=0)] == [Noted]

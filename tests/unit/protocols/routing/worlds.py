@@ -25,8 +25,9 @@ from nomospace.protocols.routing.interface import (
     TransmitFrame,
 )
 from nomospace.protocols.routing.limits import RoutingLimits
+from nomospace.protocols.routing.replicas import ServerRole
 from nomospace.protocols.routing.server import DomainServer
-from nomospace.protocols.routing.standby import PairedServer, ServerRole
+from nomospace.protocols.routing.standby import PairedServer
 from nomospace_lab.sim.algorithms import Algorithm
 
 
@@ -205,7 +206,7 @@ class World:
             elif isinstance(effect, AgentRefused):
                 self.refused.append((effect.agent, effect.why))
                 self.moving.pop(effect.agent, None)
-            else:
+            elif isinstance(effect, Noted):
                 self.notes.append(effect)
 
     def busy(self) -> bool:
