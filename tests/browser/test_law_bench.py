@@ -20,6 +20,13 @@ PYTHON = 'law = Law("open")\n\n@law.sent(M, to=Y)\ndef all_pass(cs):\n    do(for
 TRIAL_MS = 60_000
 """How long a child process may take on a busy machine."""
 HASH = load(FIRST_LAW).hash
+PASTE = """(at, text) => {
+    const data = new DataTransfer();
+    data.setData("text/plain", text);
+    const pasted = { clipboardData: data, bubbles: true, cancelable: true };
+    at.dispatchEvent(new ClipboardEvent("paste", pasted));
+}"""
+"""What pasting is to an editor: typing 3,000 lines takes a browser minutes."""
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +71,23 @@ def test_errors_are_told_with_their_caret_as_one_types(ward: Site, open_page: Op
     finding.get_by_role("button", name="forward: mend line 9").click()
     expect(page.locator(EDITOR)).to_contain_text("do(forward).")
     expect(finding).to_have_count(0)
+
+
+def test_a_law_of_3000_lines_is_checked_and_mended_like_any_other(
+    ward: Site, open_page: Open
+) -> None:
+    page = open_page(ward, "/bench")
+    rules = [f"R{n}. sent(_, m{n}(X), Y) :- X > {n}, do(forward).\n" for n in range(1, 2_998)]
+    text = "".join(["law(long).\n", "initialCS([]).\n", *rules])
+    page.locator(EDITOR).click()
+    page.keyboard.press("Control+a")
+    page.locator(EDITOR).evaluate(PASTE, text + "R0. arrived(_, _, _) :- do(delivr).\n")
+    finding = page.locator("[data-code=unknown-operation]")
+    expect(finding).to_contain_text("line 3000: error", timeout=TRIAL_MS)
+    finding.get_by_role("button", name="deliver: mend line 3000").first.click()
+    expect(page.get_by_role("status").first).to_contain_text("2998 rules", timeout=TRIAL_MS)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.locator(f"{EDITOR} .cm-line").count() < 300, "what is not seen is not drawn"
 
 
 def test_events_run_in_virtual_time_and_the_slider_goes_through_them(

@@ -12,7 +12,7 @@ from websockets.exceptions import ConnectionClosedError, InvalidStatus
 from websockets.sync.client import connect
 
 from nomospace.api.guard import SESSION_ENDED
-from nomospace.node.principals import OpenDoor
+from nomospace.node.principals import OpenDoor, Principal
 from tests.browser.conftest import Open
 from tests.browser.screens import faults
 from tests.browser.site import Servers, Site, site
@@ -140,6 +140,27 @@ def test_logging_out_ends_every_window_of_the_session(ward: Site, open_page: Ope
         window.wait_for_function("!window.socket.connected")
     page.get_by_role("link", name="Log in").click()
     page.wait_for_selector("#token")
+
+
+async def anns_token(servers: Servers) -> str:
+    """A token for one login of somebody who is no operator."""
+    service = next(iter(servers.values())).served.service
+    return str(service.logins.token_for(Principal("ann", agents=("ann@ward-1",))))
+
+
+def test_two_tabs_of_a_browser_never_act_with_different_tokens(ward: Site, open_page: Open) -> None:
+    page = open_page(ward, "/now", errors_wanted=True)
+    page.wait_for_selector(NOW)
+    other = page.context.new_page()
+    other.goto(ward.link("/now"))  # the same token again: both go on
+    other.wait_for_selector(NOW)
+    expect(page.locator(NOW)).to_have_count(1)
+    assert page.get_by_role("alert").count() == 0
+    other.goto(f"{ward.url}/login?token={ward.do(anns_token)}")
+    other.wait_for_selector("main[aria-label='As a member']")
+    assert other.get_by_role("link", name="Communities").count() == 0
+    expect(page.get_by_role("alert")).to_contain_text("You are logged out")
+    expect(page.locator(NOW)).to_have_count(0)
 
 
 def test_logging_out_closes_the_sockets_of_programs_too(ward: Site) -> None:

@@ -72,7 +72,8 @@ async def login_token(request: Request, service: TheService) -> m.LoginToken:
 @router.post("/v1/session", status_code=204, response_class=Response)
 async def log_in(request: Request, asked: m.Login, service: TheService) -> Response:
     """Begin a session of a browser: the answer sets a cookie that no script can read."""
-    key = service.logins.log_in(asked.token)
+    before = cookie_of(request.headers.get("cookie", ""))
+    key = service.logins.log_in(asked.token, before=before)
     response = Response(status_code=204)
     response.set_cookie(
         COOKIE,

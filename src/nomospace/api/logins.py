@@ -99,10 +99,13 @@ class Logins:
         self._once[token] = _Held(who, self._now() + round(LOGIN_S * 1e6))
         return token
 
-    def log_in(self, token: str, *, lasting: bool = True) -> str:
+    def log_in(self, token: str, *, lasting: bool = True, before: str = "") -> str:
         """Begin a session, with a token for one login or a `lasting` one; gives its key.
 
         Raises `NotLetIn`. Addresses are kept, sent and shown, so what stands in one is good once.
+
+        `before` is the key that the browser has: a browser has one session. It is gone on with for
+        who logs in again, and ends for who is another now, or windows of both would act as either.
         """
         found = self._once.pop(token, None)
         if found is not None and found.until > self._now():
@@ -112,6 +115,11 @@ class Logins:
         else:
             why = "an address logs in once, and with a token for one login; log in with the form"
             raise NotLetIn(why=why)
+        now = self._sessions.get(_hash(before))
+        if now is not None and now.until > self._now():
+            if now.who == who:
+                return before
+            self._end(_hash(before))
         self._make_room(self._sessions, who, SESSIONS_EACH_MAX, SESSIONS_MAX, self._end)
         key = secrets.token_urlsafe(32)
         held = _Held(who, self._now() + round(SESSION_S * 1e6))

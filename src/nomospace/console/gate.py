@@ -17,7 +17,7 @@ from urllib.parse import parse_qs, urlsplit
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from nomospace.api.guard import COOKIE, LOGIN
+from nomospace.api.guard import COOKIE, LOGIN, cookie_of
 from nomospace.api.logins import SESSION_S
 from nomospace.errors import NomospaceError
 
@@ -65,7 +65,8 @@ def _enter(
     request: Request, service: Service, token: str, to: str, *, lasting: bool = True
 ) -> Response:
     try:
-        key = service.logins.log_in(token[:TOKEN_CHARS_MAX], lasting=lasting)
+        before = cookie_of(request.headers.get("cookie", ""))
+        key = service.logins.log_in(token[:TOKEN_CHARS_MAX], lasting=lasting, before=before)
     except NomospaceError as error:
         return _page(to, str(error), status=401)
     response = RedirectResponse(_without_token(to), 303)

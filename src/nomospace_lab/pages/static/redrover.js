@@ -18,7 +18,7 @@ export default {
         :style="{ transform: 'translate(' + one.x + 'px,' + one.y + 'px)' }">
         <circle r="1.7" :class="'rover-' + one.team" />
         <circle v-if="one.me" r="2.6" fill="none" stroke="var(--ink)" stroke-width=".5" />
-        <text y="-3.4">{{ one.name }}{{ one.ghost ? ' (ghost)' : '' }}</text>
+        <text :y="one.y < 8 ? 5.6 : -3.4">{{ one.name }}{{ one.ghost ? ' (ghost)' : '' }}</text>
         <title>{{ words(one) }}</title>
       </g>
     </svg>`,

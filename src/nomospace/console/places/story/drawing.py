@@ -27,7 +27,7 @@ class GraphSize(NamedTuple):
 
 
 WIDE: Final = GraphSize(34, 240, 58)
-NARROW: Final = GraphSize(15, 60, 80)
+NARROW: Final = GraphSize(15, 60, 98)
 """On wide screens, and on narrow ones, where words are below each other."""
 LANES_MAX: Final = 24
 """How many lanes have a place of their own; the others share the last one."""
