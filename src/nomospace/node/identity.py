@@ -6,6 +6,9 @@
     revoked.crl.pem               what the authority has taken back (may be missing)
     hosts/<name>/host.pem, .key   the certificate of this host and its secret key
     hosts/<name>/controller.*     what its controllers seal messages with (may be missing)
+    authorities/<name>/           further authorities: for roles; with deputy.pem, which the first
+                                  has signed, also for hosts; one that was replaced says in
+                                  successor.pem by whom
 
 Connections speak TLS 1.3 and nothing older. Between hosts both sides show a certificate; the name
 of a peer is the one in its certificate and never one that it says. TLS proves that the other side
@@ -22,13 +25,16 @@ from __future__ import annotations
 
 import ssl
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, TypeVar
 
 from nomospace.client import check_name
 from nomospace.errors import CallerError, NomospaceError
 from nomospace.node.notes import OnNote
+from nomospace.store.private import whole
+from nomospace.trust.authority import Authority
 from nomospace.trust.certificates import (
     CERTIFICATE_BYTES_MAX,
     AgentCertificate,
@@ -39,9 +45,18 @@ from nomospace.trust.certificates import (
     check_again,
     check_certificate,
     read_claim,
+    read_deputy,
 )
 from nomospace.trust.keys import KEY_PEM_BYTES_MAX, PublicKey, SecretKey
-from nomospace.trust.revocation import LIST_BYTES_MAX, RevocationList, Revocations, read_list
+from nomospace.trust.revocation import (
+    LIST_BYTES_MAX,
+    Deputy,
+    NotARevocationList,
+    RevocationList,
+    Revocations,
+    RevocationsRolledBack,
+    read_list,
+)
 
 HOST_ALPN: Final = "nomos-host/1"
 CLIENT_ALPN: Final = "nomos-client/1"
@@ -49,10 +64,12 @@ AUTHORITY: Final = "authority.pem"
 REVOKED: Final = "revoked.crl.pem"
 HOSTS: Final = "hosts"
 AUTHORITIES: Final = "authorities"
+DEPUTY: Final = "deputy.pem"
+SUCCESSOR: Final = "successor.pem"
 AUTHORITIES_MAX: Final = 1_000
 """How many further authorities of a trust folder are looked at."""
 
-C = TypeVar("C", AgentCertificate, HostCertificate)
+C = TypeVar("C", AgentCertificate, ControllerCertificate, HostCertificate)
 K = TypeVar("K", HostCertificate, ControllerCertificate)
 
 
@@ -81,7 +98,10 @@ class NotItsName(CallerError):
 class Credentials:
     """What was read from the files at one time; never changed after."""
 
-    __slots__ = ("authority", "certificate", "controller", "dialling", "key", "serving")
+    __slots__ = (
+        "authority", "certificate", "controller", "deputies", "dialling", "ends", "former", "key",
+        "serving",
+    )  # fmt: skip
 
     def __init__(self, folder: Path, name: str, now: int, revocations: Revocations) -> None:
         place = folder / HOSTS / name
@@ -102,12 +122,30 @@ class Credentials:
                 revocations.learn(read_list(data, self.authority))
             except NomospaceError as error:
                 raise _useless(folder / REVOKED, str(error), "nomospace trust revoke") from error
+        for found in revocation_lists(folder):
+            with suppress(RevocationsRolledBack):  # it is noted where laws hear of roles
+                revocations.learn(found)
+        self.deputies = dict(_deputies(folder, self.authority))
+        revocations.appoint(self.deputies.values())
+        self.former = tuple(
+            [one.authority for one in self.deputies.values() if one.key == self.authority]
+        )
+        """The keys of authorities that this one has replaced."""
         by = (self.authority, now, revocations)
         self.key, self.certificate = _keyed(place, "host", HostCertificate, *by)
         self.controller: tuple[SecretKey, ControllerCertificate] | None = None
         if (place / "controller.pem").exists():
             self.controller = _keyed(place, "controller", ControllerCertificate, *by)
-        pem = authority.decode("ascii", "replace")
+        self.ends = {"the authority": claim.not_after, "the host": self.certificate.not_after}
+        if self.controller is not None:
+            self.ends["its controllers"] = self.controller[1].not_after
+        trusted = [authority]
+        for file, deputy in self.deputies.items():
+            if deputy.authority == self.authority:
+                self.ends[f"the deputy {file.parent.name}"] = deputy.not_after
+                if revocations.deputy(self.authority, deputy.key.identifier, now=now):
+                    trusted.append(_read(file, CERTIFICATE_BYTES_MAX, "nomospace trust"))
+        pem = b"\n".join(trusted).decode("ascii", "replace")
         self.serving = _context(ssl.PROTOCOL_TLS_SERVER, pem, place)
         self.serving.verify_mode = ssl.CERT_OPTIONAL
         self.serving.num_tickets = 0
@@ -175,6 +213,16 @@ class Identity:
         return self._now.authority
 
     @property
+    def former(self) -> tuple[PublicKey, ...]:
+        """The keys of authorities that it has replaced, whose word it still is."""
+        return self._now.former
+
+    @property
+    def ends(self) -> dict[str, int]:
+        """When certificates end that this host lives by; for `nomospace doctor`."""
+        return self._now.ends
+
+    @property
     def key(self) -> SecretKey:
         """The secret key of this host."""
         return self._now.key
@@ -207,6 +255,10 @@ class Identity:
         """The certificate of an agent, if it counts now; raises `BadCertificate`."""
         return self._checked(certificate, AgentCertificate)
 
+    def check_controller(self, certificate: bytes | None) -> ControllerCertificate:
+        """The certificate of a host's controllers, if it counts now; raises `BadCertificate`."""
+        return self._checked(certificate, ControllerCertificate)
+
     def check_again(self, certificate: Certificate) -> None:
         """Raise `BadCertificate` unless one that was checked before still counts; it is cheap."""
         check_again(
@@ -228,6 +280,59 @@ class Identity:
         )
 
     # -- changes -----------------------------------------------------------------------------
+
+    def lists(self) -> dict[bytes, RevocationList]:
+        """What the authorities of its folder have taken back, by their keys."""
+        return {one.authority.raw: one for one in self.revocations}
+
+    def learn(self, signed: bytes) -> bool:
+        """Go by a list that another host had, and keep it; whether it was news.
+
+        Only one of an authority of this folder counts. Raises `NotARevocationList`, or
+        `RevocationsRolledBack`.
+        """
+        for place in (self.folder, *_authorities(self.folder)):
+            pem = _read(place / AUTHORITY, CERTIFICATE_BYTES_MAX, "nomospace trust init")
+            with suppress(NotARevocationList):
+                found = read_list(signed, read_claim(pem).key)
+                known = self.lists().get(found.authority.raw)
+                if known is not None and known.number >= found.number:
+                    return False
+                self.revocations.learn(found)
+                with suppress(OSError), whole(place / REVOKED) as new:
+                    new.write_bytes(signed)  # else it has it until it ends
+                for watcher in self.watchers:
+                    watcher()
+                return True
+        raise NotARevocationList(why="no authority of this folder signed it")
+
+    def renew(self, role: str, pem: bytes) -> None:
+        """Take in a new certificate for a key of this host; raises what is wrong with it."""
+        key = self.key if role == "host" or self.controller is None else self.controller[0]
+        check = self.check_host if role == "host" else self.check_controller
+        found: Certificate = check(pem)
+        if (found.subject, found.key) != (self.name, key.public):
+            raise NotACertificate(why="it is about another host, or another key")
+        with whole(self.folder / HOSTS / self.name / f"{role}.pem") as new:
+            new.write_bytes(pem)
+        self.poll()
+
+    def issuer(self) -> Authority | None:
+        """The deputy whose key this host has, if it may issue now."""
+        for file, one in self._now.deputies.items():
+            key = file.parent / "authority.key"
+            if one.authority == self.authority and key.exists():
+                counts = self.revocations.deputy(
+                    self.authority, one.key.identifier, now=self._clock()
+                )
+                if counts is not None and counts.key == one.key:
+                    pem = _read(file, CERTIFICATE_BYTES_MAX, "nomospace trust issue deputy")
+                    return Authority.open(pem, _read(key, KEY_PEM_BYTES_MAX, "a copy of it"))
+        return None
+
+    def now(self) -> int:
+        """The time that it goes by."""
+        return self._clock()
 
     def poll(self) -> bool:
         """Take in files that have changed since; whether they have. Costs a few microseconds."""
@@ -255,7 +360,8 @@ class Identity:
     def _stamps(self) -> tuple[tuple[int, int, int] | None, ...]:
         place = self.folder / HOSTS / self.name
         files = [self.folder / AUTHORITY, self.folder / REVOKED]
-        files += [one / REVOKED for one in _authorities(self.folder)]
+        further = (REVOKED, DEPUTY, SUCCESSOR)
+        files += [one / name for one in _authorities(self.folder) for name in further]
         files += [place / f"{what}.{end}" for what in ("host", "controller") for end in _ENDS]
         return tuple(stamp_of(file) for file in files)
 
@@ -293,6 +399,24 @@ def revocation_lists(folder: Path, on_note: OnNote | None = None) -> list[Revoca
             if on_note is not None:
                 on_note("revocations-not-read", file=str(place / REVOKED), why=str(error))
     return found
+
+
+def _deputies(folder: Path, authority: PublicKey) -> Iterator[tuple[Path, Deputy]]:
+    """Who may certify in the place of an authority, or of one that it has replaced."""
+    for place in _authorities(folder):
+        for name in (DEPUTY, SUCCESSOR):
+            file = place / name
+            if not file.exists():
+                continue
+            try:
+                known = [authority]
+                if name == SUCCESSOR:
+                    pem = _read(place / AUTHORITY, CERTIFICATE_BYTES_MAX, "nomospace trust replace")
+                    known = [read_claim(pem).key]
+                found = read_deputy(_read(file, CERTIFICATE_BYTES_MAX, "nomospace trust"), known)
+            except NomospaceError:  # `trust show` says what is wrong with it
+                continue
+            yield file, found
 
 
 def _authorities(folder: Path) -> list[Path]:
@@ -334,6 +458,7 @@ def _context(protocol: int, authority: str, place: Path) -> ssl.SSLContext:
     context.check_hostname = False  # hosts go by the name in the certificate, not by address
     context.verify_mode = ssl.CERT_REQUIRED
     context.load_verify_locations(cadata=authority)
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN  # deputies are gone by as they stand
     try:
         context.load_cert_chain(place / "host.pem", place / "host.key")
     except (OSError, ssl.SSLError) as error:

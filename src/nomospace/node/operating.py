@@ -14,6 +14,7 @@ from nomospace.law import CompiledLaw
 from nomospace.protocols.policy import NotAPosition, is_position
 from nomospace.space import Space
 from nomospace.terms import show
+from nomospace.trust.moments import DAY, shown
 from nomospace.wire import admin
 
 if TYPE_CHECKING:
@@ -52,6 +53,10 @@ class NotRunning(CallerError):
     code = "node.not-running"
     words = "{agent} runs no program at this host; `nomospace agent ls` shows who does"
     agent: str
+
+
+SOON_US: Final = 28 * DAY
+"""So long before a certificate ends, it is told."""
 
 
 class Operating:
@@ -287,7 +292,21 @@ class Operating:
             f"linked with {', '.join(neighbours[:20]) or 'nobody'}",
             "look whether the hosts of --join run and can be reached" if alone else "",
         )
-        return [store, group, links]
+        return [store, group, links, *self._endings()]
+
+    def _endings(self) -> Iterator[admin.AdminFinding]:
+        """What ends within some weeks of all that this host's trust rests on."""
+        identity = self._server.identity
+        if identity is None:
+            return
+        soon = {what: end for what, end in identity.ends.items() if end - identity.now() < SOON_US}
+        for what, end in soon.items():
+            mend = "nomospace trust replace" if what == "the authority" else "nomospace trust issue"
+            found = f"the certificate of {what} ends on {shown(end)}"
+            yield admin.AdminFinding("trust", False, found, f"{mend}; docs/hosts/trust.md")
+        if not soon:
+            first = min(identity.ends.values())
+            yield admin.AdminFinding("trust", True, f"nothing ends before {shown(first)}")
 
 
 def _lines(space: Space, limit: int) -> Iterator[admin.TupleLine]:

@@ -43,6 +43,7 @@ from nomospace.node.logs import note_log
 from nomospace.node.metrics import Metrics
 from nomospace.node.operating import Operating
 from nomospace.node.principals import Door, OpenDoor, Standings
+from nomospace.node.trust_news import TrustNews
 from nomospace.node.working import TooManyJobs, Workers
 from nomospace.protocols.policy import is_position
 from nomospace.store.journal import RulingCounts
@@ -212,7 +213,8 @@ class Server:
         self.standings = Standings(self._door(), self._now)
         parts.push_async_callback(self.work.close)
         operating = Operating(self)
-        self.host.peer_questions.answer = lambda *asked: self.stories.answer_peer(*asked)  # noqa: PLW0108
+        news = TrustNews(self)
+        self.host.peer_questions.answer = news.answer
         parts.callback(self.host.peer_questions.stop)
         self.clients = Clients(
             self.host.served,
@@ -267,6 +269,7 @@ class Server:
         if self.identity is not None:
             self._learn_revoked()
             self.identity.watchers.append(self._learn_revoked)
+            parts.push_async_callback(_cancelled, asyncio.create_task(news.run()))
         self._watch = asyncio.get_running_loop().create_task(self._look_after(), name="look-after")
         self._watch_metrics()
         if self._beside is not None:
@@ -300,7 +303,7 @@ class Server:
         over = asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, over.set)
-        loop.add_signal_handler(signal.SIGHUP, self._reread)
+        loop.add_signal_handler(signal.SIGHUP, lambda: self.identity and self.identity.reload())
         try:
             async with self:
                 if ready is not None:
@@ -515,10 +518,6 @@ class Server:
                 self.host.revoked(found)
             except NomospaceError as error:
                 self.note("revocations-not-taken", why=str(error))
-
-    def _reread(self) -> None:
-        if self.identity is not None:
-            self.identity.reload()
 
     # -- what happens --------------------------------------------------------------------------
 

@@ -70,7 +70,7 @@ def new_serial() -> int:
     return x509.random_serial_number()
 
 
-def make_authority(name: str, key: SecretKey, *, serial: int, now: int, days: int) -> Authority:
+def make_authority(name: str, key: SecretKey, *, serial: int, now: int, days: float) -> Authority:
     """A new authority; its certificate is `.pem`.
 
     >>> key = SecretKey.from_seed(bytes(32))  # elsewhere: SecretKey.generate()
@@ -126,7 +126,7 @@ class Authority:
         addresses: tuple[str, ...],
         serial: int,
         now: int,
-        days: int,
+        days: float,
     ) -> bytes:
         """This key is that of a host, which is found at these addresses (names or IP addresses).
 
@@ -139,7 +139,7 @@ class Authority:
         return self._issue("host", name, key, usages, serial, now, days, names)
 
     def issue_controller(
-        self, host: str, key: PublicKey, *, serial: int, now: int, days: int
+        self, host: str, key: PublicKey, *, serial: int, now: int, days: float
     ) -> bytes:
         """What this key seals, a controller at a host has ruled on.
 
@@ -148,7 +148,9 @@ class Authority:
         """
         return self._issue("controller", host, key, [CONTROLLER_OID], serial, now, days)
 
-    def issue_agent(self, agent: str, key: PublicKey, *, serial: int, now: int, days: int) -> bytes:
+    def issue_agent(
+        self, agent: str, key: PublicKey, *, serial: int, now: int, days: float
+    ) -> bytes:
         """This key is that of an agent."""
         usages = [ExtendedKeyUsageOID.CLIENT_AUTH]
         return self._issue("agent", agent, key, usages, serial, now, days)
@@ -161,7 +163,7 @@ class Authority:
         *,
         serial: int,
         now: int,
-        days: int,
+        days: float,
     ) -> bytes:
         """An agent, whose key this is, has attributes: what laws see as a certificate.
 
@@ -178,6 +180,31 @@ class Authority:
         more = [attributes_extension(parts_of(terms))]
         return self._issue("role", agent, key, [ROLE_OID], serial, now, days, more=more)
 
+    def name_deputy(
+        self,
+        name: str,
+        key: PublicKey,
+        *,
+        hosts_only: bool,
+        serial: int,
+        now: int,
+        days: float,
+    ) -> bytes:
+        """This key certifies in the place of this one; `hosts_only`: hosts and controllers."""
+        end = self._end(name, now, days)
+        title = _title(name)
+        by = self._certificate.subject
+        builder = (
+            _builder(title, by, key, self.public, serial, now, end)
+            .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+            .add_extension(_key_usage(authority=True), critical=True)
+        )
+        if hosts_only:
+            tls = [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
+            usages = x509.ExtendedKeyUsage([*tls, CONTROLLER_OID])
+            builder = builder.add_extension(usages, critical=False)
+        return builder.sign(self._key.loaded, algorithm=None).public_bytes(Encoding.PEM)
+
     def revoke(self, revoked: Mapping[int, int], *, number: int, now: int) -> bytes:
         """The list of all certificates that count no longer, by serial, with the time of each.
 
@@ -193,7 +220,7 @@ class Authority:
         usages: list[x509.ObjectIdentifier],
         serial: int,
         now: int,
-        days: int,
+        days: float,
         names: list[x509.GeneralName] | None = None,
         more: list[x509.UnrecognizedExtension] | None = None,
     ) -> bytes:
@@ -203,9 +230,7 @@ class Authority:
         if key == self.public:
             why = "the key is the authority's own; give each its own"
             raise CannotIssue(what=repr(subject), why=why)
-        end = min(now + _whole(days), read_claim(self.pem).not_after)
-        if end <= now:
-            raise CannotIssue(what=repr(subject), why=f"the authority {self.name!r} has run out")
+        end = self._end(subject, now, days)
         uri = x509.UniformResourceIdentifier(uri_of(kind, subject))
         builder = (
             _builder(_title(subject), self._certificate.subject, key, self.public, serial, now, end)
@@ -221,6 +246,13 @@ class Authority:
             why = f"it would have more than {CERTIFICATE_BYTES_MAX:,} bytes; give fewer addresses"
             raise CannotIssue(what=repr(subject), why=why)
         return made
+
+    def _end(self, subject: str, now: int, days: float) -> int:
+        """When a certificate ends: not after its authority."""
+        end = min(now + _whole(days), read_claim(self.pem).not_after)
+        if end <= now:
+            raise CannotIssue(what=repr(subject), why=f"the authority {self.name!r} has run out")
+        return end
 
     def __repr__(self) -> str:
         return f"Authority({self.name!r}, {self.public.text})"
@@ -258,10 +290,11 @@ def _title(name: str) -> x509.Name:
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, start)])
 
 
-def _whole(days: int) -> int:
-    if days < 1:
-        raise CannotIssue(what=f"{days} days", why="it would not count for a day")
-    return days * DAY
+def _whole(days: float) -> int:
+    period = int(days * DAY)
+    if period < SECOND:
+        raise CannotIssue(what=f"{days} days", why="it would not count for a second")
+    return period
 
 
 def _key_usage(*, authority: bool) -> x509.KeyUsage:

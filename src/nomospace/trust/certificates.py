@@ -1,7 +1,7 @@
 """Certificates: what they say, and what must hold before any of it is believed.
 
-All are X.509 with Ed25519 keys, signed by an authority directly. Whom one is about stands in its
-subject alternative name, as a URI; what it is good for, there and in its extended key usage:
+All are X.509 with Ed25519 keys, signed by an authority or a deputy of it. Whom one is about stands
+in its subject alternative name, as a URI; what it is good for, there and in its extended key usage:
 
 | kind | URI | good for |
 | --- | --- | --- |
@@ -19,6 +19,7 @@ how laws name them (001_…, 3.3 and 4).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import ClassVar, Final, Literal, TypeVar
 from urllib.parse import quote, unquote
@@ -33,7 +34,7 @@ from nomospace.terms import Term, show, term
 from nomospace.trust.der import parse
 from nomospace.trust.keys import PublicKey
 from nomospace.trust.moments import microseconds, shown
-from nomospace.trust.revocation import Revocations
+from nomospace.trust.revocation import Deputy, Revocations
 
 CERTIFICATE_BYTES_MAX: Final = 16_384
 """The largest certificate that is read, in bytes: that takes up to a microsecond for each."""
@@ -149,6 +150,13 @@ class Certificate:
     not_before: int
     not_after: int
     der: bytes = field(repr=False)
+    deputy: PublicKey | None = None
+    """The key that signed it, where the issuer's deputy did."""
+
+    @property
+    def signer(self) -> PublicKey:
+        """The key that signed it."""
+        return self.deputy or self.issuer
 
     @property
     def about(self) -> str:
@@ -237,12 +245,15 @@ def check_certificate(
     """
     claim = data if isinstance(data, UncheckedCertificate) else read_claim(data)
     about = claim.about
+    deputy: PublicKey | None = None
     if not claim.signed_by(issuer):
-        authority = f"the authority with fingerprint {issuer.fingerprint}"
-        raise UntrustedIssuer(about=about, issuer=claim.issuer, authority=authority)
+        deputy = _deputy(kind.kind, claim.signer, issuer, now, revocations)
+        if deputy is None or not claim.signed_by(deputy):
+            authority = f"the authority with fingerprint {issuer.fingerprint}"
+            raise UntrustedIssuer(about=about, issuer=claim.issuer, authority=authority)
     if claim.kind != kind.kind:
         raise WrongPurpose(about=about, wanted=kind.kind)
-    _check_now(claim, issuer=issuer, now=now, revocations=revocations)
+    _check_now(claim, signer=deputy or issuer, now=now, revocations=revocations)
     if subject is not None and claim.subject != subject:
         raise WrongSubject(about=about, wanted=subject)
     more: dict[str, tuple[Term, ...]] = {}
@@ -258,6 +269,7 @@ def check_certificate(
         not_before=claim.not_before,
         not_after=claim.not_after,
         der=claim.der,
+        deputy=deputy,
         **more,
     )
 
@@ -267,20 +279,58 @@ def check_again(
 ) -> None:
     """Raise a kind of `BadCertificate` unless one that was checked before still counts.
 
-    Its signature is not looked at: it was good, so it is as long as the issuer is the same. That
-    makes this cheap enough to ask of every connection as often as one likes.
+    Its signature is not looked at: it was good, so it is as long as who signed it is the issuer or
+    its deputy. That makes this cheap enough to ask of every connection as often as one likes.
     """
-    if certificate.issuer != issuer:
+    signer = certificate.signer
+    if signer != issuer and not _deputy(
+        certificate.kind, signer.identifier, issuer, now, revocations
+    ):
         authority = f"the authority with fingerprint {issuer.fingerprint}"
-        former = f"authority {certificate.issuer.fingerprint}"
+        former = f"authority {signer.fingerprint}"
         raise UntrustedIssuer(about=certificate.about, issuer=former, authority=authority)
-    _check_now(certificate, issuer=issuer, now=now, revocations=revocations)
+    _check_now(certificate, signer=signer, now=now, revocations=revocations)
+
+
+def _deputy(
+    kind: Kind, identifier: bytes, issuer: PublicKey, now: int, revocations: Revocations
+) -> PublicKey | None:
+    """The key of an authority's deputy that is good for certificates of a kind.
+
+    None is for roles: a law names the keys that it goes by in these.
+    """
+    found = revocations.deputy(issuer, identifier, now=now)
+    good = ("host", "controller") if found is None or found.hosts_only else _DEPUTED
+    return None if found is None or kind not in good else found.key
+
+
+_DEPUTED: Final = ("host", "controller", "agent")
+
+
+def read_deputy(data: bytes, authorities: Iterable[PublicKey]) -> Deputy:
+    """What one of these authorities has said of a deputy; raises a kind of `BadCertificate`."""
+    claim = read_claim(data)
+    if claim.kind != "authority":
+        raise WrongPurpose(about=claim.about, wanted="authority")
+    for authority in authorities:
+        if claim.signed_by(authority):
+            usage = _extension(claim.x509.extensions, x509.ExtendedKeyUsage)
+            return Deputy(
+                key=claim.key,
+                authority=authority,
+                serial=claim.serial,
+                not_before=claim.not_before,
+                not_after=claim.not_after,
+                hosts_only=usage is not None,
+            )
+    known = "an authority of this folder"
+    raise UntrustedIssuer(about=claim.about, issuer=claim.issuer, authority=known)
 
 
 def _check_now(
     certificate: Certificate | UncheckedCertificate,
     *,
-    issuer: PublicKey,
+    signer: PublicKey,
     now: int,
     revocations: Revocations,
 ) -> None:
@@ -289,7 +339,7 @@ def _check_now(
         raise CertificateExpired(about=certificate.about, not_after=certificate.not_after)
     if now < certificate.not_before:
         raise CertificateNotYetValid(about=certificate.about, not_before=certificate.not_before)
-    if revocations.revoked(issuer, certificate.serial):
+    if revocations.revoked(signer, certificate.serial):
         raise CertificateRevoked(about=certificate.about, serial=f"{certificate.serial:x}")
 
 

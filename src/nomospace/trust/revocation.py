@@ -6,13 +6,17 @@ refused: who can replace a file must not be able to make a revoked certificate g
 revoked is revoked for ever; the day that the list gives is for people.
 
 A list speaks for one authority, known by its key. It does not grow stale: how soon a host hears of
-a revocation is how soon it is given the new list.
+a revocation is how soon it is given the new list, by its operator or by a host that has it.
+
+An authority may name deputies: keys that certify hosts, their controllers and agents in its place,
+for so long and until it takes that back. So its own key can stay away from all machines that serve,
+and be replaced by another, while the two stand side by side.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
 from cryptography import x509
@@ -78,6 +82,21 @@ class RevocationList:
     authority: PublicKey
     number: int
     revoked: Mapping[int, int]
+    signed: bytes = field(default=b"", repr=False, compare=False)
+    """As it was read, for others to check."""
+
+
+@dataclass(frozen=True)
+class Deputy:
+    """What an authority has said of another key: it certifies in its place, until then."""
+
+    key: PublicKey
+    authority: PublicKey
+    serial: int
+    not_before: int
+    not_after: int
+    hosts_only: bool
+    """Whether it is good for hosts and their controllers alone."""
 
 
 def make_list(
@@ -125,21 +144,22 @@ def read_list(data: bytes, authority: PublicKey) -> RevocationList:
         raise NotARevocationList(why="it has no number") from None
     except Exception as error:  # the parser has many ways to say no to a stranger's bytes
         raise NotARevocationList(why=f"it cannot be read ({str(error)[:80]})") from None
-    return RevocationList(authority, number, revoked)
+    return RevocationList(authority, number, revoked, data)
 
 
 class Revocations:
-    """The newest lists that are known, one for each authority.
+    """The newest lists that are known, one for each authority, and their deputies.
 
     >>> nothing = Revocations()
     >>> nothing.revoked(SecretKey.from_seed(bytes(32)).public, 17)
     False
     """
 
-    __slots__ = ("_lists",)
+    __slots__ = ("_deputies", "_lists")
 
     def __init__(self) -> None:
         self._lists: dict[bytes, RevocationList] = {}
+        self._deputies: dict[tuple[bytes, bytes], Deputy] = {}
 
     def __iter__(self) -> Iterator[RevocationList]:
         return iter(self._lists.values())
@@ -165,6 +185,17 @@ class Revocations:
             raise RevocationsRolledBack(number=offered.number, known=known.number)
         self._lists[raw] = offered
         return tuple([serial for serial in offered.revoked if serial not in known.revoked])
+
+    def appoint(self, deputies: Iterable[Deputy]) -> None:
+        """Go by these deputies, and by no others."""
+        self._deputies = {(one.authority.raw, one.key.identifier): one for one in deputies}
+
+    def deputy(self, authority: PublicKey, identifier: bytes, *, now: int) -> Deputy | None:
+        """The deputy of an authority whose key this identifies, if it counts now."""
+        found = self._deputies.get((authority.raw, identifier))
+        if found is None or not found.not_before <= now <= found.not_after:
+            return None
+        return None if self.revoked(authority, found.serial) else found
 
     def revoked(self, authority: PublicKey, serial: int) -> bool:
         """Whether an authority has taken a certificate back."""

@@ -27,6 +27,7 @@ from nomospace.terms import Term, encode
 from nomospace.trust.certificates import (
     BadCertificate,
     ControllerCertificate,
+    check_again,
     check_certificate,
     read_claim,
 )
@@ -200,13 +201,11 @@ class Verifier:
     def controller(self, der: bytes, *, now: int) -> ControllerCertificate:
         """What a certificate says of a controller, if it counts; raises `NotAuthentic`."""
         known = self._controllers.get(der)
-        if (
-            known is not None
-            and known.in_time(now)
-            and not self._revocations.revoked(self._authority, known.serial)
-        ):
-            return known
         try:
+            if known is not None:
+                by = self._revocations
+                check_again(known, issuer=self._authority, now=now, revocations=by)
+                return known
             found = check_certificate(
                 der,
                 ControllerCertificate,

@@ -341,7 +341,7 @@ def test_what_no_authority_issues() -> None:
         with pytest.raises(CannotIssue, match=why):
             call(*args, **{"serial": 9, "now": NOW, "days": 1, **options})
 
-    refused("would not count for a day", ADMIN.issue_agent, "a@b", ANN.public, days=0)
+    refused("would not count for a second", ADMIN.issue_agent, "a@b", ANN.public, days=0)
     refused("1 to 401 characters", ADMIN.issue_agent, "", ANN.public)
     refused("1 to 401 characters", ADMIN.issue_agent, "a" * 402, ANN.public)
     refused("authority's own", ADMIN.issue_controller, "ward-1", ADMIN.public)

@@ -17,6 +17,7 @@ from nomospace.cli import SAID_NO
 from nomospace.cli.remote_options import Commands, Unusable
 from nomospace.cli.trust import issue
 from nomospace.cli.trust.files import (
+    DAYS_MAX,
     REVOKED,
     TOKENS,
     TRUST,
@@ -141,6 +142,30 @@ def revoke(
     say(words, facts, as_json=as_json)
 
 
+@app.command()
+def replace(
+    *,
+    beside: Annotated[
+        int, typer.Option(min=1, max=DAYS_MAX, help="Days for which the old key counts, too.")
+    ] = 30,
+    days: DaysOption = 3650,
+    folder: FolderOption = TRUST,
+    as_json: JsonOption = False,
+) -> None:
+    """Replace the authority's key; the old one and the new one stand side by side for a time.
+
+    First give all hosts and clients the new authority.pem, revoked.crl.pem and the folder below
+    authorities/, without its authority.key. Then renew their certificates (trust issue --renew).
+    """
+    facts, former = issue.replace_authority(TrustFolder.open(folder), days, beside)
+    if as_json:
+        print(json.dumps({**facts, "former": str(former)}, indent=2))
+        return
+    tell(facts, as_json=False)
+    print(f"the old one counts for {beside} days more; its files are in {former}")
+    print("next: give them to all hosts and clients, then renew certificates")
+
+
 def _meant(
     opened: TrustFolder, what: str, authority: str, *, force: bool
 ) -> tuple[AuthorityFiles, int, str]:
@@ -149,7 +174,7 @@ def _meant(
     if path.is_file():
         claim = read_certificate(path)
         seat = judge.issuer(claim)
-        if seat is None or claim.kind == "authority":
+        if seat is None or claim.signed_by(claim.key):
             raise Unusable(what=what, why=f"no authority of {opened.path} can take it back")
         return seat, claim.serial, claim.about
     try:

@@ -3,7 +3,9 @@
     authority.pem, authority.key     whom all go by, and what it signs with
     revoked.crl.pem                  what it has taken back
     tokens.toml                      tokens of scripts, as hashes
-    authorities/<name>/              further authorities, each with the three files above
+    authorities/<name>/              further authorities, each with the three files above; with
+                                     deputy.pem one certifies hosts in the place of the first, and
+                                     successor.pem says who has replaced one
     hosts/<name>/                    host.pem, host.key, controller.pem, controller.key
     agents/<id>/                     agent.pem, agent.key, and roles/<serial>.pem
 
@@ -38,6 +40,9 @@ from nomospace.trust.tokens import FILE_CHARS_MAX, StoredToken, Tokens, read_tok
 
 AUTHORITY: Final = "authority.pem"
 AUTHORITY_KEY: Final = "authority.key"
+AUTHORITIES: Final = "authorities"
+DEPUTY: Final = "deputy.pem"
+SUCCESSOR: Final = "successor.pem"
 REVOKED: Final = "revoked.crl.pem"
 TOKENS: Final = "tokens.toml"
 SECRET: Final = 0o600

@@ -13,9 +13,15 @@ import typer
 
 from nomospace.cli.remote_options import Commands, Unusable
 from nomospace.cli.trust.files import (
+    AUTHORITIES,
+    AUTHORITY,
+    AUTHORITY_KEY,
+    DEPUTY,
     LOOPBACK,
+    OPEN,
     REVOKED,
     SECRET,
+    SUCCESSOR,
     TRUST,
     AddressOption,
     CertificatePair,
@@ -29,6 +35,7 @@ from nomospace.cli.trust.files import (
     facts_of_token,
     now_us,
     part_of,
+    read,
     read_certificate,
     say,
     tell,
@@ -39,6 +46,8 @@ from nomospace.terms import term
 from nomospace.trust.authority import Authority, make_authority, new_serial
 from nomospace.trust.certificates import AgentCertificate, check_certificate, read_claim
 from nomospace.trust.keys import PublicKey, SecretKey
+from nomospace.trust.moments import DAY
+from nomospace.trust.revocation import LIST_BYTES_MAX
 from nomospace.trust.tokens import ID_BYTES, SECRET_BYTES, make_token
 
 app = Commands("Issue a certificate or a token.")
@@ -180,6 +189,29 @@ def authority(
 
 
 @app.command()
+def deputy(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The deputy's name.")],
+    *,
+    how: IssueOptions,
+) -> None:
+    """Name a deputy: a key that renews the certificates of hosts, so that authority.key stays away.
+
+    Give its folder with its key to a host; all others get it without authority.key. That host
+    renews what it has itself and what the hosts of its group ask for, in good time.
+    """
+    check_name("an authority", name)
+    opened = TrustFolder.open(how.folder)
+    place = opened.path / AUTHORITIES / part_of(name)
+    seat = opened.seat()
+    if seat.name == name:
+        raise Unusable(what=name, why="the folder's own authority has this name already")
+    by = seat.open()
+    if not how.renew:
+        found_authority(place, name, how.days, force=how.force)
+    tell(name_deputy(by, place, how.days, hosts_only=True), as_json=how.as_json)
+
+
+@app.command()
 def publisher(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The publisher's name, as in acme.")],
     *,
@@ -258,6 +290,50 @@ def found_authority(folder: Path, name: str, days: int, *, force: bool) -> Facts
     write(folder / REVOKED, made.revoke({}, number=1, now=now))
     facts = facts_of(read_claim(made.pem), pair.certificate, pair.key, folder / REVOKED)
     return {**facts, "fingerprint": made.public.fingerprint}
+
+
+def name_deputy(by: Authority, place: Path, days: int, *, hosts_only: bool) -> Facts:
+    """Let an authority name the one of a folder its deputy; what was made."""
+    claim = read_certificate(place / AUTHORITY)
+    made = by.name_deputy(
+        claim.subject,
+        claim.key,
+        hosts_only=hosts_only,
+        serial=new_serial(),
+        now=now_us(),
+        days=days,
+    )
+    write(place / DEPUTY, made)
+    return facts_of(read_claim(made), place / DEPUTY)
+
+
+def replace_authority(opened: TrustFolder, days: int, beside: int) -> tuple[Facts, Path]:
+    """Put a new authority into the place of the folder's own, and the old one beside it."""
+    seat = opened.seat()
+    old, now, key = seat.open(), now_us(), SecretKey.generate()
+    former = opened.path / AUTHORITIES / f"former-{seat.public.fingerprint[:8]}"
+    made = make_authority(seat.name, key, serial=new_serial(), now=now, days=days)
+    # First what hosts go by besides, and the new certificate last: they look at any moment.
+    for name, mode in ((AUTHORITY_KEY, SECRET), (REVOKED, OPEN), (AUTHORITY, OPEN)):
+        if (opened.path / name).exists():
+            write(former / name, read(opened.path / name, LIST_BYTES_MAX), mode=mode)
+    left = max(1, int((seat.claim.not_after - now) // DAY))
+    successor = old.name_deputy(
+        made.name, made.public, hosts_only=False, serial=new_serial(), now=now, days=left
+    )
+    write(former / SUCCESSOR, successor)
+    deputies = [path.parent for path in sorted(opened.path.glob(f"{AUTHORITIES}/*/{DEPUTY}"))]
+    kept = {place: read_certificate(place / DEPUTY) for place in deputies}
+    name_deputy(made, former, beside, hosts_only=False)
+    (opened.path / REVOKED).unlink(missing_ok=True)
+    write(opened.path / AUTHORITY, made.pem)
+    write(opened.path / AUTHORITY_KEY, key.pem(), mode=SECRET)
+    write(opened.path / REVOKED, made.revoke({}, number=1, now=now))
+    for place, claim in kept.items():
+        if (rest := int((claim.not_after - now) // DAY)) > 0:
+            name_deputy(made, place, rest, hosts_only=not place.name.startswith("former-"))
+    facts = facts_of(read_claim(made.pem), opened.path / AUTHORITY, opened.path / AUTHORITY_KEY)
+    return {**facts, "fingerprint": made.public.fingerprint}, former
 
 
 def certify_host(

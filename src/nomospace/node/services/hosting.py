@@ -32,6 +32,7 @@ from nomospace.node.services.web import Allows, Web, application
 from nomospace.node.working import Workers
 from nomospace.services.controllers import Offer
 from nomospace.services.laws import PROLOG, PYTHON, name_of
+from nomospace.trust.keys import PublicKey
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -214,7 +215,9 @@ def registration_of(server: Server) -> Registration:
     at = (config.host.advertise or (server.listener.advertised,))[0]
 
     def offer() -> Offer:
-        certified = () if identity is None or identity.controller is None else (identity.authority,)
+        certified: tuple[PublicKey, ...] = ()
+        if identity is not None and identity.controller is not None:
+            certified = (identity.authority, *identity.former)
         return Offer(
             name,
             at,
