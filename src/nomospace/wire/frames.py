@@ -16,6 +16,7 @@ from typing import Any, Final
 from nomospace.protocols.courier import Aside, Parcel
 from nomospace.protocols.messages import Relay
 from nomospace.protocols.questions import PeerAnswer, PeerQuestion
+from nomospace.protocols.routing.frames import AskVote, BeatHeard, PrimaryBeat, Vote, WhoServes
 from nomospace.wire.blobs import Newer, body, built, seal
 from nomospace.wire.framing import FRAME_BYTES_MAX, BadFrame, FrameTooLarge
 from nomospace.wire.packing import Unfit
@@ -26,7 +27,9 @@ PARCEL_BYTES_MAX: Final = FRAME_BYTES_MAX - (64 << 10)
 FRAME_VERSION: Final = 2
 """The version of all frames between hosts that this nomospace sends."""
 
-SINCE: Final[dict[type, int]] = {PeerQuestion: 3, PeerAnswer: 3, Aside: 3}
+SINCE: Final[dict[type, int]] = dict.fromkeys(
+    (PeerQuestion, PeerAnswer, Aside, PrimaryBeat, BeatHeard, AskVote, Vote, WhoServes), 3
+)
 """What is told to hosts only that speak this version of links, or a later one: those before would
 take it for garbage. What came later is added here, with a version of its own."""
 
