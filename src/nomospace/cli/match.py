@@ -6,8 +6,7 @@ which stderr says; 2 the ontology, a tuple, the template or an option cannot be 
 
 An engine is found by its name in `ENGINES`: a module and a function in it that opens an
 `QuestionEngine` over an ontology and tuples. Only the chosen one is loaded. SQLite and PostgreSQL
-keep their tables beside a store of their own kind (`match_kept`), so that the next question finds
-them.
+keep their tables beside a store of their own kind, so that the next question finds them.
 """
 
 from __future__ import annotations
@@ -122,7 +121,7 @@ def opener(name: str) -> Opener:
 def _show_kept(store: str) -> None:
     """`--kept`: what is kept of a store; options that are needed otherwise may be missing."""
     if store:
-        from nomospace.cli.match_kept import show_kept
+        from nomospace.cli.match_engines import show_kept
 
         show_kept(store)
         raise typer.Exit
@@ -131,7 +130,7 @@ def _show_kept(store: str) -> None:
 def _drop_kept(store: str) -> None:
     """`--drop-kept`: as `--kept`, to throw it away."""
     if store:
-        from nomospace.cli.match_kept import drop_kept
+        from nomospace.cli.match_engines import drop_kept
 
         drop_kept(store)
         raise typer.Exit
@@ -244,7 +243,7 @@ def _kept(
     """The engine over tables that are kept beside the store, where it can keep some."""
     if engine not in KEEPING or url:
         return None
-    from nomospace.cli.match_kept import open_kept_engine
+    from nomospace.cli.match_engines import open_kept_engine
 
     return open_kept_engine(engine, ontology, store, space)
 

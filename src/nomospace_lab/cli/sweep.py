@@ -9,7 +9,7 @@ import msgspec
 import typer
 
 from nomospace.cli import SAID_NO
-from nomospace.cli.pipeline_options import JsonOption, MasterOption
+from nomospace.cli.pipeline import JsonOption, MasterOption
 from nomospace.cli.remote_options import Unusable
 from nomospace.cli.spark import ensure_spark, progress
 from nomospace.pipeline.jobs.session import LOCAL

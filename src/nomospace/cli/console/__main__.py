@@ -11,7 +11,7 @@ import resource
 import sys
 from typing import Final
 
-from nomospace.cli.console.work import decode_work, do
+from nomospace.cli.console.children import decode_work, do
 from nomospace.errors import NomospaceError
 
 BYTES_MAX: Final = 4_000_000_000

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from nomospace.cli.console.children import run_child
+from nomospace.cli.console.children import CompareLaws, LawGiven, RunEvents, Work, run_child
 from nomospace.cli.console.tails import copy_journals
-from nomospace.cli.console.work import CompareLaws, LawGiven, RunEvents, Work
 from nomospace.console.stage import LawDraft, TrialFacts
 from nomospace.errors import CallerError, Unavailable
 

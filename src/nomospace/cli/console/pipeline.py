@@ -21,9 +21,8 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from nomospace.cli.console.bench import CHILD, NAMES
-from nomospace.cli.console.children import EndedChild, run_child
+from nomospace.cli.console.children import EndedChild, SealTails, run_child
 from nomospace.cli.console.tails import JOURNAL, copy_journals
-from nomospace.cli.console.work import SealTails
 from nomospace.console.stage import JobEngine, Progress
 from nomospace.errors import CallerError, NomospaceError
 from nomospace.store.private import make_folder
