@@ -17,7 +17,7 @@ from typing import Final, TypeVar
 
 from nomospace.space.meant import Meant, Speech, Wish
 from nomospace.space.records import Record
-from nomospace.space.slots import CHUNK_MAX, SWEEP_MASK, Many, Slot, Slots, living_by, size_of
+from nomospace.space.slots import CHUNK_MAX, SWEEP_AFTER, Many, Slot, Slots, living_by, size_of
 from nomospace.terms import MISSING, Compound, is_object, key_of
 
 NEAR_MAX: Final = 32
@@ -68,7 +68,7 @@ class Objects:
         for many in lines:
             if (last := many.last) and len(last) < CHUNK_MAX and order > last[-1]:
                 last.append(order)
-                many.size += 1
+                many.total += 1
             else:
                 many.add(order)
         for key in ids:
@@ -89,12 +89,12 @@ class Objects:
             del self._segments[record.order // SEGMENT]
         # From here on its order does not resolve: its number may be left behind for now.
         for many in lines:
-            many.size -= 1
             many.dead += 1
-            if not many.size:
+            if many.dead == many.total:
                 many.clear()
-            elif not many.dead & SWEEP_MASK:
+            elif many.dead >= many.look:
                 many.tidy(living_by(self.resolve))
+                many.look = many.dead + SWEEP_AFTER
         for key in ids:
             self._by_id.leave(key, record)
         for key in values:

@@ -22,9 +22,7 @@ from nomospace.space.composites import (
 from nomospace.space.records import Record
 from nomospace.space.slots import (
     CHUNK_MAX,
-    FEW_MAX,
     SHARD_FROM,
-    SWEEP_MASK,
     Few,
     Many,
     Slot,
@@ -121,7 +119,7 @@ class Shelf:
                     slots.spread()
             elif type(slot) is Many and len(last := slot.last) < CHUNK_MAX and order > last[-1]:
                 last.append(order)
-                slot.size += 1
+                slot.total += 1
             else:
                 slots.join(shard, key, slot, record)
         if deep:
@@ -135,7 +133,7 @@ class Shelf:
         slot = (held.whole or held.shards[hash(key) % held.width]).get(key)
         if type(slot) is Many and len(last := slot.last) < CHUNK_MAX and order > last[-1]:
             last.append(order)
-            slot.size += 1
+            slot.total += 1
         else:
             held.add(key, record)
         if key != record.dest:
@@ -170,9 +168,8 @@ class Shelf:
             if slot is record:
                 del shard[key]
             elif type(slot) is Many:
-                slot.size = size = slot.size - 1
                 slot.dead = dead = slot.dead + 1
-                if size <= FEW_MAX // 2 or not dead & SWEEP_MASK:
+                if dead >= slot.look:
                     slots.settle(shard, key, slot)
             else:
                 slots.drop(key, record)
@@ -187,9 +184,8 @@ class Shelf:
         shard = held.whole or held.shards[hash(key) % held.width]
         slot = shard[key]
         if type(slot) is Many:
-            slot.size = size = slot.size - 1
             slot.dead = dead = slot.dead + 1
-            if size <= FEW_MAX // 2 or not dead & SWEEP_MASK:
+            if dead >= slot.look:
                 held.settle(shard, key, slot)
         else:
             held.drop(key, record)
@@ -282,16 +278,18 @@ class Shelf:
 
     def only(self, equal: Sequence[tuple[int, Term]]) -> Record | None:
         """The record that shows these values at these places, if only it shows one of them."""
-        for place, key in equal:
+        for place, key in reversed(equal):  # tuples begin with what many have in common
             if type(key) is not str and type(key) is not int:
                 return None
             slots = self.columns[place]
             slot = (slots.whole or slots.shards[hash(key) % slots.width]).get(key)
             if type(slot) is Record:
+                fields = slot.fields
                 for at, value in equal:
-                    field = slot.fields[at]
-                    if type(field) is not type(value) or field != value:
-                        return None
+                    if at != place:
+                        field = fields[at]
+                        if type(field) is not type(value) or field != value:
+                            return None
                 return slot
             if slot is None:
                 return None

@@ -21,12 +21,14 @@ import msgspec
 
 FEW_MAX: Final = 24
 """Things kept in a tuple, which is copied on each change; past it they are many."""
+FEW_AGAIN: Final = FEW_MAX // 2
+"""Many that have become so few are kept in a tuple again."""
 CHUNK_MAX: Final = 1_024
 """Numbers in one sorted array; twice as many are split. Taking one out moves what follows."""
 CHUNK_MIN: Final = CHUNK_MAX // 8
 """An array with fewer numbers is joined to the next one where both together are short enough."""
-SWEEP_MASK: Final = 127
-"""When the low bits of the count of numbers left behind are zero, it is time to look at it."""
+SWEEP_AFTER: Final = 128
+"""After so many more numbers were left behind in a slot, it is looked at."""
 SWEEP_CHUNKS: Final = 8
 """The most chunks that one operation sweeps."""
 SHARDS: Final = 61
@@ -67,10 +69,12 @@ class Many(msgspec.Struct, gc=False, eq=False):
     full: list[array[int]]
     tops: array[int]
     """For each chunk of `full` its largest number, or a larger one that is gone."""
-    size: int = 0
-    """How many are there."""
+    total: int = 0
+    """How many numbers stand here, of things that are there and of those that are gone."""
     dead: int = 0
     """How many numbers are left behind of things that are gone."""
+    look: int = SWEEP_AFTER
+    """With so many of those it is time to look at it (`Slots.settle`)."""
     hand: int = 0
     """The chunk that is swept next."""
 
@@ -80,11 +84,17 @@ class Many(msgspec.Struct, gc=False, eq=False):
         made = Many(array("q"), [], array("q"))
         for order in orders:
             made.add(order)
+        made.look = max(1, min(SWEEP_AFTER, made.total - FEW_AGAIN))
         return made
+
+    @property
+    def size(self) -> int:
+        """How many are there."""
+        return self.total - self.dead
 
     def add(self, order: int) -> None:
         """Put in a number; mostly it is the largest yet."""
-        self.size += 1
+        self.total += 1
         last = self.last
         if not last or order > last[-1]:
             if len(last) >= CHUNK_MAX:
@@ -97,7 +107,8 @@ class Many(msgspec.Struct, gc=False, eq=False):
         chunk = last if at == len(self.tops) else self.full[at]
         place = bisect_left(chunk, order)
         if place < len(chunk) and chunk[place] == order:
-            self.dead -= 1  # it was left behind, and is back
+            self.total -= 1  # it was left behind, and is back
+            self.dead -= 1
             return
         chunk.insert(place, order)
         if len(chunk) <= 2 * CHUNK_MAX:
@@ -114,7 +125,7 @@ class Many(msgspec.Struct, gc=False, eq=False):
         self.last = array("q")
         self.full.clear()
         del self.tops[:]
-        self.size = self.dead = self.hand = 0
+        self.total = self.dead = self.hand = 0
 
     def drop(self, order: int) -> None:
         """Take out a number that is there."""
@@ -123,7 +134,8 @@ class Many(msgspec.Struct, gc=False, eq=False):
         place = bisect_left(chunk, order)
         assert chunk[place] == order, "a number that is not there was dropped"
         del chunk[place]
-        self.size -= 1
+        self.total -= 1
+        self.look -= 1
         self._close(at)
 
     def sweep(self, at: int, living: Living) -> int:
@@ -133,7 +145,7 @@ class Many(msgspec.Struct, gc=False, eq=False):
         gone = len(chunk) - len(kept)
         if gone:
             chunk[:] = kept
-            self.dead -= gone
+            self._swept(gone)
             self._close(at)
         return gone
 
@@ -141,7 +153,7 @@ class Many(msgspec.Struct, gc=False, eq=False):
         """Sweep some chunks where much is left behind."""
         swept = 0
         for _ in range(SWEEP_CHUNKS):
-            if self.dead <= self.size // 2 or swept > 2 * SWEEP_MASK:
+            if self.dead <= self.size // 2 or swept >= 2 * SWEEP_AFTER:
                 break
             self.hand = self.hand + 1 if self.hand < len(self.full) else 0
             swept += self.sweep(min(self.hand, len(self.full)), living)
@@ -158,10 +170,16 @@ class Many(msgspec.Struct, gc=False, eq=False):
             rest = len(chunk) - gone
             if gone:
                 del chunk[:gone]
-                self.dead -= gone
+                self._swept(gone)
                 self._close(0)
             if rest or not self.full:
                 return
+
+    def _swept(self, gone: int) -> None:
+        """So many numbers of things that are gone stand here no more."""
+        self.total -= gone
+        self.dead -= gone
+        self.look -= gone
 
     def _close(self, at: int) -> None:
         """Do away with a chunk that has become empty, or short beside a short one."""
@@ -275,7 +293,7 @@ class Slots(Generic[T]):
             and item.order > last[-1]  # it never is empty, but while it is made
         ):
             last.append(item.order)
-            slot.size += 1
+            slot.total += 1
         else:
             self.join(shard, key, slot, item)
 
@@ -305,7 +323,7 @@ class Slots(Generic[T]):
             del shard[key]
         elif type(slot) is Many:
             slot.drop(item.order)
-            if slot.size <= FEW_MAX // 2:
+            if slot.dead >= slot.look:
                 self.settle(shard, key, slot)
         else:
             items = slot.items
@@ -326,15 +344,15 @@ class Slots(Generic[T]):
         if type(slot) is not Many:
             self.drop(key, item)
             return
-        slot.size -= 1
         slot.dead += 1
-        if slot.size <= FEW_MAX // 2 or not slot.dead & SWEEP_MASK:
+        if slot.dead >= slot.look:
             self.settle(shard, key, slot)
 
     def settle(self, shard: dict[Hashable, Slot], key: Hashable, slot: Many) -> None:
         """Sweep where much is left behind; go back to a simpler slot where few are there."""
-        if slot.size > FEW_MAX // 2:
+        if slot.size > FEW_AGAIN:
             slot.tidy(self.living)
+            slot.look = slot.dead + min(SWEEP_AFTER, slot.size - FEW_AGAIN)
             return
         rest = tuple([item for order in slot if (item := self.resolve(order)) is not None])
         if len(rest) > 1:

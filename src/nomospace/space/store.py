@@ -121,9 +121,9 @@ class SpaceRecords:
             segment = segments[count // SEGMENT]
             if record.order <= 0 or segment[count] is not record:
                 raise self.missing(record)
+            del segment[count]
         except KeyError:
             raise self.missing(record) from None
-        del segment[count]
         if len(segment) in SHRINK_AT:
             if segment:
                 segments[count // SEGMENT] = segment.copy()

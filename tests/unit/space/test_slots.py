@@ -13,9 +13,10 @@ def record(order: int) -> Record:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_key_leads_to_its_things_oldest_first(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, limit in {"FEW_MAX": 4, "CHUNK_MAX": 8, "CHUNK_MIN": 2, "SWEEP_MASK": 3}.items():
+    for name, limit in {"FEW_MAX": 4, "CHUNK_MAX": 8, "CHUNK_MIN": 2, "FEW_AGAIN": 2}.items():
         monkeypatch.setattr(module, name, limit)
     monkeypatch.setattr(module, "SHARD_FROM", 3)
+    monkeypatch.setattr(module, "SWEEP_AFTER", 4)
     rng, alive, away = Random(seed), dict[int, Record](), dict[int, str]()
     slots: Slots[Record] = Slots(alive.get)
     keys: dict[int, str] = {}
