@@ -214,3 +214,5 @@ Effect: TypeAlias = (
     | PeerTold
     | Note
 )
+JOURNALED: Final = frozenset({Persist, Ruled, Traced, LeaseTraced})
+"""Effects that are done when a step is kept: what must survive, and what the journal is told."""

@@ -17,9 +17,10 @@ import asyncio
 import logging
 import secrets
 from abc import ABC, abstractmethod
-from collections import defaultdict, deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from operator import attrgetter
 from typing import Final, Protocol, cast
 
 from nomospace.calls.problems import Busy
@@ -41,17 +42,15 @@ from nomospace.host.calls import (
 from nomospace.host.changes import SmallKept
 from nomospace.host.core import Host as Core
 from nomospace.host.effects import (
+    JOURNALED,
     Answer,
     AskTables,
     Came,
     Effect,
     Halted,
-    LeaseTraced,
     Left,
     PeerTold,
     Persist,
-    Ruled,
-    Traced,
     Transmit,
 )
 from nomospace.host.moving import Coming, MayCome
@@ -151,7 +150,7 @@ class Driver(ABC):
         self._tracing = Tracing(self.name)
         self.steps = 0
         """How many steps the core has made."""
-        self.calls: dict[type, int] = defaultdict(int)
+        self.calls: Counter[type] = Counter()
         """How many calls agents have made, by kind."""
         self._stepping = False
         self._looking = False
@@ -235,9 +234,8 @@ class Driver(ABC):
         try:
             done, effects = core.handle_many(events, now=now)
             self.steps += done
-            for event in events if done == len(events) else events[:done]:
-                if type(event) is Call:
-                    self.calls[type(event.request)] += 1
+            if type(events[0]) is Call:  # and so are those that make one step with it
+                self.calls.update(map(type, map(_request, events[:done])))
             if effects:
                 self._carry(effects, now)
             while self._inbox and self._core is not None:
@@ -324,9 +322,15 @@ class Driver(ABC):
         keeper, todo = self._keeper, cast("list[Effect | Outgoing]", effects)
         first = effects[0]
         persists = type(first) is Persist
-        recorder, told = self._recorder, _UNRECORDED
-        if persists and keeper is not None and recorder is not None:
-            told = recorder.records(effects, now)  # before sessions take out what is for clients
+        told, recorder = _UNRECORDED, self._recorder
+        # Before sessions take out what is for clients, and what only the journal wants.
+        if recorder is not None and keeper is not None:
+            if persists:
+                told = recorder.records(effects, now)
+            else:
+                waiting = recorder.set_aside(effects, now)
+                if waiting and (not self._keeping or waiting >= ASIDE_MAX):
+                    self._set_aside(waiting)
         kept: tuple[KeptForClient, ...] = ()
         if self._sessions is not None:
             kept = self._sessions.outputs(todo, persists)
@@ -338,10 +342,6 @@ class Driver(ABC):
             self._behind.append((keeper.last + 1, todo))
             keeper.put(Step(first.changes, kept, *told))
             return
-        if recorder is not None:
-            waiting = recorder.set_aside(effects, now)
-            if waiting and (not self._keeping or waiting >= ASIDE_MAX):
-                self._set_aside(waiting)
         if self._behind:
             self._behind.append((keeper.last, todo))
         else:
@@ -403,7 +403,7 @@ class Driver(ABC):
                 self._sessions.release(effect)
             elif type(effect) is Answer:
                 self._local.answer(effect)
-            elif kind in _DONE:
+            elif kind in JOURNALED:
                 continue
             elif isinstance(effect, Transmit):
                 if self._network is not None:
@@ -597,5 +597,4 @@ def _cannot_take(keeper: Keeper, event: Event) -> bool:
 
 
 _UNRECORDED: Final = StepRecords((), (), {})
-_DONE: Final = frozenset({Persist, Ruled, Traced, LeaseTraced})
-"""Effects that are done when a step is kept: what must survive, and what the journal is told."""
+_request: Final = attrgetter("request")

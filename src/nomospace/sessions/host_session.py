@@ -177,3 +177,5 @@ class Outgoing(msgspec.Struct, eq=False):
     """What the disk may forget once this is out: a key, and a number."""
     kept: bool = False
     """Whether the pushes are on disk too."""
+    answers_one: bool = False
+    """Whether all of them answer calls of one session."""

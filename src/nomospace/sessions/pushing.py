@@ -15,7 +15,7 @@ from nomospace.calls.problems import AgentLeft, Busy
 from nomospace.calls.requests import CLIENT_PROGRAM, ONCE, TAKING, Adjust, React, Seek, Settle
 from nomospace.errors import NomospaceError
 from nomospace.host.calls import Asked, Call, PutBack
-from nomospace.host.effects import Answer, Came, Effect, Fire, Left, Mail
+from nomospace.host.effects import JOURNALED, Answer, Came, Effect, Fire, Left, Mail
 from nomospace.host.shares import USUAL_SHARES
 from nomospace.sessions.host_session import Gate, HostSession, Outgoing, Pushes
 from nomospace.sessions.taken import Taken, giving_back
@@ -71,35 +71,41 @@ class Pushing:
 
         `persisted` says whether the step must survive; then what this gives belongs into its
         transaction. When the driver comes to the `Outgoing`, behind whatever had to be written
-        down before, it hands it to `release`.
+        down before, it hands it to `release`. What the journal was told is over, and is left out.
         """
         ops = self._ops
         pushes: Pushes = []
         rest: list[Effect | Outgoing] = []
+        one: HostSession | None = None
+        answers_one = True
         for effect in effects:
             kind = type(effect)
             if type(effect) is Answer:
                 asked = ops.pop(effect.op, None)
                 if asked is None:
                     rest.append(effect)
-                else:
-                    self._answered(pushes, asked, effect)
-            elif kind not in _OTHERS or self._other(pushes, effect):  # type: ignore[arg-type]
+                    continue
+                session = asked[0]
+                if session is not one:
+                    answers_one, one = one is None, session
+                self._answered(pushes, asked, effect)
+            elif kind in _OTHERS:
+                answers_one = False
+                if self._other(pushes, effect):  # type: ignore[arg-type]
+                    rest.append(effect)
+            elif kind not in JOURNALED:
                 rest.append(effect)
         if pushes:
-            rest.append(Outgoing(pushes, None, persisted))
+            rest.append(Outgoing(pushes, None, persisted, answers_one))
         effects[:] = rest
         if not persisted or not pushes:
             return ()
-        if len(pushes) == 1:  # most often
-            to, push = pushes[0]
-            return (KeptForClient(to.key, push[0], push[1]),)
         return tuple([KeptForClient(to.key, push[0], push[1]) for to, push in pushes])
 
     def release(self, out: Outgoing) -> None:
         """A step is on disk, or needs not be: its pushes go out."""
         pushes, kept = out.pushes, out.kept
-        if len(pushes) > 1 and out.replaced is None and self._put_out_all(pushes, kept):
+        if out.answers_one and self._answer_all(pushes, kept):
             return
         for session, push in pushes:
             number, body, seq, taken = push
@@ -143,12 +149,13 @@ class Pushing:
         if session.ended:
             self._afterwards(session, request, taken, answer)
             return
-        if type(error) is AgentLeft:
-            return  # `Left` follows, and the client asks again where the agent is now
         session.number = number = session.number + 1
         try:
             if error is None:
                 body = pack_reply(number, seq, value)
+            elif type(error) is AgentLeft:
+                session.number = number - 1
+                return  # `Left` follows, and the client asks again where the agent is now
             else:
                 body = pack_failure(number, seq, error)
         except NomospaceError as failed:
@@ -301,28 +308,24 @@ class Pushing:
             out.replaced = (session.key, session.number)
             self._gate.bring(out, kept)
 
-    def _put_out_all(self, out: Pushes, kept: bool) -> bool:
-        """Answers of one session go out together; false when they are not, or cannot."""
-        session = out[0][0]
+    def _answer_all(self, pushes: Pushes, kept: bool) -> bool:
+        """Answers of one session go out together; false when they cannot."""
+        session = pushes[0][0]
         link = session.link
         if link is None or session.ended or session.clogged or not link.ready:
             return False
         bodies: list[bytes] = []
-        weight = 0
-        for of, (_, body, seq, _) in out:
-            if of is not session or not seq:
-                return False
+        calls, outbox, weight = session.calls, session.outbox, 0
+        for _, push in pushes:
+            outbox.append(push)
+            last, body, seq, _ = push
+            calls.pop(seq, None)
             bodies.append(body)
             weight += len(body)
-        calls, outbox = session.calls, session.outbox
-        for _, push in out:
-            calls.pop(push[2], None)
-            outbox.append(push)
-        last = push[0]
         if kept:
             session.kept = last
         session.weight += weight
-        session.answers += len(out)
+        session.answers += len(pushes)
         link.send_now(bodies)
         session.sent = session.shown = last
         return True

@@ -22,6 +22,7 @@ neither Linda nor LIME looks inside a field. Here patterns do.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -194,31 +195,26 @@ class Template(msgspec.Struct, frozen=True, eq=False, gc=False):
         return _read(freeze_fields(patterns, "template", types=True))
 
     @classmethod
-    def at_places(cls, width: int, places: Sequence[Any], first: int) -> Template:
+    def at_places(cls, width: int, places: Sequence[Any]) -> Template:
         """Read a template of values at some of its places, as frames carry it; trusts nothing.
 
-        From `first` on, positions and values stand in turn; a `ValueError` where they do not. What
-        the term is, and what an index would want, is found when it is asked for: most never are.
+        Positions and values stand in turn; a `ValueError` where they do not. What the term is, and
+        what an index would want, is found when it is asked for: most never are.
 
-        >>> Template.at_places(3, [0, "job", 2, 17], 0)
+        >>> Template.at_places(3, [0, "job", 2, 17])
         Template.of(term('[job,formal(any),17]'))
         """
-        if type(width) is not int or not 0 < width <= WIDTH_MAX:
-            raise ValueError(f"a template has 1 to {WIDTH_MAX} fields")
-        equal = tuple(zip(bytes(places[first::2]), places[first + 1 :: 2], strict=True))
-        last, plain = -1, True
-        for pos, value in equal:
-            if pos <= last:
-                raise ValueError("the places of a template go up")
-            last = pos
+        at, values = bytes(places[::2]), places[1::2]
+        if type(width) is not int or (width, at) not in _known_places:
+            _check_places(width, at)
+        equal = tuple(zip(at, values, strict=True))
+        for value in values:
             if type(value) is str:
                 if len(value) > SHORT or not value.isascii():
-                    plain = False
+                    break
             elif type(value) is not int or not -PLAIN_INT < value < PLAIN_INT:
-                plain = False
-        if last >= width:
-            raise ValueError("the places of a template are below its width")
-        if plain:
+                break
+        else:
             return cls(None, width, True, equal, None, ())
         patterns: list[object] = [ANY] * width
         for pos, value in equal:
@@ -320,6 +316,23 @@ class Template(msgspec.Struct, frozen=True, eq=False, gc=False):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Template.from_term, (self.term,)
+
+
+_known_places: Final[dict[tuple[int, bytes], None]] = {}
+"""Widths with places that were looked at before; most clients ask for a few of them."""
+_KNOWN_MAX: Final = 1_000
+
+
+def _check_places(width: object, at: bytes) -> None:
+    """Raise a `ValueError` unless a template of this width can have values at these places."""
+    if type(width) is not int or not 0 < width <= WIDTH_MAX:
+        raise ValueError(f"a template has 1 to {WIDTH_MAX} fields")
+    if any(after <= before for before, after in pairwise(at)):
+        raise ValueError("the places of a template go up")
+    if at and at[-1] >= width:
+        raise ValueError("the places of a template are below its width")
+    if len(_known_places) < _KNOWN_MAX:
+        _known_places[width, at] = None
 
 
 def _no_variables(found: Var) -> NotAPattern:

@@ -153,7 +153,7 @@ class HostWelcome(msgspec.Struct, frozen=True, array_like=True, tag=WELCOME):
     laws: tuple[tuple[str, str], ...] = ()
 
 
-_decode: Final = reader_of(Any)
+_decode: Final = reader_of(list)
 _ENTRY: Final[msgspec.msgpack.Decoder[ClientHello | Proof]] = msgspec.msgpack.Decoder(
     ClientHello | Proof
 )
@@ -205,7 +205,7 @@ def unpack_frame(data: bytes, most: int = 0) -> Frame:
         raise BadFrame(why=str(error)) from None
     except (RecursionError, ValueError, msgspec.MsgspecError):
         frame = _unpacked(data)
-    if not isinstance(frame, list) or not frame or type(frame[0]) is not int:
+    if type(frame) is not list or not frame or type(frame[0]) is not int:
         raise BadFrame(why="a frame is a list that begins with its kind")
     return frame
 
@@ -333,10 +333,11 @@ def read_call(frame: Frame, laws: Laws) -> tuple[int, int, Request]:
     kind, seq, seen = _numbers(frame)
     try:
         if kind == SEEK_PLAIN:
-            space, how, width = frame[3:6]
+            space = frame[3]
             if type(space) is not str:
                 raise Unfit(_WRONG_KIND)
-            return seq, seen, Seek(space, WAYS[how], Template.at_places(width, frame, 6))
+            template = Template.at_places(frame[5], frame[6:])
+            return seq, seen, Seek(space, WAYS[frame[4]], template)
         if kind == SEEK:
             return seq, seen, _read_seek(frame)
         if kind == OUT:
@@ -368,13 +369,13 @@ _BAD: Final = (IndexError, TypeError, ValueError, msgspec.MsgspecError)
 _WRONG_KIND: Final = "a part of it is of another kind than it must be"
 
 
-def _numbers(frame: Frame) -> list[int]:
+def _numbers(frame: Frame) -> tuple[int, int, int]:
     """The kind of a call, its number, and what its client has seen; raises `BadFrame`."""
     if len(frame) > 2:
-        kind, seq, seen = numbers = frame[:3]
+        kind, seq, seen = frame[0], frame[1], frame[2]
         if type(seq) is int and type(seen) is int and seq >= 1:
             if len(frame) >= 6 if kind == SEEK_PLAIN else len(frame) == _PARTS.get(kind):
-                return numbers
+                return kind, seq, seen
             raise BadFrame(why=f"a frame of kind {kind} with {len(frame)} parts")
     raise BadFrame(why="a call without its numbers")
 
