@@ -380,23 +380,8 @@ class ClientLink(asyncio.Protocol):
 
     def _heard(self, session: HostSession, frames: list[bytes], at: int, until: float) -> int:
         """Do what a frame asks for, and those after it that can be told at once; how many."""
-        data = frames[at]
-        frame = talk.unpack_frame(data) if len(data) <= DEEP_MAX else self._large(session, data)
-        if frame is None:
-            return 1
-        kind = frame[0]
-        if not SEEK_PLAIN <= kind <= ASK:
-            self._asks(frame)
-            return 1
-        try:
-            call = talk.read_call(frame, self._clients.laws)
-            if kind == ASK and isinstance(call[2], Open) and call[2].ontology is not None:
-                self._clients.ready(call[2].ontology)
-        except (CallerError, LawError) as error:
-            self._sessions.refuse(session, frame[1], error)
-            return 1
-        if kind == ASK and not talk.goes_along(frame):
-            self._ask(session, *call)
+        call = talk.read_common(frames[at]) or self._uncommon(session, frames[at])
+        if call is None:
             return 1
         asked = [call]
         if at + 1 < len(frames):
@@ -407,20 +392,44 @@ class ClientLink(asyncio.Protocol):
             done += ask_many(session, asked[done:])
         return done
 
+    def _uncommon(self, session: HostSession, data: bytes) -> tuple[int, int, Request] | None:
+        """The call in a frame, if it can be told with others; else it is done, or refused."""
+        frame = talk.unpack_frame(data) if len(data) <= DEEP_MAX else self._large(session, data)
+        if frame is None:
+            return None
+        kind = frame[0]
+        if not SEEK_PLAIN <= kind <= ASK:
+            self._asks(frame)
+            return None
+        try:
+            call = talk.read_call(frame, self._clients.laws)
+            if kind == ASK and isinstance(call[2], Open) and call[2].ontology is not None:
+                self._clients.ready(call[2].ontology)
+        except (CallerError, LawError) as error:
+            self._sessions.refuse(session, frame[1], error)
+            return None
+        if kind == ASK and not talk.goes_along(frame):
+            self._ask(session, *call)
+            return None
+        return call
+
     def _read_more(
         self, frames: list[bytes], at: int, asked: list[tuple[int, int, Request]]
     ) -> None:
         """Read calls after a place that can be done together, a few; others end it."""
         for data in frames[at : at + SOME - 1]:
-            if len(data) > DEEP_MAX:
-                return
-            try:
-                frame = talk.unpack_frame(data)
-                if frame[0] > talk.OUT and not talk.goes_along(frame):
+            call = talk.read_common(data)
+            if call is None:
+                if len(data) > DEEP_MAX:
                     return
-                asked.append(talk.read_call(frame, self._clients.laws))
-            except NomospaceError:  # it is told when it is the first
-                return
+                try:
+                    frame = talk.unpack_frame(data)
+                    if frame[0] > talk.OUT and not talk.goes_along(frame):
+                        return
+                    call = talk.read_call(frame, self._clients.laws)
+                except NomospaceError:  # it is told when it is the first
+                    return
+            asked.append(call)
 
     def _large(self, session: HostSession, data: bytes) -> talk.Frame | None:
         """A large frame, if it can be read at once; a batch is read in slices instead."""

@@ -87,7 +87,7 @@ class Pushing:
                     continue
                 session = asked[0]
                 if session is not one:
-                    answers_one, one = one is None, session
+                    answers_one, one = answers_one and one is None, session
                 self._answered(pushes, asked, effect)
             elif kind in _OTHERS:
                 answers_one = False
@@ -315,7 +315,7 @@ class Pushing:
         if link is None or session.ended or session.clogged or not link.ready:
             return False
         bodies: list[bytes] = []
-        calls, outbox, weight = session.calls, session.outbox, 0
+        calls, outbox, weight, last = session.calls, session.outbox, 0, 0
         for _, push in pushes:
             outbox.append(push)
             last, body, seq, _ = push

@@ -21,7 +21,7 @@ neither Linda nor LIME looks inside a field. Here patterns do.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any, Final, TypeAlias
 
@@ -195,31 +195,18 @@ class Template(msgspec.Struct, frozen=True, eq=False, gc=False):
         return _read(freeze_fields(patterns, "template", types=True))
 
     @classmethod
-    def at_places(cls, width: int, places: Sequence[Any]) -> Template:
-        """Read a template of values at some of its places, as frames carry it; trusts nothing.
+    def at_places(cls, width: int, at: bytes, values: Iterable[str | int]) -> Template:
+        """A template of short texts and small numbers `at` some places, and `ANY` at all others.
 
-        Positions and values stand in turn; a `ValueError` where they do not. What the term is, and
-        what an index would want, is found when it is asked for: most never are.
+        A `ValueError` where these are no places. What the term is, and what an index would want, is
+        found when it is asked for: most never are.
 
-        >>> Template.at_places(3, [0, "job", 2, 17])
+        >>> Template.at_places(3, bytes([0, 2]), ["job", 17])
         Template.of(term('[job,formal(any),17]'))
         """
-        at, values = bytes(places[::2]), places[1::2]
-        if type(width) is not int or (width, at) not in _known_places:
-            _check_places(width, at)
-        equal = tuple(zip(at, values, strict=True))
-        for value in values:
-            if type(value) is str:
-                if len(value) > SHORT or not value.isascii():
-                    break
-            elif type(value) is not int or not -PLAIN_INT < value < PLAIN_INT:
-                break
-        else:
-            return cls(None, width, True, equal, None, ())
-        patterns: list[object] = [ANY] * width
-        for pos, value in equal:
-            patterns[pos] = value
-        return cls.of(patterns)
+        if (width, at) not in _known_places:
+            check_places(width, at)
+        return cls(None, width, True, tuple(zip(at, values, strict=True)), None, ())
 
     @classmethod
     def from_term(cls, term: Term) -> Template:
@@ -323,7 +310,7 @@ _known_places: Final[dict[tuple[int, bytes], None]] = {}
 _KNOWN_MAX: Final = 1_000
 
 
-def _check_places(width: object, at: bytes) -> None:
+def check_places(width: object, at: bytes) -> None:
     """Raise a `ValueError` unless a template of this width can have values at these places."""
     if type(width) is not int or not 0 < width <= WIDTH_MAX:
         raise ValueError(f"a template has 1 to {WIDTH_MAX} fields")

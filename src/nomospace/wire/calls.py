@@ -417,6 +417,11 @@ def _read_template(pattern: bytes) -> Template:
     return template
 
 
+def known_template(pattern: bytes) -> Template | None:
+    """The template that came as these bytes before."""
+    return _templates.get(pattern)
+
+
 def template_of(patterns: list[Term]) -> Template:
     """The template of patterns that were read; it is known again by the bytes that they had."""
     try:

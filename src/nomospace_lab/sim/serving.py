@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Any, Final, cast
 
+from nomospace.calls.requests import Request
 from nomospace.host.calls import Arrive, Attended, Event, Tick, Unattended
 from nomospace.host.core import Host
 from nomospace.host.effects import Effect, Halted, Persist
@@ -30,6 +31,7 @@ from nomospace.wire.talk import (
     HostWelcome,
     goes_along,
     read_call,
+    read_common,
     unpack_frame,
 )
 from nomospace_lab.sim.clock import SECOND_US, VirtualClock
@@ -266,11 +268,15 @@ class Server:
     def _hear_plain(self, session: HostSession, frames: list[bytes], at: int) -> int:
         """Plain calls from a place on are told a few at a time; the place where that ended."""
         while at < len(frames) and self.sessions is not None:
-            asked = []
-            for frame in [unpack_frame(data) for data in frames[at : at + SOME]]:
-                if not goes_along(frame):
-                    break
-                asked.append(read_call(frame, _no_laws))
+            asked: list[tuple[int, int, Request]] = []
+            for data in frames[at : at + SOME]:
+                call = read_common(data)
+                if call is None:
+                    frame = unpack_frame(data)
+                    if not goes_along(frame):
+                        break
+                    call = read_call(frame, _no_laws)
+                asked.append(call)
             if not asked:
                 break
             at += self.sessions.ask_many(session, asked)

@@ -425,6 +425,17 @@ def test_of_several_clients_each_gets_the_mail_and_none_that_of_another() -> Non
     assert (letters(other), letters(third)) == (["one"], [])
 
 
+def test_a_letter_and_an_answer_of_one_step_go_where_they_belong() -> None:
+    desk = Desk()
+    session, wire = desk.open("first")
+    _, other = desk.open("second", alongside=True)
+    desk.sessions.ask(session, 1, TAKE)
+    desk.step(Mail(ANN, "law", "bob@ward", "one"), Answer(desk.op(), FOUND), persisted=True)
+    assert (letters(other), letters(wire)) == (["one"], ["one"])
+    assert [frame[0] for frame in wire.sent] == [talk.MAILED, talk.FOUND]
+    assert [frame[0] for frame in other.sent] == [talk.MAILED]
+
+
 def test_an_agent_that_left_leaves_no_letters() -> None:
     desk = Desk()
     session, _ = desk.open()
