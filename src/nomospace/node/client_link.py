@@ -29,6 +29,7 @@ from nomospace.sessions.host_session import SOME, HostSession
 from nomospace.wire import talk
 from nomospace.wire.admin import Question, pack_answer
 from nomospace.wire.calls import CALL_PARTS_MAX, DEEP_MAX, CallTooWide, Unready
+from nomospace.wire.common_calls import read_common
 from nomospace.wire.framing import STRANGER_BYTES_MAX, BadFrame, Framer, join
 from nomospace.wire.talk import ASK, SEEK_PLAIN
 
@@ -380,7 +381,7 @@ class ClientLink(asyncio.Protocol):
 
     def _heard(self, session: HostSession, frames: list[bytes], at: int, until: float) -> int:
         """Do what a frame asks for, and those after it that can be told at once; how many."""
-        call = talk.read_common(frames[at]) or self._uncommon(session, frames[at])
+        call = read_common(frames[at]) or self._uncommon(session, frames[at])
         if call is None:
             return 1
         asked = [call]
@@ -418,7 +419,7 @@ class ClientLink(asyncio.Protocol):
     ) -> None:
         """Read calls after a place that can be done together, a few; others end it."""
         for data in frames[at : at + SOME - 1]:
-            call = talk.read_common(data)
+            call = read_common(data)
             if call is None:
                 if len(data) > DEEP_MAX:
                     return

@@ -26,19 +26,16 @@ list, whose first element says which function of this module reads the rest.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Annotated, Any, Final
+from collections.abc import Iterator
+from typing import Any, Final
 
 import msgspec
-from msgspec import Meta
 
 from nomospace.calls.answers import AnswerValue, Found
 from nomospace.calls.requests import WAYS, Out, OutMany, Request, Seek
 from nomospace.errors import NomospaceError
 from nomospace.terms import Term, encode
-from nomospace.terms.features import PLAIN_INT
-from nomospace.terms.templates import ANY, WIDTH_MAX, Template, check_places
-from nomospace.terms.tuples import SHORT
+from nomospace.terms.templates import ANY, Template, check_places
 from nomospace.wire.admin import A, OperatorQuestion, Question, read_question
 from nomospace.wire.calls import (
     CALL_PARTS_MAX,
@@ -49,7 +46,6 @@ from nomospace.wire.calls import (
     decode_value,
     encode_request,
     encode_value,
-    known_template,
     template_of,
     unpack_parts,
 )
@@ -353,64 +349,13 @@ def read_call(frame: Frame, laws: Laws) -> tuple[int, int, Request]:
         raise BadCall(what="something", why=str(error)) from None
 
 
-def _patterns(width: int, at: bytes, values: list[Any]) -> list[object]:
+def _patterns(width: int, at: bytes, values: list[object]) -> list[object]:
     """The patterns of a template with values at some places; trusts nothing."""
     check_places(width, at)
     patterns: list[object] = [ANY] * width
     for place, value in zip(at, values, strict=True):
         patterns[place] = value
     return patterns
-
-
-def _common_readers() -> dict[bytes, Callable[[bytes | memoryview], Any]]:
-    """What reads calls of few plain parts, by the two bytes that such a frame begins with."""
-    seq, time_us = Annotated[int, Meta(ge=1)], Annotated[int, Meta(ge=0, le=PERIOD_US_MAX)]
-    how = Annotated[int, Meta(ge=0, lt=len(WAYS))]
-    text = Annotated[str, Meta(max_length=SHORT)]
-    number = Annotated[int, Meta(gt=-PLAIN_INT, lt=PLAIN_INT)]
-    width = Annotated[int, Meta(gt=0, le=WIDTH_MAX)]
-    place = Annotated[int, Meta(ge=0, lt=WIDTH_MAX)]
-    fields = Annotated[tuple[text | int | bool | None, ...], Meta(min_length=1, max_length=16)]
-    head = (int, seq, int, str)
-    kinds: dict[int, list[tuple[Any, ...]]] = {
-        SEEK_PLAIN: [(*head, how, width, *(place, text | number) * many) for many in range(5)],
-        SEEK: [(*head, how, msgspec.Raw, str, str, time_us)],
-        OUT: [(*head, fields, str, time_us)],
-    }
-    return {
-        pack([kind, *[None] * (len(parts) - 1)])[:2]: reader_of(tuple.__class_getitem__(parts))
-        for kind, forms in kinds.items()
-        for parts in forms
-    }
-
-
-def read_common(data: bytes) -> tuple[int, int, Request] | None:
-    """As `read_call` of `unpack_frame`, for most calls: one native pass looks at every part.
-
-    `None` for all that it does not know, and for whatever is wrong.
-
-    >>> seek = Seek("jobs", WAYS[0], Template.of(("job", 17)))
-    >>> read_common(pack_seek(7, 0, seek)) == (7, 0, seek)
-    True
-    """
-    read = _COMMON.get(data[:2])
-    if read is None:
-        return None
-    try:
-        kind, seq, seen, space, *rest = read(data)
-        if kind == SEEK_PLAIN:
-            how, width, *places = rest
-            template = Template.at_places(width, bytes(places[::2]), places[1::2])
-            return seq, seen, Seek(space, WAYS[how], template)
-        if kind == OUT:
-            return seq, seen, Out(space, *rest)
-        how, pattern, at, dest, lease_us = rest
-    except (ValueError, msgspec.MsgspecError):
-        return None
-    known = known_template(bytes(pattern))
-    if known is None:
-        return None
-    return seq, seen, Seek(space, WAYS[how], known, at, dest, lease_us)
 
 
 def goes_along(frame: Frame) -> bool:
@@ -425,7 +370,6 @@ def goes_along(frame: Frame) -> bool:
 
 
 _ALONG: Final = ("settle", "tell")
-_COMMON: Final = _common_readers()
 
 
 _PARTS: Final = {SEEK: 9, OUT: 7, ASK: 4}

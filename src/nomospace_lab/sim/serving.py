@@ -23,6 +23,7 @@ from nomospace.sessions.host_session import SOME, HostSession, Outgoing
 from nomospace.sessions.host_sessions import HostSessions
 from nomospace.store.interface import KeptForClient, Step
 from nomospace.store.memory import MemoryStore
+from nomospace.wire.common_calls import read_common
 from nomospace.wire.talk import (
     BYE,
     SEEN,
@@ -31,7 +32,6 @@ from nomospace.wire.talk import (
     HostWelcome,
     goes_along,
     read_call,
-    read_common,
     unpack_frame,
 )
 from nomospace_lab.sim.clock import SECOND_US, VirtualClock
