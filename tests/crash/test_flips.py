@@ -14,18 +14,22 @@ import pytest
 from nomospace.cli.remote_options import Unusable
 from nomospace.cli.trust.files import TrustFolder, now_us
 from nomospace.errors import NomospaceError
+from nomospace.host.changes import TuplePut
 from nomospace.node.identity import Credentials
 from nomospace.node.services.keeping import ServiceLog
 from nomospace.pipeline.stream.state import Memory
 from nomospace.store.backup import read_backup
-from nomospace.store.interface import Step
+from nomospace.protocols.spaces import Row
+from nomospace.space.records import FIRST_ORDER
+from nomospace.space.tables import Wanted
+from nomospace.store.interface import KeptForClient, Step
 from nomospace.store.journal import TupleRecord, encode_record
 from nomospace.store.segments import SegmentLimits, read_journal, read_tuple, seal
 from nomospace.store.sqlite import SqliteStore
 from nomospace.store.wal import FRAME, HEADER
 from nomospace.trust.revocation import Revocations
 from tests.crash import acting
-from tests.unit.store.changing import told
+from tests.unit.store.changing import Author, recorded, told
 
 FLIPS = 40
 PAGE = 4_096
@@ -37,6 +41,7 @@ def _make(folder: Path) -> None:
         keep(folder)
     (folder / "backups").mkdir()
     shutil.move(folder / "one.backup", folder / "backups")
+    _make_store(folder / "closed" / "ward.db")
     with closing(SqliteStore(folder / "journals" / "ward.db")) as store:
         store.begin()
         for number in range(1, 41):
@@ -47,6 +52,27 @@ def _make(folder: Path) -> None:
         logged.mkdir()
         for name in ("ward.db", "ward.db-wal"):  # as after a crash
             shutil.copy(folder / "journals" / name, logged / name)
+
+
+def _make_store(path: Path) -> None:
+    """A store with rows in all its tables."""
+    author = Author(Random(5))
+    with closing(SqliteStore(path)) as store:
+        store.begin(birth=17)
+        for number in range(60):
+            kept = KeptForClient("ann@x s1", number + 1, b"push")
+            store.commit([recorded([author.change() for _ in range(3)], (kept,))], at=number)
+        rows = [Row(("job", one), "ann@x", 100 + one, "ann@x", "ann@x") for one in range(300)]
+        puts = [TuplePut("stored", row, FIRST_ORDER + 1 + at) for at, row in enumerate(rows)]
+        store.commit([Step(tuple(puts))], at=100)
+
+
+def _closed(folder: Path) -> Any:
+    with closing(SqliteStore(folder / "ward.db")) as store:
+        beginning = store.begin()
+        found = store.tables.rows("stored", Wanted(), 0, 2 * FIRST_ORDER, 1_000).records
+        stored = [(one.order, one.fields, one.id) for one in found]
+        return told(beginning.durable), beginning.outbox, stored, store.journal(0, 1_000)
 
 
 def _trust(folder: Path) -> Any:
@@ -108,6 +134,8 @@ KINDS = {
     "sealed segments": Kind("journal", "*/*.parquet", lambda at: [*read_journal(at, None)]),
     "a story of segments": Kind("journal", "*/*", lambda at: read_tuple(at, "ann@ward#7")),
     "a manifest": Kind("journal", "manifest.json", lambda at: [*read_journal(at, None)]),
+    "a store's file": Kind("closed", "ward.db", _closed),
+    "a store's checksums": Kind("closed", "ward.db-sums", _closed),
     "a store's log": Kind("logged", "ward.db-wal", _store, _synced),
 }
 

@@ -28,7 +28,7 @@ StoreOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
-_BESIDE = ("", "-wal", "-shm")
+_BESIDE = ("", "-wal", "-shm", "-sums")
 """The files of a store in SQLite: what was not yet moved into the first is in the second."""
 
 

@@ -16,6 +16,7 @@ import fcntl
 import os
 import re
 import sqlite3
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain
@@ -37,9 +38,18 @@ from nomospace.store.interface import (
 from nomospace.store.private import make_file, make_folder
 from nomospace.store.schema import VERSION, Params, SqlRow
 from nomospace.store.sql import SqlStore
-from nomospace.store.wal import damaged_frame
+from nomospace.store.sums import PageSums, SumsDamaged
+from nomospace.store.wal import LogRead, examine
 
 SMALLEST_PAGE: Final = 512
+PAGE: Final = 4_096
+"""The size of pages of a store that is made."""
+CHECKPOINT_FRAMES: Final = 1_000
+"""With so many pages in the log they are moved into the file."""
+CHECKPOINT_AGAIN: Final = 250
+"""And after so many more, if somebody who reads held that up."""
+_LAST_FRAME: Final = 16
+"""Where SQLite's index of the log says which frame is the last; see its page on WAL files."""
 BUSY_S: Final = 5.0
 """How long one writer waits for another; the others' transactions are short."""
 CACHE_KB: Final = 8_192
@@ -77,6 +87,15 @@ class SqliteStore(SqlStore):
         self._reader: sqlite3.Connection | None = None
         self._asker: sqlite3.Connection | None = None
         self._lock: int | None = None
+        self._index: int | None = None
+        """SQLite's index of the log. To close it ends locks, so that is done last."""
+        self._sums = PageSums(self.path)
+        self._wrong: list[int] = []
+        """Pages that are not what was written."""
+        self._older = False
+        """Whether an earlier version has written it."""
+        self._tried = 0
+        """The last frame of the log when its pages were moved, or should have been."""
         self._stores = False
         """Whether a space of the store engine was asked for something."""
         self._asks = False
@@ -96,7 +115,7 @@ class SqliteStore(SqlStore):
         if self._writer is not None:
             return
         if alone:
-            self._check_log()
+            self._check_pages()
         with self._told():
             for end in ("", "-wal", "-shm"):  # SQLite gives the new ones the mode of the first
                 file = self.path.with_name(self.path.name + end)
@@ -107,30 +126,108 @@ class SqliteStore(SqlStore):
             writer.execute("PRAGMA journal_mode = WAL")
             writer.execute("PRAGMA synchronous = FULL")
             writer.execute(f"PRAGMA cache_size = -{CACHE_KB}")
+            writer.execute("PRAGMA wal_autocheckpoint = 0")
             self._reader = self._connected()
             version = self._version()
         if version is None or version < VERSION:
             held = self._lock is not None
             self._take()
             self._bring_up_to_date(version)
+            self._older = version is not None
             if not held:
                 self._release()
         elif version > VERSION:
             raise StoreTooNew(where=self.where, version=version, known=VERSION)
 
-    def _check_log(self) -> None:
-        """Raise `StoreDamaged` where SQLite would pass over commits that were synced."""
-        try:
-            log = self.path.with_name(self.path.name + "-wal").read_bytes()
+    def _check_pages(self) -> None:
+        """Look at the log and the file before SQLite does; raises `StoreDamaged`.
+
+        SQLite would pass over commits that were synced, and believe what pages say.
+        """
+        beside = self.path.with_name(self.path.name + "-wal")
+        head = log = b""
+        with suppress(OSError):  # most often there is no log
             with self.path.open("rb") as file:
                 head = file.read(18)
-        except OSError:  # most often there is no log
-            return
-        page = int.from_bytes(head[16:18], "big") or SMALLEST_PAGE
-        frame = damaged_frame(log, 65_536 if page == 1 else max(page, SMALLEST_PAGE))
-        if frame:
+            log = beside.read_bytes()
+        page = int.from_bytes(head[16:18], "big")
+        page = 65_536 if page == 1 else max(page, SMALLEST_PAGE) if head else PAGE
+        read = examine(log, page) if head else LogRead()
+        if read.damaged:
             why = "its checksum does not fit, and commits follow; restore a backup"
-            raise StoreDamaged(where=self.where, table="the log", key=f"frame {frame}", why=why)
+            key = f"frame {read.damaged}"
+            raise StoreDamaged(where=self.where, table="the log", key=key, why=why)
+        try:
+            self._wrong = self._sums.open(read.pages, page)
+        except SumsDamaged as error:
+            why = f"{error}; look at the store with `nomospace doctor`, then remove the file"
+            raise StoreDamaged(
+                where=self.where, table=self._sums.path.name, key="", why=why
+            ) from None
+        except OSError as error:
+            raise self._of_os(error) from None
+
+    def _begin_life(self) -> None:
+        """Count one life more; not on pages that are not what was written."""
+        life = self._tables.number("SELECT life FROM state") or 0
+        # An earlier version, which knows nothing of checksums, may have had it meanwhile.
+        older = self._older or (len(self._wrong) > 1 and life > self._sums.life)
+        if self._wrong and not older:
+            self._tell_wrong()
+        try:
+            self._sums.begin(life + 1, anew=bool(self._wrong))
+        except OSError as error:
+            raise self._of_os(error) from None
+        super()._begin_life()
+
+    def _tell_wrong(self) -> None:
+        """Say what is damaged: by its row if that can be told, else by its page."""
+        for found in self.inspect():
+            raise StoreDamaged(
+                where=self.where, table=found.table, key=found.key, why=found.what
+            )
+        why = (
+            "it is not what was written; restore a backup, or remove the file "
+            f"{self._sums.path.name} if another program has changed the store"
+        )
+        key = f"page {self._wrong[0]}"
+        raise StoreDamaged(where=self.where, table="the file", key=key, why=why)
+
+    # -- checkpoints ---------------------------------------------------------------------------
+
+    def _frames(self) -> int:
+        """How many pages the log has."""
+        if self._index is None:
+            try:
+                self._index = os.open(
+                    self.path.with_name(self.path.name + "-shm"), os.O_RDONLY | os.O_CLOEXEC
+                )
+            except FileNotFoundError:
+                return 0
+        return int.from_bytes(os.pread(self._index, 4, _LAST_FRAME), sys.byteorder)
+
+    def _move_pages(self) -> None:
+        """Move pages from the log into the file when they are many, with checksums first."""
+        frames = self._frames()
+        if frames < self._tried:
+            self._tried = 0
+        if frames < CHECKPOINT_FRAMES or frames < self._tried + CHECKPOINT_AGAIN * bool(
+            self._tried
+        ):
+            return
+        self._tried = frames
+        try:
+            self._sums.note(frames)
+            self._write_with.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+        except (OSError, sqlite3.Error):
+            return  # the commit is on disk, and the log has room: some other time
+
+    def _let_go(self) -> None:
+        """Have checksums of all pages that SQLite moves when the last connection is closed."""
+        with suppress(NomospaceError, OSError):
+            if frames := self._frames():
+                self._take()  # unless its host has it, who sees to it
+                self._sums.note(frames)
 
     def _connected(self) -> sqlite3.Connection:
         return sqlite3.connect(
@@ -210,12 +307,17 @@ class SqliteStore(SqlStore):
         if self._begun and self._staged is None:
             with suppress(NomospaceError, sqlite3.Error), self._transaction():
                 self._catch_up_inside()
+        if self._writer is not None:
+            self._let_go()
         connections = (self._writer, self._reader, self._asker)
         self._stores = self._asks = False
         self._writer = self._reader = self._asker = None
         for connection in connections:
             if connection is not None:
                 connection.close()
+        if self._index is not None:
+            os.close(self._index)
+            self._index = None
         self._release()
         self._dropped()
         self._begun = False
@@ -254,6 +356,7 @@ class SqliteStore(SqlStore):
         except BaseException:
             self._roll_back()
             raise
+        self._move_pages()
         self._kept(staged)
 
     def _roll_back(self) -> None:
@@ -283,6 +386,7 @@ class SqliteStore(SqlStore):
             except BaseException:
                 self._roll_back()
                 raise
+        self._move_pages()
 
     def _asked(self) -> None:
         """The writer is asked nothing more for now."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from struct import Struct, iter_unpack
-from typing import Final
+from typing import Final, NamedTuple
 
 HEADER: Final = 32
 FRAME: Final = 24
@@ -25,34 +25,44 @@ _FRAME: Final = Struct(">6I")
 _LOW: Final = 0xFFFFFFFF
 
 
-def damaged_frame(log: bytes, page: int) -> int:
-    """The first frame that cannot be read though it was synced; 0 if there is none.
+class LogRead(NamedTuple):
+    """What a log has."""
 
-    `page` is the size of the database's pages.
+    damaged: int = 0
+    """The first frame that cannot be read though it was synced; 0 if there is none."""
+    pages: frozenset[int] = frozenset()
+    """The pages of the database that it has, of transactions that have ended."""
 
-    >>> damaged_frame(b"", 4096)
-    0
+
+def examine(log: bytes, page: int) -> LogRead:
+    """Look a log through; `page` is the size of the database's pages.
+
+    >>> examine(b"", 4096)
+    LogRead(damaged=0, pages=frozenset())
     """
     if len(log) < HEADER:
-        return 0
+        return LogRead()
     magic, _, _, _, first, second, *told = _WORDS.unpack_from(log)
     order = ">" if magic & 1 else "<"
     sums = _summed((0, 0), log[:24], order)
     whole = magic & ~1 == _MAGIC and list(sums) == told
     unread, ends = 0, 0
     size = FRAME + page
+    pages, ended = list[int](), 0
     for number in range(1, (len(log) - HEADER) // size + 1):
         at = HEADER + (number - 1) * size
-        _, end, one, two, *told = _FRAME.unpack_from(log, at)
+        number_of, end, one, two, *told = _FRAME.unpack_from(log, at)
         if not unread:
             sums = _summed(sums, log[at : at + 8], order)
             sums = _summed(sums, log[at + FRAME : at + size], order)
             if whole and (one, two) == (first, second) and list(sums) == told:
+                pages.append(number_of)
+                ended = len(pages) if end else ended
                 continue
             unread = number
         # Frames of an earlier round of the log have both numbers different.
         ends += bool(end) and (one == first or two == second)
-    return unread if ends > 1 else 0
+    return LogRead(unread if ends > 1 else 0, frozenset(pages[:ended]))
 
 
 def _summed(sums: tuple[int, int], data: bytes, order: str) -> tuple[int, int]:

@@ -48,7 +48,7 @@ TOKEN: Final = "token"
 """The file beside the data with the token of this run, for whoever logs in a second time."""
 GAMES: Final = "games"
 """The folder of the hosts of games, which may be open to other machines."""
-KEPT: Final = ("*.db", "*.db-wal", "*.db-shm", "*.db.lock", "authority.*", "games.tag")
+KEPT: Final = ("*.db", "*.db-wal", "*.db-shm", "*.db-sums", "*.db.lock", "authority.*", "games.tag")
 """What hosts keep in their folder, and `--fresh` removes."""
 
 

@@ -1,0 +1,144 @@
+"""Checksums of a SQLite file's pages, in a file beside it: a flipped bit is found anywhere.
+
+Bodies of rows have checksums of their own (`guarded`), which name the row. What SQLite keeps
+besides, keys and the tables' own structure, has none: a bit that flips there may show a wrong key,
+or hide a row. So each page has a checksum in `NAME-sums`, and a host looks at all of them before
+it serves anything.
+
+The log has checksums of its own. Pages move from it into the file at a checkpoint, and only then.
+Their checksums are on disk before that begins (`PageSums.note`): until it is over the log has the
+pages too, and what the log has is not looked for in the file. Where there is no file of checksums,
+it is made of what is there.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from array import array
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+from zlib import crc32
+
+from nomospace.store.private import open_file, whole
+from nomospace.store.wal import FRAME, HEADER
+
+END: Final = "-sums"
+_HEAD: Final = struct.Struct("<8sIQI")
+"""A mark, the size of pages, the life of the host that has written last, and a checksum."""
+_MARK: Final = b"nomosums"
+_CHUNK: Final = 1 << 20
+_FRAMES: Final = 256
+"""So many frames of a log are read at a time."""
+
+
+class SumsDamaged(Exception):
+    """The file of checksums is not what was written."""
+
+
+class PageSums:
+    """The checksums of one SQLite file; only who has its lock may use them."""
+
+    def __init__(self, database: Path) -> None:
+        self._database = database
+        self.path = database.with_name(database.name + END)
+        self.life = 0
+        """The life of the host that has written last, as far as this knows."""
+        self._found = array("I")
+        """Those of the file as it was found."""
+        self._known = False
+        self._page = 0
+        self._noted = 0
+        self._salt = b""
+
+    def open(self, logged: frozenset[int], page: int) -> list[int]:
+        """Compare the file with what is known; gives the pages that are not what was written.
+
+        `logged` are those that the log has. Raises `SumsDamaged`.
+        """
+        self._page, self._noted, self._salt = page, 0, b""
+        self._found = found = self._of_file(logged)
+        try:
+            data = self.path.read_bytes()
+        except FileNotFoundError:
+            return []
+        head, known = data[: _HEAD.size], array("I")
+        if len(head) < _HEAD.size:
+            raise SumsDamaged("it is too short")
+        mark, size, self.life, told = _HEAD.unpack(head)
+        if mark != _MARK or told != crc32(head[:-4]) or size != page:
+            raise SumsDamaged("its first bytes are altered")
+        known.frombytes(data[_HEAD.size : len(data) - (len(data) - _HEAD.size) % 4])
+        known.extend([0] * (len(found) - len(known)))
+        self._known = True
+        pairs = enumerate(zip(found, known, strict=False), 1)
+        return [number for number, (now, then) in pairs if now and now != then]
+
+    def _of_file(self, logged: frozenset[int]) -> array[int]:
+        """The checksums of the pages as they are; 0 for those that the log has."""
+        found, page, number = array("I"), self._page, 0
+        with suppress(FileNotFoundError), self._database.open("rb") as file:
+            while chunk := file.read(_CHUNK):
+                view = memoryview(chunk)
+                for at in range(0, len(chunk), page):
+                    number += 1
+                    found.append(0 if number in logged else _sum(view[at : at + page]))
+        return found
+
+    def begin(self, life: int, *, anew: bool) -> None:
+        """A life begins, with the checksums that are known; `anew`, with those that were found."""
+        self.life = life
+        head = _HEAD.pack(_MARK, self._page, life, 0)[:-4]
+        data = head + crc32(head).to_bytes(4, "little")
+        found, self._found = self._found, array("I")
+        if self._known and not anew:
+            with open_file(self.path, "r+b") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            return
+        with whole(self.path) as beside, open_file(beside, "wb") as file:
+            file.write(data + found.tobytes())
+        self._known = True
+
+    def note(self, frames: int) -> None:
+        """Have the checksums on disk of all pages that the log has, up to a frame."""
+        if not frames or not self.path.exists():
+            return
+        changed: dict[int, int] = {}
+        with self._database.with_name(self._database.name + "-wal").open("rb", 0) as log:
+            head = log.read(HEADER)
+            page, salt = int.from_bytes(head[8:12], "big"), head[16:24]
+            if salt != self._salt:  # it has begun anew
+                self._salt, self._noted = salt, 0
+            size = FRAME + page
+            log.seek(HEADER + self._noted * size)
+            while self._noted < frames:
+                data = memoryview(log.read(size * min(_FRAMES, frames - self._noted)))
+                if len(data) < size:
+                    break
+                for at in range(0, len(data) - size + 1, size):
+                    number = int.from_bytes(data[at : at + 4], "big")
+                    changed[number] = _sum(data[at + FRAME : at + size])
+                    self._noted += 1
+        if changed:
+            self._write(changed)
+
+    def _write(self, changed: dict[int, int]) -> None:
+        file = os.open(self.path, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            run, first = array("I"), 0
+            for number in (*sorted(changed), 0):
+                if number != first + len(run):
+                    if run:
+                        os.pwrite(file, run.tobytes(), _HEAD.size + 4 * (first - 1))
+                    run, first = array("I"), number
+                run.append(changed.get(number, 0))
+            os.fdatasync(file)
+        finally:
+            os.close(file)
+
+
+def _sum(page: memoryview) -> int:
+    return crc32(page) or 1
