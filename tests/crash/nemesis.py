@@ -79,9 +79,9 @@ class Attacked(Real):
             _BEHIND[int(door.address.rpartition(":")[2])] = door.target
         return f"nomos+plain://{door.address}"
 
-    def log(self, name: str) -> str:
-        """What a host has said."""
-        return (self.folder / f"{name}.log").read_text(errors="replace")
+    def pid(self, name: str) -> int:
+        """The process of a host."""
+        return self._processes[name].child.pid
 
     async def close(self) -> None:
         """End all."""

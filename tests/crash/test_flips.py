@@ -18,10 +18,10 @@ from nomospace.host.changes import TuplePut
 from nomospace.node.identity import Credentials
 from nomospace.node.services.keeping import ServiceLog
 from nomospace.pipeline.stream.state import Memory
-from nomospace.store.backup import read_backup
 from nomospace.protocols.spaces import Row
 from nomospace.space.records import FIRST_ORDER
 from nomospace.space.tables import Wanted
+from nomospace.store.backup import read_backup
 from nomospace.store.interface import KeptForClient, Step
 from nomospace.store.journal import TupleRecord, encode_record
 from nomospace.store.segments import SegmentLimits, read_journal, read_tuple, seal

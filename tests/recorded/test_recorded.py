@@ -23,7 +23,7 @@ from nomospace.host.changes import TuplePut
 from nomospace.law import load
 from nomospace.law.budget import PRICES
 from nomospace.pipeline.stream.state import ROWS, Memory
-from nomospace.store import sqlite
+from nomospace.store import converting
 from nomospace.store.backup import BadBackup, restore_backup
 from nomospace.store.interface import Step, StoreTooNew
 from nomospace.store.journal import EventRecord
@@ -167,7 +167,7 @@ def test_a_store_is_converted_whole_or_left_as_it_was(
         raise RuntimeError("the power went out")
 
     with monkeypatch.context() as patch:
-        patch.setitem(sqlite._MIGRATIONS, VERSION - 1, cut_short)
+        patch.setitem(converting.SQLITE_STEPS, VERSION - 1, cut_short)
         store = open_store(path)
         with pytest.raises(RuntimeError):
             store.begin()

@@ -1,12 +1,14 @@
-"""Stores of older versions, whose tuples of the store engine lay otherwise.
+"""Stores of older versions, and what brings them up to date.
 
-Up to version 7 they lay in `tuples`, with columns and indexes of their own there. Its backlog named
-them by who had written them, which only that table can find; so it is settled here, and ends with
-the conversion. Up to version 9 a mark was a checksum alone, so that no two were neighbours.
+Up to version 7 tuples of the store engine lay in `tuples`, with columns and indexes of their own
+there. Its backlog named them by who had written them, which only that table can find; so it is
+settled here, and ends with the conversion. Up to version 9 a mark was a checksum alone, so that no
+two were neighbours.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -14,6 +16,7 @@ import msgspec
 
 from nomospace.space.records import LEAST_ORDER
 from nomospace.space.tables import COLUMNS, marks_of
+from nomospace.store import schema
 from nomospace.store.backlog import Backlog, CommitPart, Put
 from nomospace.store.blocks import COUNT_ALL
 from nomospace.store.guarded import Altered, guarded_row
@@ -115,3 +118,65 @@ def _decode_old(data: bytes) -> _OldPart:
     except ValueError as error:
         raise BadRecord(what="part of the backlog", why=str(error)) from None
     return part
+
+
+def _from_0(store: SqlStore) -> None:
+    """Version 0 had no note of clocks."""
+    store._do("ALTER TABLE state ADD COLUMN clock TEXT NOT NULL DEFAULT ''")
+
+
+def _from_1(store: SqlStore) -> None:
+    """Version 1 wrote every tuple and push into its table at once, with an index on its fields."""
+    store._script(schema.BACKLOG)
+    store._do("DROP INDEX IF EXISTS tuples_fields")
+
+
+def _from_2(store: SqlStore) -> None:
+    """Version 2 knew nothing of births."""
+    store._script(schema.BIRTH + ";" + schema.BIRTHS)
+
+
+def _from_3(store: SqlStore) -> None:
+    """Version 3 knew no suspensions, and would take them for damage."""
+
+
+def _from_4(store: SqlStore) -> None:
+    """Version 4 had columns to find tuples by, which no command asked."""
+    store._do("ALTER TABLE tuples RENAME TO tuples_4")
+    store._do("DROP INDEX tuples_id")
+    store._script(schema.TUPLES)
+    store._do(
+        "INSERT INTO tuples (n, space, writer, count, body)"
+        " SELECT n, space, writer, count, body FROM tuples_4 ORDER BY n"
+    )
+    store._do("DROP TABLE tuples_4")
+
+
+def _from_5(store: SqlStore) -> None:
+    """Version 5 had all tuples in memory."""
+
+
+def _from_6(store: SqlStore) -> None:
+    """Version 6 wrote every ruling twice."""
+    store._script(schema.LOGS)
+
+
+def _from_7(store: SqlStore) -> None:
+    """Version 7 had the tuples of the store engine among all others."""
+    names = [name for (_, name, *_) in store._ask_inside("PRAGMA table_info(tuples)")]
+    convert(store, found="width" in names)
+
+
+SQLITE_STEPS: Final[dict[int, Callable[[SqlStore], None]]] = {
+    0: _from_0,
+    1: _from_1,
+    2: _from_2,
+    3: _from_3,
+    4: _from_4,
+    5: _from_5,
+    6: _from_6,
+    7: _from_7,
+    8: lambda _: None,  # its tables are the same
+    9: mark_anew,
+}
+"""What brings a SQLite file from each older version to the next, inside one transaction."""

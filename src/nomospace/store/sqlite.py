@@ -17,7 +17,7 @@ import os
 import re
 import sqlite3
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain
 from pathlib import Path
@@ -26,7 +26,7 @@ from typing import Final
 from nomospace.errors import NomospaceError
 from nomospace.store import schema
 from nomospace.store.blocks import SIZES
-from nomospace.store.converting import convert, mark_anew
+from nomospace.store.converting import SQLITE_STEPS
 from nomospace.store.interface import (
     Step,
     StoreDamaged,
@@ -46,6 +46,13 @@ PAGE: Final = 4_096
 """The size of pages of a store that is made."""
 CHECKPOINT_FRAMES: Final = 1_000
 """With so many pages in the log they are moved into the file."""
+LOG_BYTES_KEPT: Final = 64 << 20
+"""A log that has grown longer is cut to this when it begins anew."""
+FREE_PAGES_MIN: Final = 1_000
+FREE_PART: Final = 4
+"""A file gets smaller when it has so many pages free, and more than a quarter of them."""
+FREED_PAGES: Final = 100
+"""Pages that are given back at a time, behind a commit: nobody waits for it long."""
 CHECKPOINT_AGAIN: Final = 250
 """And after so many more, if somebody who reads held that up."""
 _LAST_FRAME: Final = 16
@@ -123,7 +130,9 @@ class SqliteStore(SqlStore):
                     with suppress(OSError):  # then SQLite will say what is wrong
                         make_file(file)
             self._writer = writer = self._connected()
+            writer.execute("PRAGMA auto_vacuum = INCREMENTAL")  # of a file that is new
             writer.execute("PRAGMA journal_mode = WAL")
+            writer.execute(f"PRAGMA journal_size_limit = {LOG_BYTES_KEPT}")
             writer.execute("PRAGMA synchronous = FULL")
             writer.execute(f"PRAGMA cache_size = -{CACHE_KB}")
             writer.execute("PRAGMA wal_autocheckpoint = 0")
@@ -183,9 +192,7 @@ class SqliteStore(SqlStore):
     def _tell_wrong(self) -> None:
         """Say what is damaged: by its row if that can be told, else by its page."""
         for found in self.inspect():
-            raise StoreDamaged(
-                where=self.where, table=found.table, key=found.key, why=found.what
-            )
+            raise StoreDamaged(where=self.where, table=found.table, key=found.key, why=found.what)
         why = (
             "it is not what was written; restore a backup, or remove the file "
             f"{self._sums.path.name} if another program has changed the store"
@@ -208,19 +215,25 @@ class SqliteStore(SqlStore):
 
     def _move_pages(self) -> None:
         """Move pages from the log into the file when they are many, with checksums first."""
-        frames = self._frames()
-        if frames < self._tried:
-            self._tried = 0
-        if frames < CHECKPOINT_FRAMES or frames < self._tried + CHECKPOINT_AGAIN * bool(
-            self._tried
-        ):
+        frames = self._frames() if self._sums.known else 0
+        if frames < CHECKPOINT_FRAMES or 0 < self._tried <= frames < self._tried + CHECKPOINT_AGAIN:
             return
         self._tried = frames
-        try:
-            self._sums.note(frames)
-            self._write_with.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
-        except (OSError, sqlite3.Error):
-            return  # the commit is on disk, and the log has room: some other time
+        # Where that fails it is done some other time: the commit is on disk, and the log goes on.
+        with suppress(OSError, sqlite3.Error):
+            self._free_pages()
+            self._sums.note(self._frames())
+            moved = self._write_with.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+            if [logged == done for _, logged, done in moved] == [True]:
+                self._tried = 0
+
+    def _free_pages(self) -> None:
+        """Give some pages back that nothing lies on any more."""
+        ((free,),) = self._write_with.execute("PRAGMA freelist_count")
+        ((pages,),) = self._write_with.execute("PRAGMA page_count")
+        if free > FREE_PAGES_MIN and FREE_PART * free > pages:
+            # `execute` would give back a single page.
+            self._write_with.executescript(f"PRAGMA incremental_vacuum({FREED_PAGES})")
 
     def _let_go(self) -> None:
         """Have checksums of all pages that SQLite moves when the last connection is closed."""
@@ -258,7 +271,7 @@ class SqliteStore(SqlStore):
                 self._do(schema.FIRST_STATE)
                 return
             for older in range(version, VERSION):
-                _MIGRATIONS[older](self)
+                SQLITE_STEPS[older](self)
             self._do("UPDATE state SET version = ? WHERE one = 1", (VERSION,))
 
     def _script(self, text: str) -> None:
@@ -538,65 +551,3 @@ _WIDE: Final = {
     "tuple stored": _wide("tuple stored"),
 }
 """Statements that take many rows at once, by name and by how many; the longest first."""
-
-
-def _from_0(store: SqliteStore) -> None:
-    """Version 0 had no note of clocks."""
-    store._do("ALTER TABLE state ADD COLUMN clock TEXT NOT NULL DEFAULT ''")
-
-
-def _from_1(store: SqliteStore) -> None:
-    """Version 1 wrote every tuple and push into its table at once, with an index on its fields."""
-    store._script(schema.BACKLOG)
-    store._do("DROP INDEX IF EXISTS tuples_fields")
-
-
-def _from_2(store: SqliteStore) -> None:
-    """Version 2 knew nothing of births."""
-    store._script(schema.BIRTH + ";" + schema.BIRTHS)
-
-
-def _from_3(store: SqliteStore) -> None:
-    """Version 3 knew no suspensions, and would take them for damage."""
-
-
-def _from_4(store: SqliteStore) -> None:
-    """Version 4 had columns to find tuples by, which no command asked."""
-    store._do("ALTER TABLE tuples RENAME TO tuples_4")
-    store._do("DROP INDEX tuples_id")
-    store._script(schema.TUPLES)
-    store._do(
-        "INSERT INTO tuples (n, space, writer, count, body)"
-        " SELECT n, space, writer, count, body FROM tuples_4 ORDER BY n"
-    )
-    store._do("DROP TABLE tuples_4")
-
-
-def _from_5(store: SqliteStore) -> None:
-    """Version 5 had all tuples in memory."""
-
-
-def _from_6(store: SqliteStore) -> None:
-    """Version 6 wrote every ruling twice."""
-    store._script(schema.LOGS)
-
-
-def _from_7(store: SqliteStore) -> None:
-    """Version 7 had the tuples of the store engine among all others."""
-    names = [name for (_, name, *_) in store._ask_inside("PRAGMA table_info(tuples)")]
-    convert(store, found="width" in names)
-
-
-_MIGRATIONS: Final[dict[int, Callable[[SqliteStore], None]]] = {
-    0: _from_0,
-    1: _from_1,
-    2: _from_2,
-    3: _from_3,
-    4: _from_4,
-    5: _from_5,
-    6: _from_6,
-    7: _from_7,
-    8: lambda _: None,  # its tables are the same
-    9: mark_anew,
-}
-"""What brings a store from each older version to the next, inside one transaction."""

@@ -47,7 +47,8 @@ class PageSums:
         """The life of the host that has written last, as far as this knows."""
         self._found = array("I")
         """Those of the file as it was found."""
-        self._known = False
+        self.known = False
+        """Whether there is a file that has those of all pages which are not in the log."""
         self._page = 0
         self._noted = 0
         self._salt = b""
@@ -71,7 +72,7 @@ class PageSums:
             raise SumsDamaged("its first bytes are altered")
         known.frombytes(data[_HEAD.size : len(data) - (len(data) - _HEAD.size) % 4])
         known.extend([0] * (len(found) - len(known)))
-        self._known = True
+        self.known = True
         pairs = enumerate(zip(found, known, strict=False), 1)
         return [number for number, (now, then) in pairs if now and now != then]
 
@@ -92,7 +93,7 @@ class PageSums:
         head = _HEAD.pack(_MARK, self._page, life, 0)[:-4]
         data = head + crc32(head).to_bytes(4, "little")
         found, self._found = self._found, array("I")
-        if self._known and not anew:
+        if self.known and not anew:
             with open_file(self.path, "r+b") as file:
                 file.write(data)
                 file.flush()
@@ -100,7 +101,7 @@ class PageSums:
             return
         with whole(self.path) as beside, open_file(beside, "wb") as file:
             file.write(data + found.tobytes())
-        self._known = True
+        self.known = True
 
     def note(self, frames: int) -> None:
         """Have the checksums on disk of all pages that the log has, up to a frame."""

@@ -56,6 +56,27 @@ def test_a_line_that_a_crash_cut_off_is_taken_away(tmp_path: Path, cut: int) -> 
     assert _kept(path) == [Said("a"), Said("c")]
 
 
+def test_a_last_line_that_a_power_cut_has_torn_is_taken_away(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    _write(path, "a", "b" * 2_000)
+    whole = bytearray(path.read_bytes())
+    whole[512:1024] = bytes(512)  # a sector that never came
+    path.write_bytes(whole)
+    assert _kept(path) == [Said("a")]
+    _write(path, "c")
+    assert _kept(path) == [Said("a"), Said("c")]
+
+
+def test_a_hole_before_the_last_line_is_damage(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    _write(path, "b" * 2_000, "c")
+    whole = bytearray(path.read_bytes())
+    whole[512:1024] = bytes(512)
+    path.write_bytes(whole)
+    with pytest.raises(LogDamaged, match="line 1"):
+        _kept(path)
+
+
 def test_damage_is_named_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "log"
     _write(path, "aaaa", "b")

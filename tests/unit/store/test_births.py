@@ -14,7 +14,7 @@ from nomospace.host.changes import (
 from nomospace.host.moving import Welcome
 from nomospace.protocols.births import BEFORE
 from nomospace.protocols.spaces import Migrated, Row
-from nomospace.store import sqlite
+from nomospace.store import converting, sqlite
 from nomospace.store.interface import Step
 from tests.unit.store.engines import SQL, Engine, MakeEngine, engines
 from tests.unit.store.test_trouble import before_logs, raw
@@ -136,9 +136,9 @@ def cut_short(engine: Engine, version: int = 2) -> None:
         whole(store)
         raise RuntimeError("the power went out")
 
-    whole = sqlite._MIGRATIONS[version]
+    whole = converting.SQLITE_STEPS[version]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(sqlite._MIGRATIONS, version, fail)
+        patch.setitem(converting.SQLITE_STEPS, version, fail)
         store = engine.open()
         with pytest.raises(RuntimeError):
             store.begin(birth=800)

@@ -1,8 +1,10 @@
 """A file that keeps the changes of a service: what was written is on disk when `write` returns.
 
 One change a line, as JSON behind a checksum. A line that a crash has cut off at the end of the file
-was never acknowledged, and is taken away on opening. A line that is wrong anywhere else is damage:
-it is named with its number, and nothing is read past it. One process has the file at a time.
+was never acknowledged, and is taken away on opening; so is a last line with zeros in it: a power
+cut leaves them where a sector of a file that was made longer never came. A line that is wrong
+anywhere else is damage: it is named with its number, and nothing is read past it. One process has
+the file at a time.
 
 >>> from tempfile import TemporaryDirectory
 >>> from pathlib import Path
@@ -115,7 +117,12 @@ class ServiceLog(Generic[T]):
         file.seek(0)
         changes: list[T] = []
         self._size = 0
+        end = os.fstat(file.fileno()).st_size
         for number, line in enumerate(file, start=1):
+            last = self._size + len(line) == end
+            if last and b"\0" in line:
+                file.truncate(self._size)
+                break
             if not line.endswith(b"\n"):
                 checksum, _, body = line[:-1].partition(b" ")
                 if checksum == b"%08x" % crc32(body):
