@@ -40,7 +40,7 @@ SETTLE_S: Final = 2.0
 GROWTH_KB: Final = 4_096
 """So much more memory is no leak: allocators keep some."""
 GROWING: Final = ("journal", "backlog", "routing")
-"""Tables that grow until they have their bound: so many records, rows or changes, and then fewer."""
+"""Tables that grow up to a bound: so many records, rows or changes, and then fewer."""
 
 
 class Wear(NamedTuple):
