@@ -35,6 +35,7 @@ WARM: Final = 6
 AGENTS: Final = 6
 """Agents that come to each host in a round."""
 ROUND_S: Final = 120.0
+TELL_EVERY: Final = 10
 SETTLE_S: Final = 2.0
 """How long hosts have after the last round to tidy up."""
 GROWTH_KB: Final = 4_096
@@ -161,6 +162,9 @@ async def soak(rounds: int, seed: int) -> list[str]:
                 await asyncio.sleep(SETTLE_S)
                 before = one.wear()
             await one.round(number)
+            if number % TELL_EVERY == 0:
+                memory = [f"{name} {wear.memory_kb:,}" for name, wear in one.wear().items()]
+                print(f"after {number + 1} hours, kB of memory: {', '.join(memory)}", flush=True)
         await asyncio.sleep(SETTLE_S)
         after = one.wear()
     finally:
