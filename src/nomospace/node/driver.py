@@ -591,9 +591,8 @@ def _named(request: Asked) -> str:
 
 def _cannot_take(keeper: Keeper, event: Event) -> bool:
     """Whether the store takes no steps now; what ends a wait is said once, and always taken."""
-    if keeper.trouble is None and not keeper.full:
-        return False
-    return not isinstance(event.request if type(event) is Call else event, Cancel | Abandoned)
+    what = event.request if type(event) is Call else event
+    return bool(keeper.trouble or keeper.full) and not isinstance(what, Cancel | Abandoned)
 
 
 _UNRECORDED: Final = StepRecords((), (), {})
