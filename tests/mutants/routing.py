@@ -7,6 +7,7 @@ from typing import Final
 from tests.mutants.mutant import Mutant, Worlds
 
 WORLDS: Final = Worlds("routing", 30)
+SERVERS: Final = Worlds("routing", 60)
 MEMBERS: Final = Worlds("members", 10)
 
 DAEMON: Final = "protocols/routing/daemon.py"
@@ -275,7 +276,7 @@ ROUTING: Final = (
         self._win(now, out)
         return out
 """,
-        WORLDS,
+        SERVERS,
     ),
     Mutant(
         "the term of a copied step is not checked",
@@ -284,49 +285,49 @@ ROUTING: Final = (
                 out.append(Noted("of another term", (src, frame)))
             elif self.role""",
         """            if self.role""",
-        WORLDS,
+        SERVERS,
     ),
     Mutant(
         "a vote is given twice in a term",
         ELECTED,
         'given = fit and ask.term == self.term and self._voted in ("", src)',
-        "given = fit and ask.term >= self.term - 1",
-        WORLDS,
+        "given = fit and ask.term == self.term",
+        "tests/unit/protocols/routing/test_elected.py",
     ),
     Mutant(
         "a vote goes to who has less",
         ELECTED,
         "fit = its >= mine and self._member",
         "fit = self._member",
-        WORLDS,
+        SERVERS,
     ),
     Mutant(
         "a primary goes on after it lost",
         ELECTED,
         "        self.term, self.role = term, STANDBY\n",
         "        self.term = term\n",
-        WORLDS,
+        SERVERS,
     ),
     Mutant(
         "a primary answers before a majority has the step",
         ELECTED,
         "            self._let_out(has[self._quorum - 1], out)\n",
         "            self._let_out(has[0], out)\n",
-        WORLDS,
+        SERVERS,
     ),
     Mutant(
         "what was heard in vain is forgotten",
         ELECTED,
         "        self._kept += vain\n",
         "",
-        WORLDS,
+        SERVERS,
     ),
     Mutant(
         "a daemon does not ask the new primary again",
         DAEMON,
         "            if asked is not None and asked.domain == domain:\n",
         "            if asked is None and resident is None:\n",
-        WORLDS,
+        SERVERS,
     ),
     Mutant(
         "a daemon believes an earlier primary",
