@@ -68,29 +68,12 @@ from nomospace.terms import Term
 from nomospace.terms.templates import ANY, Template
 from nomospace.wire.changes import decode_change, encode_change
 from nomospace.wire.frames import decode_frame, encode_frame
+from nomospace_lab.sim import observed
 from nomospace_lab.sim.clock import SECOND_US
 from nomospace_lab.sim.faults import Crash, Pause
 from nomospace_lab.sim.firings import Inside, StrongFirings
 from nomospace_lab.sim.history import CRASHED, PAUSED, RESTARTED, RESUMED, RULED
 from nomospace_lab.sim.network import Link
-from nomospace_lab.sim.observed import (
-    ANSWERED,
-    ASKED,
-    CAME,
-    DISENGAGED,
-    ENGAGED,
-    FIRED,
-    FROZE,
-    LEFT,
-    LINKED,
-    THAWED,
-    UNLINKED,
-    UNTOLD,
-    VIEW,
-    Answered,
-    ObservedCall,
-    seen,
-)
 from nomospace_lab.sim.simulation import Simulation
 from nomospace_lab.sim.site import Admits, Site
 from nomospace_lab.sim.topology import Place, Topology
@@ -199,30 +182,30 @@ class Sites(Simulation):
             self.network.set_link(source, target, link)
         if self.topology.connect(a, b):
             self.history.add(
-                self.clock.now, LINKED, f"{a} {b}", None if link is None else str(link)
+                self.clock.now, observed.LINKED, f"{a} {b}", None if link is None else str(link)
             )
 
     def part(self, a: str, b: str) -> None:
         """Let two hosts hear each other no more; what is under way between them is lost."""
         if self.topology.part(a, b):
-            self.history.add(self.clock.now, UNLINKED, f"{a} {b}")
+            self.history.add(self.clock.now, observed.UNLINKED, f"{a} {b}")
 
     def place(self, host: str, at: Place, *, range_m: float) -> None:
         """Put a host somewhere: links follow from the range, and the host is told."""
         made, broken = self.topology.place(host, at, range_m=range_m)
-        for kind, pairs in ((LINKED, made), (UNLINKED, broken)):
+        for kind, pairs in ((observed.LINKED, made), (observed.UNLINKED, broken)):
             for a, b in pairs:
                 self.history.add(self.clock.now, kind, f"{a} {b}")
         self._tell(self.sites[host], Moved(at))
 
     def engage(self, host: str) -> None:
         """A host announces that it would engage."""
-        self.history.add(self.clock.now, ENGAGED, host)
+        self.history.add(self.clock.now, observed.ENGAGED, host)
         self._tell(self.sites[host], Engage())
 
     def disengage(self, host: str) -> None:
         """A host announces that it leaves."""
-        self.history.add(self.clock.now, DISENGAGED, host)
+        self.history.add(self.clock.now, observed.DISENGAGED, host)
         self._tell(self.sites[host], Disengage())
 
     # -- agents ----------------------------------------------------------------------------
@@ -254,7 +237,7 @@ class Sites(Simulation):
     def _packed(self, bundle: Bundle) -> None:
         agent = bundle.agent
         to, travel_us = self._leaving.pop(agent)
-        self.history.add(self.clock.now, LEFT, agent, self.where[agent])
+        self.history.add(self.clock.now, observed.LEFT, agent, self.where[agent])
         self.where[agent] = None
         self.clock.after(travel_us, self._come, agent, to, bundle)
 
@@ -272,7 +255,7 @@ class Sites(Simulation):
         for agent in [agent for agent in site.coming if agent in site.disk.agents]:
             del site.coming[agent]
             self.where[agent] = site.name
-            self.history.add(self.clock.now, CAME, agent, site.name)
+            self.history.add(self.clock.now, observed.CAME, agent, site.name)
 
     def agents(self) -> list[str]:
         """Who can be asked to act now: agents on hosts that are up."""
@@ -317,7 +300,8 @@ class Sites(Simulation):
         if isinstance(request, React) and request.listener is not None:
             # A history must not hold on to the world: happenings are not known to the collector.
             known = msgspec.structs.replace(request, listener=None)
-        self.history.add(self.clock.now, ASKED, agent, ObservedCall(op, site.name, known, round))
+        called = observed.ObservedCall(op, site.name, known, round)
+        self.history.add(self.clock.now, observed.ASKED, agent, called)
         if isinstance(request, React) and request.strength == STRONG:
             request = self._firings.watched(agent, request, self._act)
         self._tell(site, Call(op, agent, request))
@@ -376,7 +360,8 @@ class Sites(Simulation):
         effects = core.handle(event, now=self.clock.now + site.skew_us)
         if core.frozen is not site.frozen:
             site.frozen = core.frozen
-            self.history.add(self.clock.now, FROZE if site.frozen else THAWED, site.name)
+            kind = observed.FROZE if site.frozen else observed.THAWED
+            self.history.add(self.clock.now, kind, site.name)
         if effects:
             self._carry_out(site, effects)
             if site.coming:
@@ -443,15 +428,15 @@ class Sites(Simulation):
         """Orders that somebody outside can see."""
         now = self.clock.now
         if isinstance(effect, Answer):
-            then = self._answered(site, effect, ANSWERED)
+            then = self._answered(site, effect, observed.ANSWERED)
             if then is not None:
                 self.clock.after(0, self._then, site, site.life, then, effect)
         elif isinstance(effect, Packed):
             self._packed(effect.bundle)
         elif isinstance(effect, Fire | Note | Mail):
-            kind, who, what = seen(effect, site.name)
+            kind, who, what = observed.seen(effect, site.name)
             self.history.add(now, kind, who, what)
-            if kind == VIEW and self.observe:
+            if kind == observed.VIEW and self.observe:
                 self.clock.after(0, self._look, site)
         elif isinstance(effect, Ruled):  # the ruling itself the disk has told already
             if effect.ruling.event.kind == "arrived":
@@ -463,13 +448,13 @@ class Sites(Simulation):
     def _answered(self, site: Site, answer: Answer, kind: str) -> Then | None:
         """A call has its answer; what the script does with it."""
         agent, _, then = self._asked.pop(answer.op, ("", site.name, None))
-        answered = Answered(answer.op, site.name, answer.value, answer.error)
+        answered = observed.Answered(answer.op, site.name, answer.value, answer.error)
         self.history.add(self.clock.now, kind, agent, answered)
         return then
 
     def _moved(self, agent: str, host: str | None) -> None:
         """A disk says that an agent left by itself, or came; what it waits for goes with it."""
-        kind, where = (LEFT, self.where[agent]) if host is None else (CAME, host)
+        kind, where = (observed.LEFT, self.where[agent]) if host is None else (observed.CAME, host)
         self.history.add(self.clock.now, kind, agent, where)
         self.where[agent] = host
         for op, (who, _, then) in self._asked.items():
@@ -488,7 +473,7 @@ class Sites(Simulation):
     def _show(self, site: Site) -> None:
         """Strong firings are facts now."""
         for agent, fired in self._firings.drain(site.name):
-            self.history.add(self.clock.now, FIRED, agent, fired)
+            self.history.add(self.clock.now, observed.FIRED, agent, fired)
 
     def _look(self, site: Site) -> None:
         """The agents of a host look at the group, and at what they hold, as a view is installed."""
@@ -538,19 +523,17 @@ class Sites(Simulation):
 
     def stand_still(self, fault: Pause) -> None:
         """Let a host stand still, if it is up and does not yet."""
-        site = self.sites[fault.host]
-        if site.up and site.waits is None:
+        if (site := self.sites[fault.host]).up and site.waits is None:
             site.waits = []
             self.history.add(self.clock.now, PAUSED, site.name)
             self.clock.after(fault.for_us, self._resume, site, site.life)
 
     def _resume(self, site: Site, life: int) -> None:
-        if site.life != life or site.waits is None:
-            return
-        self.history.add(self.clock.now, RESUMED, site.name)
-        waits, site.waits = site.waits, None
-        for event in waits:
-            self._tell(site, event)
+        if site.life == life and site.waits is not None:
+            self.history.add(self.clock.now, RESUMED, site.name)
+            waits, site.waits = site.waits, None
+            for event in waits:
+                self._tell(site, event)
 
     def _trapped(self, site: Site, effects: Sequence[Effect], place: int) -> bool:
         """Count a step; true when the host crashes before this order."""
@@ -563,7 +546,7 @@ class Sites(Simulation):
             if isinstance(effect, Persist):
                 break
             if isinstance(effect, Answer):
-                self._answered(site, effect, UNTOLD)
+                self._answered(site, effect, observed.UNTOLD)
         self._crash(site)
         return True
 
