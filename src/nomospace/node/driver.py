@@ -62,7 +62,7 @@ from nomospace.node.links import HostLinks
 from nomospace.node.local_connection import LocalClients, LocalConnection
 from nomospace.node.peer_questions import PeerQuestions
 from nomospace.node.telemetry import Tracing
-from nomospace.node.turns import SHORT_S, Account, Turns
+from nomospace.node.turns import GoingOn, Turns
 from nomospace.node.working import TooManyJobs, Workers
 from nomospace.protocols.courier import Parcel
 from nomospace.protocols.lease import HeldLease, HostLeaseEnded
@@ -195,7 +195,8 @@ class Driver(ABC):
     # -- driving the core --------------------------------------------------------------------
 
     def _running(self) -> Core:
-        if self._core is None:
+        """What pages of operators look at too; nobody is shown anything without the lease."""
+        if self._core is None or (self.lease is not None and not self._holds(self.lease)):
             raise Closed(what=f"host {self.name}")
         return self._core
 
@@ -540,6 +541,9 @@ class Driver(ABC):
             return
         try:
             rows, more = store.rows(after, LOAD_ROWS)
+        except Unavailable:  # its database may be failing over: it reads on when that is back
+            self._loop.call_later(ASIDE_S, self._load, after)
+            return
         except BaseException as error:
             self._broken(error)
             return
@@ -549,29 +553,6 @@ class Driver(ABC):
             self._loop.call_soon(self._load, more)
         else:
             self._look()
-
-
-class GoingOn:
-    """What a core has to do at once waits here for its turn: what came in is served before it."""
-
-    __slots__ = ("_do", "_waits", "account")
-
-    def __init__(self, do: Callable[[], None]) -> None:
-        self.account = Account(2 * SHORT_S)  # its turns are long ones: nobody waits for an answer
-        self._do = do
-        self._waits = False
-
-    def soon(self, turns: Turns) -> None:
-        """Let it have a turn, if it does not wait for one already."""
-        if not self._waits:
-            self._waits = True
-            turns.add(self, after=True)
-
-    def turn(self, until: float) -> bool:
-        """Have the core go on once; it says itself when it wants to again."""
-        self._waits = False
-        self._do()
-        return False
 
 
 def brought(frame: object) -> tuple[LawText, ...]:

@@ -521,3 +521,26 @@ class Queue:
 
 
 _OVER: Final = object()
+
+
+class GoingOn:
+    """What a core has to do at once waits here for its turn: what came in is served before it."""
+
+    __slots__ = ("_do", "_waits", "account")
+
+    def __init__(self, do: Callable[[], None]) -> None:
+        self.account = Account(2 * SHORT_S)  # its turns are long ones: nobody waits for an answer
+        self._do = do
+        self._waits = False
+
+    def soon(self, turns: Turns) -> None:
+        """Let it have a turn, if it does not wait for one already."""
+        if not self._waits:
+            self._waits = True
+            turns.add(self, after=True)
+
+    def turn(self, until: float) -> bool:
+        """Have the core go on once; it says itself when it wants to again."""
+        self._waits = False
+        self._do()
+        return False

@@ -8,6 +8,7 @@ import psycopg
 import pytest
 
 from nomospace.protocols.lease import LeaseClaim, LeaseStand
+from nomospace.store.backup import write_backup
 from nomospace.store.postgres import PostgresStore
 from tests import nursery
 from tests.servers import shared_postgres
@@ -15,9 +16,12 @@ from tests.servers import shared_postgres
 
 def _refused(folder: Path, *arguments: str) -> str:
     """What a host says that does not start; its exit code must say that the caller is to mend."""
+    return _says_no(folder, "host", "run", *arguments, "--insecure", "--listen", "127.0.0.1:0")
+
+
+def _says_no(folder: Path, *given: str) -> str:
     log = folder / "log"
-    given = ["host", "run", *arguments, "--insecure", "--listen", "127.0.0.1:0"]
-    with log.open("wb") as file, nursery.start(given, folder=folder, log=file) as child:
+    with log.open("wb") as file, nursery.start([*given], folder=folder, log=file) as child:
         assert child.wait(60) == 2, log.read_text()
     return log.read_text()
 
@@ -68,3 +72,18 @@ def test_what_cannot_be_is_refused_and_nothing_is_written(
         assert words in _refused(tmp_path, name, "--store", ward, *how)
         assert plain.execute(rows.encode()).fetchall() == before
     assert "99" in statement or _stand(ward).token == 1
+
+
+def test_a_backup_is_not_restored_beside_a_living_host(tmp_path: Path) -> None:
+    """Nor where one that others stand for has left its lease; what is there stays as it is."""
+    url = shared_postgres().fresh()
+    living = PostgresStore(url)
+    living.claim = LeaseClaim(living.look(), "ward", 500_000)
+    living.begin()
+    write_backup(living, tmp_path / "ward.backup")
+    before = _stand(url)
+    told = ("restore", str(tmp_path / "ward.backup"), "--store", url)
+    assert living.holder in _says_no(tmp_path, *told)
+    living.close()
+    assert f"under the lease of {living.holder}" in _says_no(tmp_path, *told)
+    assert _stand(url) == before

@@ -21,7 +21,7 @@ from nomospace.node import (
     driver as driver_module,
 )
 from nomospace.protocols.policy import Announced
-from nomospace.store.interface import Step
+from nomospace.store.interface import Step, StoreUnavailable
 from nomospace_lab.testing.loop import run
 
 
@@ -96,6 +96,31 @@ def test_a_host_that_starts_again_with_its_store_has_what_it_had() -> None:
             found = await jobs.read_nowait("job", 3)
             assert found is not None
             assert found.id[1] > 3  # no id is given twice
+
+    run(program())
+
+
+def test_a_database_that_goes_away_while_tuples_are_loaded_is_waited_for() -> None:
+    class Away(MemoryStore):
+        answers = 2
+
+        def rows(self, after: int, limit: int) -> tuple[list[TuplePut], int | None]:
+            self.answers -= 1
+            if self.answers < 0:
+                raise StoreUnavailable(where="postgresql://db", why="it fails over")
+            return super().rows(after, limit)
+
+    async def program() -> None:
+        store = Away()
+        async with Host("ward", store=store) as host:
+            jobs = await (await host.agent("ann")).space("jobs")
+            await jobs.out("job", 1)
+        store.answers = 0
+        async with Host("ward", store=store) as host:
+            await asyncio.sleep(10)
+            store.answers = 10
+            jobs = await (await host.agent("ann")).space("jobs")
+            assert await jobs.read_all("job", int) == [("job", 1)]
 
     run(program())
 

@@ -8,7 +8,6 @@ from typing import Any, cast
 
 import pytest
 
-from nomospace.node.driver import GoingOn
 from nomospace.node.turns import (
     ABOUT_S,
     AGAIN_S,
@@ -25,6 +24,7 @@ from nomospace.node.turns import (
     USED,
     WATCHED,
     Account,
+    GoingOn,
     Queue,
     Rate,
     Turns,
