@@ -85,7 +85,7 @@ def postgres(bed: Bed, *settings: str) -> str:
         shutil.chown(folder, user)
     data = folder / "data"
     made = [str(programs / "initdb"), "-D", str(data), "-U", "postgres"]
-    made += ["--auth=trust", "--locale=C"]
+    made += ["--auth=trust", "--locale=C", "--encoding=UTF8"]
     subprocess.run(made, check=True, capture_output=True, user=user, cwd=folder, timeout=120)
     command = [str(programs / "postgres"), "-D", str(data), "-k", str(folder)]
     command += ["-c", "listen_addresses="]

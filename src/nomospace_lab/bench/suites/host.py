@@ -240,6 +240,10 @@ def host(run: BenchRun) -> Iterator[BenchRow]:
     with Bed() as bed:
         yield _leased(run, bed)
     with Bed() as bed:
+        from nomospace_lab.bench.suites.host_lease import leased
+
+        yield leased(run, bed)
+    with Bed() as bed:
         yield from _messages(run, bed)
     yield from _start(run, many if run.quick else 1_000_000)
 
