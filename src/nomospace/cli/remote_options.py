@@ -200,7 +200,7 @@ def in_groups(command: Callable[..., None]) -> Callable[..., None]:
     groups = {one.name: _options(hints[one.name]) for one in own if is_dataclass(hints[one.name])}
 
     @functools.wraps(command)
-    def run(**told: Any) -> None:
+    def run(**told: object) -> None:
         made = {
             name: hints[name](**{option.name: told.pop(option.name) for option in options})
             for name, options in groups.items()

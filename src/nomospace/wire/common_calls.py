@@ -7,8 +7,7 @@ in Python took a sixth of what a take costs it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import msgspec
 from msgspec import Meta
@@ -18,11 +17,11 @@ from nomospace.terms.features import PLAIN_INT
 from nomospace.terms.templates import WIDTH_MAX, Template
 from nomospace.terms.tuples import SHORT
 from nomospace.wire.calls import PERIOD_US_MAX, known_template
-from nomospace.wire.packing import pack, reader_of
+from nomospace.wire.packing import Reader, pack, reader_of
 from nomospace.wire.talk import OUT, SEEK, SEEK_PLAIN
 
 
-def _common_readers() -> dict[bytes, Callable[[bytes | memoryview], Any]]:
+def _common_readers() -> dict[bytes, Reader]:
     """What reads calls of few plain parts, by the two bytes that such a frame begins with."""
     seq, time_us = Annotated[int, Meta(ge=1)], Annotated[int, Meta(ge=0, le=PERIOD_US_MAX)]
     how = Annotated[int, Meta(ge=0, lt=len(WAYS))]

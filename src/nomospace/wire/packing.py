@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -73,7 +73,10 @@ pack: Final[Callable[[object], bytes]] = msgspec.msgpack.Encoder(enc_hook=_hook)
 """The MessagePack of a value of plain parts, terms and structs, in one native pass."""
 
 
-def reader_of(kind: object) -> Callable[[bytes | memoryview], Any]:
+Reader: TypeAlias = Callable[[bytes | memoryview], Any]
+
+
+def reader_of(kind: object) -> Reader:
     """Reads bytes as a type in one native pass; it raises whatever native code does."""
     return msgspec.msgpack.Decoder(kind, ext_hook=_extension).decode
 
