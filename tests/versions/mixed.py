@@ -122,6 +122,7 @@ class VersionClients:
             self.history += [_operation(one) for one in history]
             assert child.wait(ENDS_S) == 0
             child.stdout.close()
+        await self._whole()
         await self._empty()
         for topic in {one.topic for one in self.history if one.kind == "send"}:
             self._add("receive", self._now, (), topic)
@@ -132,6 +133,19 @@ class VersionClients:
 
     def _add(self, kind: Any, called: float, ids: tuple[str, ...], topic: str) -> None:
         self.history.append(Operation("(end)", kind, called, self._now, ids, topic))
+
+    async def _whole(self) -> None:
+        """Until each host sees what was written at the others."""
+        names = {me.partition("@")[2]: None for me in self._agents}
+        for name in names:
+            async with connect(self._hosts.url(name)) as host:
+                marks = await (await host.agent("marker")).space("marks", shared=True)
+                await marks.out("mark", name)
+        for name in names:
+            async with connect(self._hosts.url(name)) as host:
+                marks = await (await host.agent("marker")).space("marks", shared=True)
+                for other in names:
+                    await marks.read("mark", other, timeout=ENDS_S)
 
     async def _empty(self) -> None:
         """Take what is left, until there is nothing for longer than a lease lasts."""
@@ -150,8 +164,12 @@ class VersionClients:
                     found = lent
                 self._add("take", called, (found[2],), found[1])
             papers = await agent.space(SPACE, shared=True, ontology=CARS)
-            called = self._now
-            while (paper := await papers.take_nowait(ANY, ANY)) is not None:
+            while True:
+                called = self._now
+                try:
+                    paper = await papers.take(ANY, ANY, timeout=LEFT_S)
+                except TimedOut:
+                    break
                 self._add("take", called, tuple(ids_of(paper)), SPACE)
         for topic in {one.topic for one in self.history if one.kind == "out"}:
             self._add("take", called, (), topic)
