@@ -40,7 +40,7 @@ LOSS_MAX: Final = 300_000_000
 """No silence is longer, whatever a neighbour says: half as long as adverts of the lost are kept."""
 BEATS_MIN: Final = 2
 """So many heartbeats are in a loss: no single hello that gets lost parts a group."""
-MISSED: Final = 5_000_000
+MISSED: Final = 4_000_000
 """A primary that was not heard for this long is missed by the other servers of its domain."""
 MISSED_MIN: Final = 100_000
 """No server misses it sooner: a busy machine is silent for as long."""
