@@ -3,6 +3,7 @@
     python -m tests.crash.run --kills 200 --seed 7 [--store postgresql] [--transport tls] [--json]
     python -m tests.crash.run --takeover --kills 100 [--takeover-s 2] [--tuples 100000]
     python -m tests.crash.run --takeover --kills 20 --failovers 20
+    python -m tests.crash.run --standby --kills 100 [--tuples 100000]
 
 Three real hosts, the programs of `load` on all of them, and `kill -9` for one host after the other,
 or for two at a time, or for one that is just starting. Then all hosts are started once more, the
@@ -290,6 +291,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--keep", action="store_true", help="keep stores and logs in any case")
     about = "three processes stand for one host; the active one is killed or paused"
     parser.add_argument("--takeover", action="store_true", help=about)
+    about = "two processes with a store each keep one host; an operator has the other take over"
+    parser.add_argument("--standby", action="store_true", help=about)
     about = "with --takeover: seconds in which another takes over (default: 4)"
     parser.add_argument("--takeover-s", type=float, default=4.0, help=about)
     parser.add_argument("--tuples", type=int, default=0, help="with --takeover: that lie there")
@@ -301,7 +304,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not given.json:
             print(what, file=sys.stderr, flush=True)
 
-    if given.takeover:
+    if given.takeover or given.standby:
         from tests.crash.takeover import take_over
 
         found = asyncio.run(
@@ -309,9 +312,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 kills=given.kills,
                 seed=given.seed,
                 takeover_s=given.takeover_s,
+                paired=given.standby,
                 tuples=given.tuples,
                 failovers=given.failovers,
-                strict=True,
+                strict=given.takeover,
                 say=say,
                 keep=given.keep,
             )

@@ -29,7 +29,7 @@ from tests.crash.ledger import Fault
 from tests.crash.load import AGAIN_S, Load
 from tests.crash.replica import ReplicatedPostgres, replicated_postgres
 from tests.crash.run import Outcome, Run, compare
-from tests.parity.processes import Process, Schemas
+from tests.parity.processes import Process, Schemas, Stores
 from tests.ports import free_port
 from tests.servers import shared_postgres
 
@@ -57,10 +57,11 @@ class TakeoverOutcome(Outcome):
         """The run in words."""
         took = sorted(self.took) or [0.0]
         times = f"median {statistics.median(took):.2f} s, longest {took[-1]:.2f} s"
+        told = f"told {self.takeover_s:g} s, " if self.takeover_s else "taken over by command, "
         tried = f"{self.kills} kills and {self.pauses} pauses of the active process"
         lines = [
             f"{tried}; {self.fenced} that were paused woke and were fenced",
-            f"told {self.takeover_s:g} s, another served after: {times}; {self.tuples:,} tuples",
+            f"{told}another served after: {times}; {self.tuples:,} tuples",
         ]
         if over := sorted(self.failovers):
             times = f"median {statistics.median(over):.2f} s, longest {over[-1]:.2f} s"
@@ -80,16 +81,18 @@ class TakeoverOutcome(Outcome):
 class StandingHosts(Hosts):
     """The host `ward`, which three processes stand for, and `icu` beside it."""
 
-    def __init__(self, stores: Schemas, takeover_s: float) -> None:
+    def __init__(
+        self, stores: Stores | None, takeover_s: float = 0.0, places: tuple[str, ...] = PLACES
+    ) -> None:
         super().__init__(stores, names=(WARD, "icu"))
-        self._places = {place: free_port() for place in PLACES}
+        self._places = {place: free_port() for place in places}
         self._takeover_s = takeover_s
         self.standing: dict[str, Process] = {}
         self.active = ""
         """Who served last."""
         self.life = 0
         self.said = asyncio.Condition()
-        self.stood: dict[str, int] = dict.fromkeys(PLACES, 0)
+        self.stood: dict[str, int] = dict.fromkeys(places, 0)
         """How often each has begun to stand by."""
         self.readers: dict[asyncio.Task[None], None] = {}
 
@@ -102,7 +105,7 @@ class StandingHosts(Hosts):
     def begin(self, name: str) -> None:
         """Start a host; `ward` by all its processes."""
         if name == WARD:
-            for place in PLACES:
+            for place in self._places:
                 self.begin_at(place)
             return
         given = ["--listen", f"127.0.0.1:{self._ports[name]}", "--store", self.store(name)]
@@ -112,12 +115,15 @@ class StandingHosts(Hosts):
 
     def begin_at(self, place: str) -> None:
         """Start one of the processes that stand for `ward`."""
+        given = ["--standby", "--takeover-s", f"{self._takeover_s:g}"]
+        self._begin_at(place, self.store(WARD), given)
+
+    def _begin_at(self, place: str, store: str, more: list[str], how: str = "run") -> None:
         folder = self.folder / place
         folder.mkdir(exist_ok=True)
-        given = ["--listen", f"127.0.0.1:{self._places[place]}", "--store", self.store(WARD)]
-        given += ["--standby", "--takeover-s", f"{self._takeover_s:g}", "--insecure"]
-        given += ["--join", f"127.0.0.1:{self._ports['icu']}"]
-        process = self.standing[place] = Process(WARD, folder, given)
+        given = ["--listen", f"127.0.0.1:{self._places[place]}", "--store", store, "--insecure"]
+        given += ["--join", f"127.0.0.1:{self._ports['icu']}", *more]
+        process = self.standing[place] = Process(WARD, folder, given, how=how)
         reader = asyncio.create_task(self._read(place, process))
         self.readers[reader] = None
         reader.add_done_callback(lambda task: self.readers.pop(task, None))
@@ -145,6 +151,12 @@ class StandingHosts(Hosts):
         """Wait until a later life than that serves."""
         async with asyncio.timeout(TAKEN_S), self.said:
             await self.said.wait_for(lambda: self.life > life)
+
+    async def take_over(self, place: str) -> None:
+        """What an operator does when the process at a place is gone: nothing, here."""
+
+    async def together(self) -> None:
+        """Wait until another process can take over again: at once, here."""
 
     async def stands_again(self, place: str, times: int) -> None:
         """Wait until a process has begun to stand by more often than so many times."""
@@ -206,6 +218,7 @@ class TakeoverRun(Run):
                 process = hosts.standing.pop(place)
                 await asyncio.to_thread(process.child.wait, TAKEN_S)
             self._ledger.happened(f"{place} is {'paused' if pauses else 'killed'}")
+            await hosts.take_over(place)
             await hosts.served_after(life)
             outcome.took.append(time.monotonic() - began)
             self._ledger.happened(f"{hosts.active} has taken over")
@@ -222,6 +235,7 @@ class TakeoverRun(Run):
                 self.failovers * number // kills, self.failovers * (number + 1) // kills
             ):
                 await self._fail_over()
+            await hosts.together()
             if (number + 1) % 10 == 0:
                 self._say(f"{number + 1} times; longest {max(outcome.took):.2f} s")
 
@@ -266,6 +280,7 @@ async def take_over(
     kills: int,
     seed: int,
     takeover_s: float = 2.0,
+    paired: bool = False,
     tuples: int = 0,
     failovers: int = 0,
     strict: bool = False,
@@ -273,18 +288,27 @@ async def take_over(
     say: Callable[[str], None] = lambda _: None,
     keep: bool = False,
 ) -> TakeoverOutcome:
-    """Play one run. If it is `strict`, who takes over too late has broken a promise."""
+    """Play one run. If it is `strict`, who takes over too late has broken a promise.
+
+    `paired`, there are two processes with a SQLite store each, and an operator.
+    """
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(16))  # some only listen
     with ExitStack() as parts:
-        pair = parts.enter_context(replicated_postgres()) if failovers else None
-        server = shared_postgres() if pair is None else pair
-        stores = Schemas(server.url, f"standing{os.getpid()}_{seed}")
-        hosts = parts.enter_context(StandingHosts(stores, takeover_s))
+        database = parts.enter_context(replicated_postgres()) if failovers else None
+        if paired:
+            from tests.crash.paired import PairedHosts
+
+            hosts: StandingHosts = parts.enter_context(PairedHosts())
+            store = "two SQLite stores"
+        else:
+            server = shared_postgres() if database is None else database
+            stores = Schemas(server.url, f"standing{os.getpid()}_{seed}")
+            hosts, store = parts.enter_context(StandingHosts(stores, takeover_s)), "postgresql"
         hosts.keep = True  # until all is well
-        outcome = TakeoverOutcome(seed, "postgresql", folder=str(hosts.folder), hosts=2)
-        outcome.takeover_s, outcome.tuples = takeover_s, tuples
+        outcome = TakeoverOutcome(seed, store, folder=str(hosts.folder), hosts=2)
+        outcome.takeover_s, outcome.tuples = 0.0 if paired else takeover_s, tuples
         run = TakeoverRun(hosts, outcome, pace_s=pace_s, say=say)
-        run.database, run.failovers = pair, failovers
+        run.database, run.failovers = database, failovers
         await run.play(kills, before=lambda: run.fill(tuples))
         for name, code in (await asyncio.to_thread(hosts.end)).items():
             if code:

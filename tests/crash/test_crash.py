@@ -39,14 +39,17 @@ def test_hosts_that_keep_nothing_are_caught() -> None:
 
 
 @pytest.mark.slow
-def test_a_host_that_others_stand_for_outlives_its_process_and_its_databases_primary() -> None:
+@pytest.mark.parametrize(("failovers", "paired"), [(1, False), (0, True)])
+def test_a_host_that_others_stand_for_outlives_its_process_and_its_databases_primary(
+    failovers: int, paired: bool
+) -> None:
     async def play() -> TakeoverOutcome:
         async with asyncio.timeout(RUN_S):
-            return await take_over(kills=2, failovers=1, seed=1, pace_s=0.3)
+            return await take_over(kills=2, failovers=failovers, seed=1, pace_s=0.3, paired=paired)
 
     outcome = asyncio.run(play())
     assert outcome.good, outcome.told()
     assert (outcome.kills, outcome.pauses, outcome.fenced) == (1, 1, 1)
-    assert len(outcome.failovers) == 1
+    assert len(outcome.failovers) == failovers
     for kind in KINDS:
         assert outcome.checked[kind] > 10, outcome.told()

@@ -67,7 +67,7 @@ class Schemas:
 class Process:
     """A host that runs `nomospace host run`; `program` runs that, given what to do `first`.
 
-    It is the nomospace of this tree, or that of another.
+    It is the nomospace of this tree, or that of another. With another `how`, another command.
     """
 
     def __init__(
@@ -79,9 +79,10 @@ class Process:
         program: Path | None = None,
         first: Sequence[str] = (),
         tree: Path | None = None,
+        how: str = "run",
     ) -> None:
         self.log = folder / f"{name}.log"
-        command = [*first, "host", "run", name, *PACE, *arguments, "--json"]
+        command = [*first, "host", how, name, *PACE, *arguments, "--json"]
         with self.log.open("ab") as log:
             self.child = nursery.start(command, folder=folder, log=log, program=program, tree=tree)
 

@@ -3,22 +3,32 @@
 import json
 import logging
 import sys
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from nomospace.cli.remote_options import Commands, Remote
+from nomospace.cli.remote_options import Commands, Remote, Unusable, print_json
 from nomospace.extras import need
 
 if TYPE_CHECKING:
     from nomospace.api.http import ServedApi
+    from nomospace.node.config import Config
     from nomospace.node.serve import Server
+    from nomospace.store.paired import PairRow
     from nomospace.wire.admin import ContactLine
 
 T = TypeVar("T")
+ModeOption = Annotated[
+    str, typer.Option("--mode", help="With a standby: sync (the default), or async.")
+]
+AloneOption = Annotated[
+    bool, typer.Option("--alone", help="With a standby: go on without it until it is there.")
+]
 
 app = Commands(
     """Run a host; let a running one engage with others, leave them, and know where it is.
@@ -57,6 +67,11 @@ def run(
     standby: Annotated[
         bool, typer.Option(help="Stand for the host with others; one is active, by the store.")
     ] = False,
+    standby_listen: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="Where this host's standby calls, over TLS.")
+    ] = "",
+    mode: ModeOption = "",
+    alone: AloneOption = False,
     takeover_s: Annotated[
         float | None, typer.Option(help="Seconds in which another takes over; 10, at least 2.")
     ] = None,
@@ -125,6 +140,7 @@ def run(
         eager=eager or None,
         standby=standby or None,
         takeover_s=takeover_s,
+        standby_=_told(listen=standby_listen or None, mode=mode or None, alone=alone or None),
         journal={"folder": segments} if segments else None if record else {"on": False},
         services={"http": http} if http else None,
         api={"listen": api} if api else None,
@@ -136,6 +152,141 @@ def run(
         log={"form": log} if log else None,
     )
 
+    _run(told, console=console, as_json=as_json)
+
+
+@app.command()
+def standby(
+    name: Annotated[str, typer.Argument(help="The host's name; may stand in the file.")] = "",
+    *,
+    of: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="The other machine: its --standby-listen.")
+    ] = "",
+    config: Annotated[
+        Path | None, typer.Option("--config", "-c", help="A TOML file, as of run; flags win.")
+    ] = None,
+    store: Annotated[
+        str, typer.Option(help="A file of its own (the default: NAME.db); a new one is filled.")
+    ] = "",
+    listen: Annotated[
+        str, typer.Option(help="Where peers and clients come in once it has taken over.")
+    ] = "",
+    join: Annotated[
+        list[str] | None, typer.Option(help="The address of a host to join then; may be repeated.")
+    ] = None,
+    trust: Annotated[str, typer.Option(help="The folder with the host's certificate.")] = "",
+    insecure: Annotated[
+        bool, typer.Option(help="No certificates: for a trial on this machine alone.")
+    ] = False,
+    mode: ModeOption = "",
+    alone: AloneOption = False,
+    heartbeat_ms: Annotated[
+        int | None, typer.Option(help="Milliseconds between two signs of life to other hosts.")
+    ] = None,
+    loss_ms: Annotated[
+        int | None, typer.Option(help="Milliseconds of silence after which a host is gone.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Say on standard output when it stands by or is ready.")
+    ] = False,
+) -> None:
+    """Keep a host's commits on a second machine, and be the host when an operator says so.
+
+    For example: nomospace host standby ward --of 10.1.0.3:7422 --trust trust
+
+    It fills its own store from the active one and follows its commits. `nomospace host takeover`
+    makes it the host; the other follows when it is back.
+    """
+    from nomospace.node.config import config_text, read_config
+
+    told = read_config(
+        "" if config is None else config_text(config),
+        str(config or "the flags"),
+        name=name,
+        listen=listen,
+        join=tuple(join or ()),
+        store=store,
+        trust=trust,
+        insecure=insecure or None,
+        standby_=_told(of=of or None, mode=mode or None, alone=alone or None),
+        links=_told(heartbeat_ms=heartbeat_ms, loss_ms=loss_ms),
+    )
+    if not told.standby.of:
+        raise Unusable(what="--of", why="say where the active one listens for its standby")
+    _run(told, console=True, as_json=as_json)
+
+
+@app.command()
+def takeover(
+    store: Annotated[
+        str, typer.Option("--store", metavar="FILE", help="The store that is to be the host's.")
+    ],
+    *,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Let a standby be the host, after showing what may be lost; or an active one go on alone.
+
+    Run it on the machine of the store, whether its process runs or not. A standby that runs
+    serves at once; else start it. What the other one has committed since is not merged: it keeps
+    that aside in a file when it is back.
+    """
+    from nomospace.store.paired import look, take_over
+
+    path = Path(store.removeprefix("sqlite:"))
+    if not path.is_file():
+        raise Unusable(what=store, why="there is no such store")
+    before = look(path)
+    told = loss_of(before, time.time_ns() // 1000)
+    if not as_json:
+        print("\n".join(loss_words(before, told)))
+    done = yes or (not as_json and sys.stdin.isatty() and typer.confirm("take over?"))
+    if done:
+        take_over(path)
+    if as_json:
+        print_json(told | {"taken_over": done})
+    elif done:
+        print(f"{before.host} is the host of {path} now, without the other one")
+    else:
+        print("nothing was done; --yes takes over")
+        raise typer.Exit(1)
+
+
+def loss_of(row: "PairRow", now: int) -> dict[str, object]:
+    """What a takeover may lose, as far as the store knows."""
+    return {
+        "host": row.host,
+        "role": row.role,
+        "token": row.life,
+        "number": row.number,
+        "last_at": row.last_at,
+        "behind": max(0, row.there - row.number) if row.role == "standby" else 0,
+        "acknowledged": row.how or "alone",
+        "silent_s": round((now - row.heard_at) / 1e6, 1) if row.heard_at else None,
+    }
+
+
+def loss_words(row: "PairRow", told: dict[str, object]) -> list[str]:
+    """The same in words."""
+    lines = [f"host {row.host}: this store has commit {row.number:,} of token {row.life}"]
+    if row.last_at:
+        lines[0] += f", of {datetime.fromtimestamp(row.last_at / 1e6, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    if row.role == "active":
+        return [*lines, "it is the active one already, and goes on without its standby"]
+    if told["silent_s"] is None:
+        return [*lines, "the active one was never heard: everything since this copy may be lost"]
+    lines.append(f"the active one was last heard {told['silent_s']:,} s ago")
+    if told["behind"]:
+        lines.append(f"it had {told['behind']:,} commits more: they are lost, acknowledged or not")
+    elif row.how == "sync":
+        lines.append("it acknowledged nothing that is not here, unless it was told to go on alone")
+    else:
+        lines.append("what it has acknowledged since is lost: it did not wait for this one")
+    return lines
+
+
+def _run(told: "Config", *, console: bool, as_json: bool) -> None:
+    """Run a host as it was told, until it is told to end."""
     from nomospace.node.logs import configure
     from nomospace.node.loops import run_loop
     from nomospace.node.serve import Server
@@ -176,17 +327,17 @@ def run(
         from nomospace.api.http import serving
 
         beside = _with_console if console else serving
-    if not told.host.standby:
+    if not (told.host.standby or told.paired):
         run_loop(Server(told, beside=beside).run(ready))
         return
 
-    from nomospace.node.standby import StandIn, stand
+    from nomospace.node.standby import stand
 
-    def standing(part: StandIn) -> None:
+    def standing(what: str) -> None:
         if as_json:
-            print(json.dumps({"host": told.host.name, "standby": part.store.holder}), flush=True)
+            print(json.dumps({"host": told.host.name, "standby": what}), flush=True)
         else:
-            _say_to_all(f"{part.store.holder} stands for host {told.host.name}")
+            _say_to_all(f"{what} stands by for host {told.host.name}")
 
     run_loop(stand(told, beside=beside, ready=ready, standing=standing))
 

@@ -131,6 +131,8 @@ class SessionDriver:
         self._ticker: asyncio.TimerHandle | None = None
         self._dialling: asyncio.Task[None] | None = None
         self._lost_at = 0.0
+        self._tokens: dict[str, int] = {}
+        """The highest token heard of each host that the agent was at."""
         self._going_to: tuple[Url, ...] = ()
         """Where the agent has gone, while it has not been found there."""
         self._error: NomospaceError | None = None
@@ -197,6 +199,7 @@ class SessionDriver:
                     raise
             else:
                 self._put_first(url)
+                self._tokens[welcome.host] = welcome.token
                 self._do(self._session.welcomed(welcome, now=self._now()))
                 self._attach(talk)
                 return
@@ -295,6 +298,7 @@ class SessionDriver:
             else:
                 if self._arrived(talk, welcome, url):
                     return
+                why = f"{url} has no host that the agent is at"
             await self._pause(attempt // len(self._urls))
             attempt += 1
         at = str(self._urls[0])
@@ -308,6 +312,10 @@ class SessionDriver:
         still have answers and letters for this client, and what it did must not be done twice.
         """
         session, before = self._session, self._session.host
+        if welcome.token < self._tokens.get(welcome.host, 0):  # another has taken it over
+            talk.close()
+            return False
+        self._tokens[welcome.host] = welcome.token
         if welcome.host != before and not session.going_to:
             talk.close()
             return False

@@ -371,7 +371,15 @@ class ClientLink(asyncio.Protocol):
         laws = tuple([(key, law.name) for key, law in mine])
         version = talk.VERSIONS.common(hello.versions)
         welcome = talk.HostWelcome(
-            version, clients.host, clients.life, agent, known, grace_s, talk.WINDOW, laws
+            version,
+            clients.host,
+            clients.life,
+            agent,
+            known,
+            grace_s,
+            talk.WINDOW,
+            laws,
+            clients.token,
         )
         self.send(talk.pack_frame(welcome))
         if session is not None:

@@ -82,6 +82,7 @@ class Clients:
         *,
         host: str,
         life: int,
+        token: int = 0,
         standings: Standings,
         laws: Laws,
         laws_of: Callable[[str], Iterable[tuple[str, CompiledLaw]]],
@@ -98,6 +99,7 @@ class Clients:
         self.sessions = sessions
         self.host = host
         self.life = life
+        self.token = token
         self.door = standings.door
         self.laws = laws
         self.laws_of = laws_of

@@ -19,6 +19,9 @@ line. A file holds these tables, all of them optional:
     [servers]                            # which hosts serve which domains, primary first
     ward = ["ward-3", "ward-4", "icu"]
 
+    [standby]                            # another machine that keeps this host too
+    listen = "10.1.0.3:7422"             # where it calls; there: of = "10.1.0.3:7422"
+
     [journal]
     on = true
     folder = "journal"                   # where Parquet segments go; without it none are sealed
@@ -201,6 +204,15 @@ class LogSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     form: str = "text"
 
 
+class StandbySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The other machine of a host that two keep (`node.pairing`): where it calls, or is called."""
+
+    listen: str = ""
+    of: str = ""
+    mode: Literal["sync", "async"] = "sync"
+    alone: bool = False
+
+
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The table `[host]`."""
 
@@ -236,16 +248,17 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     programs: ProgramSettings = ProgramSettings()
     publishers: dict[str, Publisher] = {}
     monitors: dict[str, PaceLimits] = {}
+    standby: StandbySettings = StandbySettings()
+
+    @property
+    def paired(self) -> bool:
+        """Whether two machines keep the host, each with a store of its own."""
+        return bool(self.standby.listen or self.standby.of)
 
     @property
     def listen(self) -> Address:
         """The address of peers and clients."""
         return Address.parse(self.host.listen)
-
-    @property
-    def joins(self) -> tuple[Address, ...]:
-        """Whom to call."""
-        return tuple([Address.parse(text) for text in self.host.join])
 
     @property
     def pace(self) -> Pace:
@@ -303,7 +316,7 @@ did you mean 'join'?
     host = data.setdefault("host", {})
     for name, value in given.items():
         if isinstance(value, dict):  # a flag for another table
-            data.setdefault(name, {}).update(value)
+            data.setdefault(name.rstrip("_"), {}).update(value)
         else:
             host[name] = list(value) if isinstance(value, tuple) else value
     try:
@@ -381,6 +394,7 @@ def _unreadable(error: tomllib.TOMLDecodeError, lines: _Lines) -> BadConfig:
 
 _TABLES: Final[dict[str, type[msgspec.Struct] | None]] = {
     "host": Settings,
+    "standby": StandbySettings,
     "servers": None,
     "journal": Journal,
     "services": ServiceSettings,
@@ -405,6 +419,8 @@ _FLAGS: Final = {
     ("contact", "speed_max"): "--speed-max",
     ("contact", "position"): "--position",
     ("log", "form"): "--log",
+    ("standby", "listen"): "--standby-listen",
+    ("standby", "of"): "--of",
 }
 """The flags of tables other than `[host]`."""
 
@@ -441,12 +457,28 @@ def _invalid(error: msgspec.ValidationError, lines: _Lines) -> BadConfig:
     return BadConfig(where=lines.place(table, key), why=f"{named}{why[0].lower()}{why[1:]}")
 
 
+def _pair_fault(config: Config) -> str:
+    """What is wrong with what is told of the other machine; empty when nothing is."""
+    told = config.standby
+    if told.of and told.listen:
+        return "one machine listens for the other, and that one calls; give one of the two"
+    if config.host.standby or config.store == "memory" or "://" in config.store:
+        return "either machine needs a store of its own, in a file"
+    try:
+        address = Address.parse(told.of or told.listen)
+        if config.host.insecure:
+            address.check_loopback()
+    except BadHostAddress as error:
+        return str(error)
+    return ""
+
+
 def _check(config: Config, lines: _Lines, given: dict[str, object]) -> None:
     """What one value alone does not tell."""
 
     def fail(key: str, why: str, table: str = "host") -> BadConfig:
         flag = f"--{key}" if key != "name" else "NAME"
-        flags = given if table == "host" else given.get(table)
+        flags = given if table == "host" else given.get(f"{table}_", given.get(table))
         from_flag = isinstance(flags, dict) and key in flags
         place = _FLAGS.get((table, key), flag) if from_flag else lines.place(table, key)
         return BadConfig(where=place, why=why)
@@ -459,26 +491,23 @@ def _check(config: Config, lines: _Lines, given: dict[str, object]) -> None:
             check_name(f"a host's {key}" if key == "domain" else "a host", value or host.name)
         except CallerError as error:
             raise fail(key, str(error)) from None
-    try:
-        listen = config.listen
-    except BadHostAddress as error:
-        raise fail("listen", str(error)) from None
-    try:
-        joins = config.joins
-    except BadHostAddress as error:
-        raise fail("join", str(error)) from None
-    for text in host.advertise:
+    places = [("join", text) for text in host.join]
+    places += [("advertise", text) for text in host.advertise]
+    for key, text in (("listen", host.listen), *places):
         try:
             Address.parse(text)
         except BadHostAddress as error:
-            raise fail("advertise", str(error)) from None
-    if len(joins) > JOIN_MAX:
-        raise fail("join", f"{len(joins):,} addresses, and at most {JOIN_MAX:,} are joined")
+            raise fail(key, str(error)) from None
+    listen = config.listen
+    if len(host.join) > JOIN_MAX:
+        raise fail("join", f"{len(host.join):,} addresses, and at most {JOIN_MAX:,} are joined")
     if not (host.transport == "tcp" or host.transport.startswith(("nats://", "tls://"))):
         raise fail("transport", f"{host.transport!r} is no transport; use tcp, or nats://host:port")
     if host.standby and not host.store.startswith(("postgresql://", "postgres://")):
         why = "several processes stand for a host over a store that all reach: postgresql://…"
         raise fail("standby", why)
+    if config.paired and (why := _pair_fault(config)):
+        raise fail("of" if config.standby.of else "listen", why, "standby")
     if not TAKEOVER_S_MIN <= host.takeover_s <= TAKEOVER_S_MAX:
         why = f"takeover_s must be from {TAKEOVER_S_MIN:g} to {TAKEOVER_S_MAX:g} seconds"
         raise fail("takeover_s", why)
@@ -524,9 +553,8 @@ def _check(config: Config, lines: _Lines, given: dict[str, object]) -> None:
         raise fail("controllers", why, "services")
     for law, url in config.secretaries.items():
         if re.fullmatch(r"[0-9a-f]{64}", law) is None:
-            raise fail(
-                law, f"{law[:70]!r} is no hash of a law (`nomospace law hash`)", "secretaries"
-            )
+            why = f"{law[:70]!r} is no hash of a law (`nomospace law hash`)"
+            raise fail(law, why, "secretaries")
         if not url.startswith(("http://", "https://")):
             raise fail(law, f"{url!r} is no address; give http://… or https://…", "secretaries")
     for key in Shares.__struct_fields__:

@@ -21,6 +21,7 @@ halves: while one is on its way to the disk, the other is served, and neither di
 | `WAITING` | steps gather, and the crowd is waited for                                           |
 | `WRITING` | steps gather; when the group is on disk they are the next                           |
 | `TROUBLE` | the disk is full, or the database away: the same group is tried again and again    |
+| `WITNESS` | the group is on disk here, and not yet where the host's standby has it (`pairing`)  |
 
 A store that fails for another reason is broken: `broken` is told, and the host must end, because
 the core is ahead of what can be kept.
@@ -33,7 +34,7 @@ import contextlib
 import threading
 from collections.abc import Callable
 from queue import SimpleQueue
-from typing import Final
+from typing import Final, Protocol
 
 from nomospace.errors import NomospaceError, Unavailable
 from nomospace.node.clock import ClockMark
@@ -43,6 +44,7 @@ IDLE: Final = "idle"
 WAITING: Final = "waiting"
 WRITING: Final = "writing"
 TROUBLE: Final = "trouble"
+WITNESS: Final = "witness"
 
 GROUP_MAX: Final = 4_096
 """How many steps become durable together at most."""
@@ -58,8 +60,20 @@ STRAGGLERS: Final = 16
 """One in so many of a crowd is not waited for."""
 CALM_MAX: Final = 64
 """After crowds that did not come, so many groups at most are begun without waiting for one."""
+AWAY_S: Final = 3.0
+"""So long a witness may take, before that counts as trouble."""
 RETRY_S: Final = (0.05, 0.1, 0.25, 0.5, 1.0)
 """Pauses before a group is tried again; the last one is repeated."""
+
+
+class Witness(Protocol):
+    """Another machine that has to have a commit too, before anyone is told of it."""
+
+    def has_all(self) -> bool:
+        """Whether it has all that was committed here, or is not waited for."""
+
+    def away(self, after_s: float) -> Unavailable:
+        """Why nothing is told to anyone, after so long."""
 
 
 class Keeper:
@@ -89,6 +103,7 @@ class Keeper:
         """Whether no more steps should be made before some are on disk."""
         self.groups = 0
         """How many groups were written."""
+        self.witness: Witness | None = None
         self.on_commit: Callable[[float], None] | None = None
         """Told how long the disk took for each of them, in seconds."""
         self._now = now
@@ -246,6 +261,19 @@ class Keeper:
         self._began = self._loop.time()
         self._work.put(True)
 
+    def witnessed(self) -> None:
+        """The witness has something more, or is not waited for any longer."""
+        if self.state is WITNESS and self.witness is not None and self.witness.has_all():
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = None
+            self._done(None)
+
+    def _unwitnessed(self, witness: Witness) -> None:
+        self._timer = None
+        self.trouble = witness.away(AWAY_S)
+        self._on_trouble(self.trouble)
+
     def _flush(self) -> None:
         """The thread: wait for the disk, again and again."""
         while self._work.get():
@@ -260,7 +288,10 @@ class Keeper:
     def _done(self, error: BaseException | None) -> None:
         if self._closed:
             return
-        if error is None:
+        if error is None and self.witness is not None and not self.witness.has_all():
+            self.state = WITNESS
+            self._timer = self._loop.call_later(AWAY_S, self._unwitnessed, self.witness)
+        elif error is None:
             self.kept += len(self._group)
             self.groups += 1
             now = self._loop.time()

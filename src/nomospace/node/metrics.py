@@ -41,6 +41,9 @@ KNOWN: Final[Mapping[str, MetricMeaning]] = {
     "calls": MetricMeaning("counter", "kind", "calls of agents, by kind"),
     "refusals": MetricMeaning("counter", "code", "calls that were answered with an error, by code"),
     "steps": MetricMeaning("counter", "", "steps of the host's core"),
+    "standby": MetricMeaning(
+        "gauge", "what", "whether the standby follows, and how many commits it lags"
+    ),
     "commits": MetricMeaning("counter", "", "transactions of the store"),
     "commit_seconds": MetricMeaning("histogram", "", "how long a transaction of the store takes"),
     "commit_steps": MetricMeaning("counter", "", "steps that were kept, many in one transaction"),

@@ -231,6 +231,8 @@ class Operating:
         figures = {name: float(value) for name, value in server.links.counts().items()}
         figures["connections"] = float(server.listener.connections)
         figures["strangers"] = float(server.listener.strangers)
+        if server.standing is not None:
+            figures |= {f"standby_{name}": n for name, n in server.standing.figures().items()}
         return admin.StatsLine(
             server.config.host.name,
             server.host.life,
@@ -292,7 +294,8 @@ class Operating:
             f"linked with {', '.join(neighbours[:20]) or 'nobody'}",
             "look whether the hosts of --join run and can be reached" if alone else "",
         )
-        return [store, group, links, *self._endings()]
+        standby = [] if server.standing is None else server.standing.findings()
+        return [store, group, links, *standby, *self._endings()]
 
     def _endings(self) -> Iterator[admin.AdminFinding]:
         """What ends within some weeks of all that this host's trust rests on."""

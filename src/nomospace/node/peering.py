@@ -60,6 +60,8 @@ class Greeting(msgspec.Struct, frozen=True, array_like=True, tag="greeting"):
     proof: _Few = b""
     """Without certificates: what the caller is to prove itself with, and its proof."""
     newest: _Count = 0
+    token: _Count = 0
+    """Grows with every takeover of the host (`fencing`); 0 where there is none."""
 
     @property
     def versions(self) -> Versions:

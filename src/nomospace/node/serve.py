@@ -18,7 +18,7 @@ from functools import cached_property, partial
 from glob import escape
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from nomospace.calls.requests import LawText, OntologyText
 from nomospace.client import Report
@@ -33,10 +33,11 @@ from nomospace.node.client_link import ClientLink
 from nomospace.node.clients import Clients
 from nomospace.node.clock import Clock, ClockMark
 from nomospace.node.config import BadConfig, Config
+from nomospace.node.fencing import PeerTokens, StandingPart
 from nomospace.node.identity import Identity, revocation_lists
 from nomospace.node.journaling import QUIET, Journalist, Sealing, check_folder, told
 from nomospace.node.law_keys import check_keys
-from nomospace.node.links import Hear, HostLinks
+from nomospace.node.links import Dialled, HostLinks, Wires
 from nomospace.node.listen import Arrival, Listener
 from nomospace.node.local import Host
 from nomospace.node.logs import note_log
@@ -54,7 +55,6 @@ from nomospace.wire.calls import LawShelf, Unready
 from nomospace.wire.frames import too_large
 
 if TYPE_CHECKING:
-    from nomospace.node.standby import StandIn
     from nomospace.node.stories.telling import Stories
 
 FAULTY_MAX: Final = 64
@@ -64,25 +64,6 @@ POLL_S: Final = 0.5
 gone within two seconds."""
 PLANNER: Final = "nomospace.space.correlating"
 """What questions about sets need. To load it takes so long that no client should wait for it."""
-
-
-class Wires(Protocol):
-    """Links with a life of their own (`tcp.TcpLinks`, `nats.NatsLinks`)."""
-
-    def join(self, name: str, hear: Hear) -> None: ...
-    def leave(self, name: str) -> None: ...
-    def transmit(self, sender: str, to: str | None, frame: object) -> None: ...
-    def neighbours(self) -> tuple[str, ...]: ...
-    def counts(self) -> dict[str, int]: ...
-    async def start(self) -> None: ...
-    async def stop(self) -> None: ...
-
-
-@runtime_checkable
-class Dialled(Protocol):
-    """Links that others dial: they tell them where."""
-
-    advertise: tuple[str, ...]
 
 
 def need_extras(config: Config) -> None:
@@ -111,10 +92,10 @@ class Server:
         on_report: Callable[[Report], None] | None = None,
         beside: Callable[[Server], AbstractAsyncContextManager[object]] | None = None,
         host: Host | None = None,
-        standing: StandIn | None = None,
+        standing: StandingPart | None = None,
     ) -> None:
         self.config = config
-        self._standing = standing
+        self.standing = standing
         self._given = host
         self.metrics = Metrics(config.host.name)
         self._log = note_log(config.host.name)
@@ -172,7 +153,7 @@ class Server:
             vouching = Vouching(self.identity, self._now)
             network = SealedLinks(links, vouching, self._law)
         self._narrow()
-        standing = self._standing
+        standing = self.standing
         store = open_store(config.store) if standing is None else standing.store
         self.host = self._host(
             network=network,
@@ -203,7 +184,7 @@ class Server:
             raise
         parts.push_async_callback(self.host.close)
         if standing is not None:
-            self.host.lease = standing.lease
+            standing.serves(self.host)
             watching = asyncio.create_task(standing.watch(), name="watch the lease")
             parts.push_async_callback(_cancelled, watching)
         if is_position(config.contact.position):
@@ -212,7 +193,7 @@ class Server:
             parts.push_async_callback(self.host.stage.processes.stop)
         self.standings = Standings(self._door(), self._now)
         parts.push_async_callback(self.work.close)
-        operating = Operating(self)
+        operating, tokens = Operating(self), PeerTokens(self.host, standing)
         news = TrustNews(self)
         self.host.peer_questions.answer = news.answer
         parts.callback(self.host.peer_questions.stop)
@@ -220,6 +201,7 @@ class Server:
             self.host.served,
             host=settings.name,
             life=self.host.life,
+            token=tokens.own,
             standings=self.standings,
             laws=lambda law: self._checked(shelf, law),
             laws_of=self.host.core.memberships_of,
@@ -245,6 +227,7 @@ class Server:
         parts.push_async_callback(self.listener.stop)
         if isinstance(links, Dialled):
             links.advertise = settings.advertise or (self.listener.advertised,)
+            links.tokens = tokens
         await links.start()
         parts.push_async_callback(links.stop)
         if settings.discover:
@@ -375,8 +358,8 @@ class Server:
     def _wires(self) -> Wires:
         settings = self.config.host
         life = time.time_ns() // 1000
-        if self._standing is not None:
-            life = self._standing.link_life(life)
+        if self.standing is not None:
+            life = self.standing.link_life(life)
         if settings.transport != "tcp":
             from nomospace.node.nats import NatsLinks
 
@@ -553,6 +536,8 @@ class Server:
             metrics.watch("commit_steps", lambda: keeper.kept)
             keeper.on_commit = partial(metrics.observe, "commit_seconds")
             metrics.watch("queue", lambda: {"steps": float(keeper.last - keeper.kept)})
+        if self.standing is not None:
+            metrics.watch("standby", self.standing.figures)
         metrics.watch_together(self._backlog)
         metrics.watch_times("wait_seconds", self._waited)
         counts = {"frames_in": "frames_in", "frames_out": "frames_out", "bytes_in": "bytes_in"}

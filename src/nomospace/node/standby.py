@@ -20,11 +20,12 @@ import threading
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, suppress
 from importlib import import_module
-from typing import Final, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from nomospace.errors import NomospaceError, Unavailable
 from nomospace.node.clock import steady_us
 from nomospace.node.config import Config
+from nomospace.node.fencing import StandingPart
 from nomospace.node.serve import PLANNER, Server
 from nomospace.protocols.lease import (
     HeldLease,
@@ -38,6 +39,10 @@ from nomospace.protocols.lease import (
 from nomospace.store.interface import StoreUnavailable
 from nomospace.store.opening import open_store
 from nomospace.store.postgres import PostgresStore
+from nomospace.wire.admin import AdminFinding
+
+if TYPE_CHECKING:
+    from nomospace.node.local import Host
 
 NEEDED: Final = ("nomospace.node.tcp", "nomospace.node.vouching", PLANNER)
 """What a host that serves loads besides."""
@@ -52,8 +57,9 @@ _log = logging.getLogger("nomospace.host")
 class StandIn:
     """The part that one process has in standing for a host."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, standing: Callable[[str], None]) -> None:
         self.name = config.host.name
+        self._standing = standing
         store = open_store(config.store)
         assert isinstance(store, PostgresStore), "others were refused when it was told"
         self.store = store
@@ -71,6 +77,7 @@ class StandIn:
 
         Raises `OtherHostsStore`, `FutureToken`, `OlderStore` and `StoreTooNew`.
         """
+        self._standing(self.store.holder)
         for needed in NEEDED:  # so that none of it is read when the host is waited for
             await asyncio.to_thread(import_module, needed)
         while True:
@@ -85,11 +92,6 @@ class StandIn:
                 self._asked_at = steady_us()
                 return
             await asyncio.sleep(self._watch.look_us(self._hold_us) / 1e6)
-
-    @property
-    def holder(self) -> str:
-        """Who had the lease when it was last looked at; empty when nobody had."""
-        return self._watch.stand.holder
 
     def link_life(self, now: int) -> int:
         """What peers know this life's links by: later than all that they know of the host."""
@@ -118,6 +120,10 @@ class StandIn:
                 lease.renewed(asked_at=asked_at)
                 pause_s = max(0.0, (lease.renew_at - steady_us()) / 1e6)
 
+    def serves(self, host: Host) -> None:
+        """The host has begun with the store: it answers for as long as it has the lease."""
+        host.lease = self.lease
+
     async def watch(self) -> None:
         """End with the lease, also when nobody asks for anything."""
         lease = self.lease
@@ -135,8 +141,19 @@ class StandIn:
         if isinstance(error, OlderStore):
             self.lease = None  # nothing is written to it
 
-    def close(self) -> None:
+    def findings(self) -> list[AdminFinding]:
+        """The database knows who stands by."""
+        return []
+
+    def figures(self) -> dict[str, float]:
+        """For metrics: none."""
+        return {}
+
+    async def close(self) -> None:
         """Let another have the lease at once, if the database can be told."""
+        await asyncio.to_thread(self._let_go)
+
+    def _let_go(self) -> None:
         self._over.set()
         if self.lease is not None:
             with suppress(NomospaceError):
@@ -158,9 +175,9 @@ async def stand(
     *,
     beside: Callable[[Server], AbstractAsyncContextManager[object]] | None,
     ready: Callable[[Server], None],
-    standing: Callable[[StandIn], None],
+    standing: Callable[[str], None],
 ) -> None:
-    """Stand for a host until the process is told to end; `standing` is told when it begins to."""
+    """Stand for a host until the process is told to end; `standing` is told as what, each time."""
     loop = asyncio.get_running_loop()
     me = asyncio.current_task()
     assert me is not None, "it runs in one"
@@ -172,9 +189,14 @@ async def stand(
         me.cancel()
 
     while True:
-        part = StandIn(config)
+        part: StandingPart
+        if config.paired:
+            from nomospace.node.pairing import HostPair
+
+            part = HostPair(config, standing)
+        else:
+            part = StandIn(config, standing)
         try:
-            standing(part)
             for number in (signal.SIGTERM, signal.SIGINT):
                 loop.add_signal_handler(number, end)
             await part.wait()
@@ -188,5 +210,5 @@ async def stand(
             if not told:
                 raise
         finally:
-            await asyncio.to_thread(part.close)
+            await part.close()
         return

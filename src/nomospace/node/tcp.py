@@ -34,6 +34,7 @@ from nomospace.client import check_name
 from nomospace.errors import CallerError, NomospaceError, PeerError
 from nomospace.node.addresses import Address, BadHostAddress
 from nomospace.node.book import HOSTS_MAX, AddressBook
+from nomospace.node.fencing import PeerTokens
 from nomospace.node.identity import Identity, NotItsName
 from nomospace.node.listen import Arrival
 from nomospace.node.network import Hear, NameTaken
@@ -95,6 +96,8 @@ class TcpLinks:
         self.identity = identity
         self._key = key
         self.advertise = tuple(advertise)
+        self.tokens: PeerTokens | None = None
+        """What this host knows of its own token, and of its peers'; set before `start`."""
         self._seeds = tuple(self._checked(address) for address in seeds)
         self._life = time.time_ns() // 1000 if life is None else life
         self._book = AddressBook(Random(seed))
@@ -307,7 +310,8 @@ class TcpLinks:
         oldest, newest = LINK_VERSIONS
         name, life, call = self.name, self._life, peer.call
         places = self.advertise
-        greeting = Greeting(oldest, name, life, call, places, peer.nonce, proof, newest)
+        token = 0 if self.tokens is None else self.tokens.own
+        greeting = Greeting(oldest, name, life, call, places, peer.nonce, proof, newest, token)
         peer.send(encode_word(greeting))
 
     def _prove(self, nonce: bytes, name: str) -> bytes:
@@ -336,6 +340,10 @@ class TcpLinks:
                     peer.abort()
             else:
                 self.complain(peer, "name-twice", f"another host runs as {name!r}")
+            return
+        refused = "" if self.tokens is None else self.tokens.refused(name, greeting.token)
+        if refused:
+            self.complain(peer, "taken-over", refused)
             return
         if peer.dialled:
             expected = self._book.expected(peer.dialled)

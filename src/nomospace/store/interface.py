@@ -97,7 +97,8 @@ class Header(msgspec.Struct, frozen=True):
     """Where a host is in its life.
 
     `journal` is the last record that its segments have, and `numbers` are the last numbers given
-    to peers that have everything, by book and peer. `birth` is the host's.
+    to peers that have everything, by book and peer. `birth` is the host's. `paired` names the host
+    where the store was one of two.
     """
 
     life: int
@@ -106,6 +107,7 @@ class Header(msgspec.Struct, frozen=True):
     journal: int
     numbers: tuple[tuple[str, str, int], ...] = ()
     birth: int = BEFORE
+    paired: str = ""
 
 
 class JournalEntry(msgspec.Struct, frozen=True, gc=False):

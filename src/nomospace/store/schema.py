@@ -51,6 +51,19 @@ CREATE TABLE IF NOT EXISTS lease (
 """
 """Who is active of those that stand for the host (`protocols.lease`); in PostgreSQL alone."""
 
+STANDING: Final = """
+CREATE TABLE standing (
+    one INTEGER NOT NULL PRIMARY KEY CHECK (one = 1), host TEXT NOT NULL, role TEXT NOT NULL,
+    alone INTEGER NOT NULL, heard INTEGER NOT NULL, there INTEGER NOT NULL,
+    heard_at INTEGER NOT NULL, how TEXT NOT NULL, last BLOB NOT NULL
+)
+"""
+"""What a store is of the two of a host (`store.paired`); in SQLite alone, and only where it is."""
+FIRST_STANDING: Final = (
+    "INSERT INTO standing (one, host, role, alone, heard, there, heard_at, how, last)"
+    " VALUES (1, ?, ?, 1, 0, 0, 0, '', x'')"
+)
+
 TUPLES: Final = """
 CREATE TABLE tuples (
     n {int} NOT NULL PRIMARY KEY, space TEXT NOT NULL, writer TEXT NOT NULL, count {int} NOT NULL,

@@ -95,6 +95,8 @@ class SqlStore(ABC):
 
     _fenced = False
     """Whether a commit is told who makes it (`_fence`)."""
+    fenced = False
+    """Whether its life is a token, by which others know a later process from an earlier one."""
 
     def __init__(self) -> None:
         self._counters = Counters()
@@ -170,6 +172,13 @@ class SqlStore(ABC):
     @abstractmethod
     def _inspect_engine(self) -> Iterator[StoreFinding]:
         """What the engine finds wrong with its own files."""
+
+    def _pair_of(self) -> str:
+        """The host that this is one of two stores of; empty when it is not."""
+        return ""
+
+    def _restored(self, host: str) -> None:  # noqa: B027 - others have no pairs
+        """Note, inside a transaction, that this is a copy of one of two."""
 
     @abstractmethod
     def close(self) -> None:
@@ -523,7 +532,7 @@ class SqlStore(ABC):
             numbers = numbers_of(beginning.durable)
             clock, forgotten = beginning.clock, loaded.forgotten
             life, last_at, birth = beginning.life, beginning.last_at, beginning.birth
-            yield Header(life, last_at, clock, forgotten, numbers, birth)
+            yield Header(life, last_at, clock, forgotten, numbers, birth, self._pair_of())
             yield Step(tuple(changes_of(beginning.durable)), beginning.outbox)
             stored = (
                 TuplePut(space, read(table, str(n), decode_row, blob), n if by else 0)
@@ -556,6 +565,8 @@ class SqlStore(ABC):
                 ),
             )
             self._carry_out([("last given", list(header.numbers))])
+            if header.paired:
+                self._restored(header.paired)
         self._life = header.life
         self._counters.journal = self._forgotten = header.journal
 

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Final
 
 from nomospace.errors import NomospaceError
+from nomospace.protocols.pair import ACTIVE, RESTORED, StorePaired
 from nomospace.store import schema
 from nomospace.store.blocks import SIZES
 from nomospace.store.converting import SQLITE_STEPS
@@ -103,6 +104,8 @@ class SqliteStore(SqlStore):
         """Whether an earlier version has written it."""
         self._tried = 0
         """The last frame of the log when its pages were moved, or should have been."""
+        self.paired = False
+        """Whether it is opened as one of two (`store.paired`)."""
         self._stores = False
         """Whether a space of the store engine was asked for something."""
         self._asks = False
@@ -147,6 +150,12 @@ class SqliteStore(SqlStore):
                 self._release()
         elif version > VERSION:
             raise StoreTooNew(where=self.where, version=version, known=VERSION)
+        if alone and not self.paired:
+            for host, role, by_itself in self._standing():
+                if role != ACTIVE or not by_itself:
+                    self.close()
+                    raise StorePaired(where=self.where, host=host, role=role)
+                self.fenced = True
 
     def _check_pages(self) -> None:
         """Look at the log and the file before SQLite does; raises `StoreDamaged`.
@@ -250,6 +259,19 @@ class SqliteStore(SqlStore):
             check_same_thread=False,  # `stage` and `flush` take turns in two threads
             cached_statements=256,
         )
+
+    def _standing(self) -> list[SqlRow]:
+        """Whose it is, what it is of two, and whether it does without the other; if it is."""
+        if not list(self._ask("SELECT 1 FROM sqlite_master WHERE name = 'standing'")):
+            return []
+        return list(self._ask("SELECT host, role, alone FROM standing"))
+
+    def _pair_of(self) -> str:
+        return next((host for host, *_ in self._standing()), "")
+
+    def _restored(self, host: str) -> None:
+        self._script(schema.STANDING)
+        self._do(schema.FIRST_STANDING, (host, RESTORED))
 
     def _version(self) -> int | None:
         """The version of the tables; `None` where there are none."""

@@ -151,6 +151,8 @@ class HostWelcome(msgspec.Struct, frozen=True, array_like=True, tag=WELCOME):
     grace_s: float
     window: int
     laws: tuple[tuple[str, str], ...] = ()
+    token: int = 0
+    """Grows with every takeover of the host; 0 where there is none."""
 
 
 _decode: Final = reader_of(list)

@@ -2,7 +2,6 @@
 
 import pytest
 
-from nomospace.node.addresses import Address
 from nomospace.node.config import BadConfig, read_config
 from nomospace.protocols.pace import USUAL, Pace
 from nomospace.protocols.policy import Announced, Position, Reachable
@@ -31,7 +30,7 @@ def test_a_file_is_read_and_flags_win() -> None:
     config = read_config(GOOD, "ward.toml", store="memory", join=("127.0.0.9:1",), domain=None)
     assert config.host.name == "ward-3"
     assert config.store == "memory"
-    assert config.joins == (Address("127.0.0.9", 1),)
+    assert config.host.join == ("127.0.0.9:1",)
     assert config.servers == {"ward": ("ward-3", "ward-4")}
     assert config.journal.seconds == 5.0
     assert config.pace == Pace(heartbeat=100_000, loss=400_000)

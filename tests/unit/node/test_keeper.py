@@ -16,6 +16,7 @@ from nomospace.host.changes import AgentCame
 from nomospace.node import Host, keeper as keeper_module
 from nomospace.node.clock import ClockMark
 from nomospace.node.keeper import IDLE, TROUBLE, WAITING, WRITING, Keeper
+from nomospace.protocols.pair import StandbyAway
 from nomospace.store.interface import KeptForClient, Step, StoreFull
 from nomospace.store.memory import MemoryStore
 
@@ -427,5 +428,42 @@ def test_a_store_that_breaks_ends_the_host() -> None:
         assert [report.what for report in reports] == ["a host stopped"]
         with pytest.raises(Closed):
             await host.agent("porter")
+
+    run(program)
+
+
+class Elsewhere:
+    """A witness that has what the test says."""
+
+    has = False
+
+    def has_all(self) -> bool:
+        return self.has
+
+    def away(self, after_s: float) -> Unavailable:
+        return StandbyAway(host="ward", number=1, after_s=after_s, where="x.db")
+
+
+def test_nobody_is_told_before_the_witness_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keeper_module, "AWAY_S", 0.05)
+
+    async def program() -> None:
+        store, told, witness = Slow(), Told(), Elsewhere()
+        keeper = told.keeper(store)
+        keeper.witness = witness
+        keeper.put(step(1))
+        while not told.trouble:
+            await asyncio.sleep(0.01)
+        keeper.put(step(2))
+        keeper.witnessed()
+        assert (told.kept, store.groups, keeper.state) == ([], [1], keeper_module.WITNESS)
+        assert str(keeper.trouble).startswith("the standby of host ward has not acknowledged")
+        witness.has = True
+        keeper.witnessed()
+        keeper.witnessed()  # another word of it changes nothing
+        assert await keeper.drain(60)
+        assert (told.kept, store.groups) == ([1, 2], [1, 1])
+        assert told.trouble[1:] == [None]
+        keeper.stop()
 
     run(program)

@@ -238,6 +238,8 @@ def host(run: BenchRun) -> Iterator[BenchRow]:
     with Bed() as bed:
         yield _durable(run, bed)
     with Bed() as bed:
+        yield _followed(run, bed)
+    with Bed() as bed:
         yield _leased(run, bed)
     with Bed() as bed:
         from nomospace_lab.bench.suites.host_lease import leased
@@ -338,6 +340,12 @@ def _durable(run: BenchRun, bed: Bed) -> BenchRow:
         how="every one is on disk before it is answered (PostgreSQL: synchronous_commit=on); "
         f"floor: bare SQLite that commits {IN_FLIGHT} rows at a time",
     )
+
+
+def _followed(run: BenchRun, bed: Bed) -> BenchRow:
+    from nomospace_lab.bench.suites.host_standby import followed
+
+    return followed(run, bed)
 
 
 def _leased(run: BenchRun, bed: Bed) -> BenchRow:
