@@ -38,11 +38,11 @@ from nomospace.protocols.lease import (
 )
 from nomospace.store.interface import StoreUnavailable
 from nomospace.store.opening import open_store
-from nomospace.store.postgres import PostgresStore
 from nomospace.wire.admin import AdminFinding
 
 if TYPE_CHECKING:
     from nomospace.node.local import Host
+    from nomospace.store.postgres import PostgresStore
 
 NEEDED: Final = ("nomospace.node.tcp", "nomospace.node.vouching", PLANNER)
 """What a host that serves loads besides."""
@@ -60,9 +60,11 @@ class StandIn:
     def __init__(self, config: Config, standing: Callable[[str], None]) -> None:
         self.name = config.host.name
         self._standing = standing
+        from nomospace.store.postgres import PostgresStore  # an extra, which pairs do without
+
         store = open_store(config.store)
         assert isinstance(store, PostgresStore), "others were refused when it was told"
-        self.store = store
+        self.store: PostgresStore = store
         self.store.on_life = self._claimed
         self.store.servers.followed = os.environ.get(FOLLOWED, self.store.servers.followed)
         self.lease: HeldLease | None = None
@@ -202,8 +204,9 @@ async def stand(
             await part.wait()
             await Server(config, beside=beside, standing=part).run(ready)
         except (TakenOver, StoreUnavailable) as error:  # another was quicker, or it is away
-            _log.info("%s: %s", part.name, error)
-            os.environ[FOLLOWED] = part.store.servers.followed
+            _log.info("%s: %s", config.host.name, error)
+            if isinstance(part, StandIn):
+                os.environ[FOLLOWED] = part.store.servers.followed
             await asyncio.sleep(RETRY_S)
             continue
         except asyncio.CancelledError:
