@@ -208,8 +208,6 @@ def test_a_takeover_shows_what_may_be_lost_and_lower_tokens_are_refused(pair: Pa
     )
     pair.until("b", role=STANDBY, how=SYNC)
     joins = ("--join", f"127.0.0.1:{ports[1]}", "--join", f"127.0.0.1:{ports[0]}")
-    peer = pair.start("icu", "run", "icu", "--listen", "127.0.0.1:0", *joins)
-    said(peer)
     urls = "nomos+plain://" + ",".join(f"127.0.0.1:{port}" for port in ports)
 
     async def program() -> None:
@@ -230,12 +228,14 @@ def test_a_takeover_shows_what_may_be_lost_and_lower_tokens_are_refused(pair: Pa
             )
             assert (code, "ward is the host of b.db now" in found) == (0, True), found
             assert await jobs.take_nowait("job", int) == ("job", 1)
+            peer = pair.start("icu", "run", "icu", "--listen", "127.0.0.1:0", *joins)
+            await asyncio.to_thread(said, peer)
             while "link-up host=ward" not in pair.log("icu"):
                 await asyncio.sleep(0.05)
 
             standby.kill()  # and a host of the name appears that knows nothing of all that
             await asyncio.to_thread(standby.wait, WAIT_S)
-            peer.kill()
+            peer.terminate()
             await asyncio.to_thread(peer.wait, WAIT_S)
             other = pair.start(
                 "other", "run", "ward", "--listen", f"127.0.0.1:{ports[1]}", "--no-journal"
