@@ -471,7 +471,8 @@ class Posting(GroupFollower):
         times = [self.courier.next_deadline(), self.daemon.waits.deadline, *self._owed.values()]
         if self._chosen:
             times += [self._ask_at, *(server.next_deadline() for server in self._elected)]
-        times += [waiting[0][0] for waiting in self.creating.values() if waiting]
+        if self.creating:
+            times += [waiting[0][0] for waiting in self.creating.values() if waiting]
         return min([at for at in times if at is not None], default=None)
 
     # -- what routing orders ---------------------------------------------------------------

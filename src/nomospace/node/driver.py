@@ -212,7 +212,7 @@ class Driver(ABC):
         if self._core is None:
             raise Closed(what=f"host {self.name}")
         keeper = self._keeper
-        if keeper is not None and _cannot_take(keeper, event):
+        if keeper is not None and (keeper.trouble or keeper.full) and not _ends_a_wait(event):
             self._put_off(event, keeper)
         elif not self._stepping:
             self._step((event,))
@@ -297,7 +297,7 @@ class Driver(ABC):
     def _tell_or_raise(self, event: Event) -> None:
         """Tell the core a fact of a client's; raises why that cannot be just now."""
         keeper = self._keeper
-        if keeper is not None and _cannot_take(keeper, event):
+        if keeper is not None and (keeper.trouble or keeper.full) and not _ends_a_wait(event):
             raise self._why_not(keeper)
         self._tell(event)
 
@@ -570,10 +570,9 @@ def _named(request: Asked) -> str:
     return str(getattr(request, "how", "")) or type(request).__name__.lower()
 
 
-def _cannot_take(keeper: Keeper, event: Event) -> bool:
-    """Whether the store takes no steps now; what ends a wait is said once, and always taken."""
-    what = event.request if type(event) is Call else event
-    return bool(keeper.trouble or keeper.full) and not isinstance(what, Cancel | Abandoned)
+def _ends_a_wait(event: Event) -> bool:
+    """Whether somebody waits no longer: that is said once, so it is taken in whatever the store."""
+    return isinstance(event.request if type(event) is Call else event, Cancel | Abandoned)
 
 
 _UNRECORDED: Final = StepRecords((), (), {})

@@ -100,6 +100,9 @@ class Pushing:
         effects[:] = rest
         if not persisted or not pushes:
             return ()
+        if len(pushes) == 1:  # most often
+            to, push = pushes[0]
+            return (KeptForClient(to.key, push[0], push[1]),)
         return tuple([KeptForClient(to.key, push[0], push[1]) for to, push in pushes])
 
     def release(self, out: Outgoing) -> None:

@@ -244,7 +244,7 @@ class Shelf:
                 return (slot,)
             if slot is None:
                 return ()
-            size = len(slot.items) if kind is Few else slot.size
+            size = len(slot.items) if kind is Few else slot.total - slot.dead
             if best is None or size < best_size:
                 best, best_size = slot, size
         meant = False  # whether to go by whom they are for

@@ -153,7 +153,7 @@ class Many(msgspec.Struct, gc=False, eq=False):
         """Sweep some chunks where much is left behind."""
         swept = 0
         for _ in range(SWEEP_CHUNKS):
-            if self.dead <= self.size // 2 or swept >= 2 * SWEEP_AFTER:
+            if 3 * self.dead <= self.total or swept >= 2 * SWEEP_AFTER:
                 break
             self.hand = self.hand + 1 if self.hand < len(self.full) else 0
             swept += self.sweep(min(self.hand, len(self.full)), living)
@@ -226,7 +226,7 @@ def size_of(slot: Slot) -> int:
     if kind is Few:
         return len(slot.items)
     if kind is Many:
-        size: int = slot.size
+        size: int = slot.total - slot.dead
         return size
     return 0 if slot is None else 1
 
@@ -350,9 +350,10 @@ class Slots(Generic[T]):
 
     def settle(self, shard: dict[Hashable, Slot], key: Hashable, slot: Many) -> None:
         """Sweep where much is left behind; go back to a simpler slot where few are there."""
-        if slot.size > FEW_AGAIN:
+        more = slot.total - slot.dead - FEW_AGAIN
+        if more > 0:
             slot.tidy(self.living)
-            slot.look = slot.dead + min(SWEEP_AFTER, slot.size - FEW_AGAIN)
+            slot.look = slot.dead + min(SWEEP_AFTER, more)
             return
         rest = tuple([item for order in slot if (item := self.resolve(order)) is not None])
         if len(rest) > 1:

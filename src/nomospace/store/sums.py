@@ -84,7 +84,7 @@ class PageSums:
                 view = memoryview(chunk)
                 for at in range(0, len(chunk), page):
                     number += 1
-                    found.append(0 if number in logged else _sum(view[at : at + page]))
+                    found.append(0 if number in logged else crc32(view[at : at + page]) or 1)
         return found
 
     def begin(self, life: int, *, anew: bool) -> None:
@@ -121,7 +121,7 @@ class PageSums:
                     break
                 for at in range(0, len(data) - size + 1, size):
                     number = int.from_bytes(data[at : at + 4], "big")
-                    changed[number] = _sum(data[at + FRAME : at + size])
+                    changed[number] = crc32(data[at + FRAME : at + size]) or 1
                     self._noted += 1
         if changed:
             self._write(changed)
@@ -139,7 +139,3 @@ class PageSums:
             os.fdatasync(file)
         finally:
             os.close(file)
-
-
-def _sum(page: memoryview) -> int:
-    return crc32(page) or 1
