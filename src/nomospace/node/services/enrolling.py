@@ -65,11 +65,11 @@ class EnrollingHost(Host):
             super()._tell(call)
 
     def _carry(self, effects: list[Effect], now: int) -> None:
-        super()._carry(effects, now)
-        core = self._core
-        if core is None:
+        told = [effect for effect in effects if isinstance(effect, Ruled | Came)]
+        super()._carry(effects, now)  # which takes out of the list what only the journal wants
+        if (core := self._core) is None:
             return
-        for effect in effects:
+        for effect in told:
             if isinstance(effect, Ruled):
                 home, law = effect.ruling.home, effect.ruling.law
                 if law in self._secretaries and core.governing.find(home, law) is None:
