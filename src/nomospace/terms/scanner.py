@@ -46,7 +46,7 @@ class Scanner:
 
     name: ClassVar[str]
     """What is read, as in "predicate"."""
-    error: ClassVar[type[FaultyText]] = FaultyText
+    error: ClassVar[type[FaultyText]]
     """The language's own error."""
     chars_max: ClassVar[int]
     too_long: ClassVar[str]

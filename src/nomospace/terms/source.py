@@ -103,7 +103,6 @@ class Diagnostic:
 class FaultyText(CallerError):
     """A text in a small language of templates cannot be read; the kinds below say which."""
 
-    code = "text.faulty"
     source: Source
     diagnostic: Diagnostic
 

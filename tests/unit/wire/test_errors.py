@@ -20,6 +20,7 @@ from nomospace.meaning.question import FaultyTemplate, parse_template
 from nomospace.meaning.reading import read_ontology
 from nomospace.meaning.reading.faults import FaultyOntology
 from nomospace.terms import Faulty, FaultyPredicate, t, where
+from nomospace.terms.source import FaultyText
 from nomospace.trust.certificates import CertificateRevoked
 from nomospace.trust.presented import SerialReused
 from nomospace.wire.errors import (
@@ -58,7 +59,7 @@ def part(annotation: Any) -> st.SearchStrategy[Any]:
     return st.text(max_size=9) if annotation is Any else of(annotation)
 
 
-DRAWN = (Faulty, FaultyPredicate, FaultyTemplate, FaultyOntology)
+DRAWN = (Faulty, FaultyText, FaultyPredicate, FaultyTemplate, FaultyOntology)
 """Errors with places in texts."""
 
 
