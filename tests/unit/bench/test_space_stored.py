@@ -9,19 +9,28 @@ import pytest
 
 from nomospace_lab.bench import BenchRun
 from nomospace_lab.bench.run import BadStored
-from nomospace_lab.bench.suites.space_stored import GROUP, HandWritten, StoredPairs, fill, key_of
+from nomospace_lab.bench.suites.space_stored import (
+    GROUP,
+    HandWritten,
+    StoredPairs,
+    by_hand,
+    fill,
+    key_of,
+)
 
 MANY = 500
 
 
-def test_both_write_and_take_the_same_in_one_file(tmp_path: Path) -> None:
+def test_both_write_and_take_the_same_again_and_again(tmp_path: Path) -> None:
     file = tmp_path / "ward.db"
     fill(file, MANY)
     pairs = [(key_of(MANY + n), key_of(2 * n)) for n in range(GROUP)]
-    for one in (StoredPairs(file), HandWritten(file)):
-        one.group(one.ready(pairs))
-        one.close()
+    for some in (pairs[: GROUP // 2], pairs[GROUP // 2 :]):
+        for one in (StoredPairs(file), HandWritten(file)):
+            one.group(one.ready(some))
+            one.close()
     base = sqlite3.connect(file)
+    base.execute("ATTACH ? AS hand", (str(by_hand(file)),))
     left = [key_of(n) for n in range(MANY + GROUP) if n % 2 or n >= 2 * GROUP]
     assert [key for (key,) in base.execute("SELECT key FROM jobs ORDER BY id")] == left
     found = [body for (body,) in base.execute("SELECT body FROM stored ORDER BY n")]

@@ -1,7 +1,8 @@
 """Rows of `bench space` about a space that lies in its host's store (`space.stored`).
 
-The file is filled as a host would have filled it, only quicker: rows first, then their indexes. In
-the same file is a table of somebody who needs no tuple space, with an index on what is asked for.
+The file is filled as a host would have filled it, only quicker: rows first, then their indexes.
+Beside it is a file of somebody who needs no tuple space: one table, with an index on what is asked
+for.
 """
 
 from __future__ import annotations
@@ -69,8 +70,13 @@ def key_of(number: int) -> str:
     return f"k{number:x}"
 
 
+def by_hand(file: Path) -> Path:
+    """The file beside a store: in the store's own, writes of others are taken for damage."""
+    return file.with_name("jobs.db")
+
+
 def fill(file: Path, many: int) -> None:
-    """A store with a space of so many tuples, and a table of as many rows."""
+    """A store with a space of so many tuples, and a file with a table of as many rows."""
     from nomospace.host.changes import AgentCame, Opened
     from nomospace.host.residents import STORE
     from nomospace.protocols.spaces import Row
@@ -79,6 +85,7 @@ def fill(file: Path, many: int) -> None:
     from nomospace.store.interface import Step
     from nomospace.store.schema import INDEXES, STATEMENTS
     from nomospace.store.sqlite import SqliteStore
+    from nomospace.store.sums import END
     from nomospace.wire.changes import encode_row
 
     store = SqliteStore(file)
@@ -86,12 +93,17 @@ def fill(file: Path, many: int) -> None:
     opened = Opened(AGENT, SPACE, "", True, True, "", STORE)
     store.commit([Step((AgentCame(AGENT, many), opened))], at=1)
     store.close()
+    file.with_name(file.name + END).unlink()  # it is made of what is there
     base = sqlite3.connect(file, isolation_level=None)
-    base.execute("PRAGMA synchronous = OFF")
+    base.execute("ATTACH ? AS hand", (str(by_hand(file)),))
+    base.execute("PRAGMA hand.journal_mode = WAL")
+    for name in ("main", "hand"):
+        base.execute(f"PRAGMA {name}.synchronous = OFF")
     indexes = INDEXES.split(";")
     for words in indexes:
         base.execute(f"DROP INDEX {words.split()[5]}")
-    base.execute("CREATE TABLE jobs (id INTEGER PRIMARY KEY, kind TEXT, key TEXT, place INTEGER)")
+    columns = "id INTEGER PRIMARY KEY, kind TEXT, key TEXT, place INTEGER"
+    base.execute(f"CREATE TABLE hand.jobs ({columns})")
 
     def rows(start: int) -> Iterator[Any]:
         for number in range(start, min(many, start + FILL_ROWS)):
@@ -108,7 +120,7 @@ def fill(file: Path, many: int) -> None:
             (SPACE, FIRST_ORDER + start),
         )
         base.execute("COMMIT")
-    for words in (*indexes, "CREATE INDEX jobs_key ON jobs (key)"):
+    for words in (*indexes, "CREATE INDEX hand.jobs_key ON jobs (key)"):
         base.execute(words)
     base.execute(f"INSERT INTO blocks (space, agent, block, written, held, low, high) {COUNT_ALL}")
     base.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -223,7 +235,7 @@ class HandWritten:
     def __init__(self, file: Path) -> None:
         from nomospace.store.sqlite import STORED_CACHE_KB
 
-        self._base = sqlite3.connect(file, isolation_level=None)
+        self._base = sqlite3.connect(by_hand(file), isolation_level=None)
         self._base.execute("PRAGMA synchronous = FULL")
         self._base.execute(f"PRAGMA cache_size = -{STORED_CACHE_KB}")
 
