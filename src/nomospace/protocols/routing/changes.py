@@ -90,6 +90,7 @@ class RecordPut(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="rec
     where: str
     epoch: int
     ticket: str = ""
+    got: tuple[tuple[str, int], ...] = ()
 
 
 class Forgotten(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="forgotten"):

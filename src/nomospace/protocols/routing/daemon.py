@@ -431,7 +431,8 @@ class Daemon(DaemonMemory):
         del self._residents[agent]
         out.append(PersistChange(written.SeatGone(agent)))
         domain = resident.domain
-        out.append(self._to_server(domain, AgentEnded(domain, agent, resident.epoch)))
+        got = order.got_last(resident, self._limits.buried_max)
+        out.append(self._to_server(domain, AgentEnded(domain, agent, resident.epoch, got)))
         early = resident.take_early()
         out += [TransmitFrame(post.origin, PostReturned(post, ENDED)) for post in early]
 
@@ -440,7 +441,10 @@ class Daemon(DaemonMemory):
     def _accept(self, post: Post, resident: RoutedAgent, now: int, out: list[Effect]) -> None:
         """Deliver a post to an agent here, or keep it for its turn."""
         if resident.ending:
-            out.append(TransmitFrame(post.origin, PostReturned(post, ENDED)))
+            if order.came_before(post, resident):
+                out.append(Noted("repeat dropped", post.id))
+            else:
+                out.append(TransmitFrame(post.origin, PostReturned(post, ENDED)))
             return
         if resident.phase is CREATING:
             order.keep(post, resident, self._limits.early_max, out)

@@ -187,11 +187,15 @@ class Stayed(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="stayed
 
 
 class AgentEnded(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="ended"):
-    """An agent is no more; from its last site, then from its last server to its home."""
+    """An agent is no more; from its last site, then from its last server to its home.
+
+    `got` has the last numbers that it got from those whom it met last: such posts did not fail.
+    """
 
     domain: str
     agent: str
     epoch: int
+    got: tuple[tuple[str, int], ...] = ()
 
 
 # -- to either ---------------------------------------------------------------------------------

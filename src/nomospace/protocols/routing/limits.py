@@ -34,6 +34,8 @@ class RoutingLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Agents born at one server."""
     tombs_max: int = 100_000
     """Ended agents that a server remembers."""
+    buried_max: int = 64
+    """Those who wrote to an ended agent of whom a server remembers which posts it got."""
     strays_max: int = 10_000
     """Posts to names that nobody had which a home remembers, so that nobody waits for them."""
     writers_max: int = 16

@@ -31,6 +31,17 @@ def take(post: Post, resident: RoutedAgent, early_max: int, out: list[Effect]) -
         out.append(Noted("repeat dropped", post.id))
 
 
+def came_before(post: Post, resident: RoutedAgent) -> bool:
+    """Whether an agent got a post already; one of a later life does not know for sure."""
+    return post.n <= resident.last_from(post.sender) and not floor_of(resident.epoch)
+
+
+def got_last(resident: RoutedAgent, most: int) -> tuple[tuple[str, int], ...]:
+    """What an agent is known to have got of those whom it met last."""
+    known = {} if floor_of(resident.epoch) else resident.got or {}
+    return tuple(known.items())[-most:]
+
+
 def hand_over(post: Post, resident: RoutedAgent, out: list[Effect]) -> None:
     """Deliver the next post of its sender, and those that have waited for it."""
     got = resident.got

@@ -29,9 +29,17 @@ HERE, MOVING, GONE, ENDED = Kind
 
 
 class LocationRecord(msgspec.Struct, frozen=True, gc=False):
-    """A site or domain, and the epoch since which it holds; `ticket` is that of a move begun."""
+    """A site or domain, and the epoch since which it holds; `ticket` is that of a move begun.
+
+    `got` is what an agent that ended had got (see `AgentEnded`).
+    """
 
     kind: Kind
     where: str
     epoch: int
     ticket: str = ""
+    got: tuple[tuple[str, int], ...] = ()
+
+    def had(self, sender: str, n: int) -> bool:
+        """Whether an agent that ended is known to have got a number."""
+        return any(each == sender and n <= last for each, last in self.got)

@@ -67,7 +67,7 @@ from nomospace.protocols.routing.interface import (
 )
 from nomospace.protocols.routing.records import ENDED, GONE, HERE, MOVING, LocationRecord
 from nomospace.protocols.routing.seats import LIFE_BITS
-from nomospace.protocols.routing.server_memory import ServerMemory
+from nomospace.protocols.routing.server_memory import ServerMemory, record_put
 
 
 def _is_birth(record: LocationRecord, src: str) -> bool:
@@ -224,32 +224,26 @@ class DomainServer(ServerMemory):
         agent, epoch = ended.agent, ended.epoch
         record = self._records.get(agent)
         home = self.places.home(agent)
+        tomb = LocationRecord(ENDED, "", epoch, got=ended.got[-self.limits.buried_max :])
         if record is None or record.kind is ENDED:
             out.append(Noted("end refused", (src, ended)))
         elif record.kind is GONE:  # its last server tells its home, which need not know that one
             if epoch >= record.epoch and self.places.may_serve(src):
-                self._put(agent, LocationRecord(ENDED, "", epoch), out)
+                self._put(agent, tomb, out)
             else:
                 out.append(Noted("end refused", (src, ended)))
         elif record.where != src or record.epoch != epoch:
             out.append(Noted("end refused", (src, ended)))
         else:
-            self._put(agent, LocationRecord(ENDED, "", epoch), out)
+            self._put(agent, tomb, out)
             if home is not None and home != self.domain:
-                out.append(
-                    TransmitFrame(self._primaries.site(home), AgentEnded(home, agent, epoch))
-                )
+                told = AgentEnded(home, agent, epoch, tomb.got)
+                out.append(TransmitFrame(self._primaries.site(home), told))
 
     def _put(self, agent: str, record: LocationRecord, out: list[Effect]) -> None:
         """Change a record; mail that waited for the end of a move goes on by the new one."""
         self._records[agent] = record
-        out.append(
-            PersistChange(
-                written.RecordPut(
-                    agent, record.kind.value, record.where, record.epoch, record.ticket
-                )
-            )
-        )
+        out.append(PersistChange(record_put(agent, record)))
         if record.kind is ENDED:
             self._tombs[agent] = None
             self._guesses.pop(agent, None)
@@ -304,6 +298,8 @@ class DomainServer(ServerMemory):
                 self._pass_to_server(post, record.where, out)
         elif record.kind is MOVING:
             self._queue(post, out)
+        elif record.had(post.sender, post.n):  # another primary has passed it on before
+            out.append(Noted("repeat dropped", post.id))
         else:
             self._fail(post, WHY_ENDED, out)
 

@@ -18,6 +18,15 @@ from nomospace.protocols.routing.places import Places, Primaries
 from nomospace.protocols.routing.records import ENDED, GONE, MOVING, Kind, LocationRecord
 
 Tickets: TypeAlias = Callable[[str, int, str], str]
+
+
+def record_put(agent: str, record: LocationRecord) -> written.RecordPut:
+    """The change that makes a record."""
+    return written.RecordPut(
+        agent, record.kind.value, record.where, record.epoch, record.ticket, record.got
+    )
+
+
 """Gives the ticket of an agent's move, in an epoch, to a site. All servers must have the same."""
 
 
@@ -101,7 +110,9 @@ class ServerMemory:
     def _redo(self, change: Change) -> None:
         if isinstance(change, written.RecordPut):
             agent, kind = change.agent, Kind(change.kind)
-            self._records[agent] = LocationRecord(kind, change.where, change.epoch, change.ticket)
+            self._records[agent] = LocationRecord(
+                kind, change.where, change.epoch, change.ticket, change.got
+            )
             self._stray_count -= len(self._strays.pop(agent, ()))
             if kind is not MOVING:
                 self._queues.pop(agent, None)
@@ -133,11 +144,7 @@ class ServerMemory:
         ]
         made.append(written.Forgotten("", self._life))
         order = [agent for agent in self._records if agent not in self._tombs]
-        for agent in (*order, *self._tombs):
-            each = self._records[agent]
-            made.append(
-                written.RecordPut(agent, each.kind.value, each.where, each.epoch, each.ticket)
-            )
+        made += [record_put(agent, self._records[agent]) for agent in (*order, *self._tombs)]
         for queue in self._queues.values():
             made += [written.Queued(post) for post in queue]
         for agent, strays in self._strays.items():
@@ -149,7 +156,7 @@ class ServerMemory:
         return (
             tuple(
                 sorted(
-                    (agent, each.kind.value, each.where, each.epoch, each.ticket)
+                    (agent, each.kind.value, each.where, each.epoch, each.ticket, each.got)
                     for agent, each in self._records.items()
                 )
             ),

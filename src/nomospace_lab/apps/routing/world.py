@@ -49,7 +49,6 @@ from nomospace_lab.sim.requests import (
     Move,
     Open,
     Out,
-    RoutingLimits,
     Seek,
     Share,
     Tell,
@@ -69,8 +68,17 @@ R5. moved(From, To) :- do(deliver(Self, moved(From, To), Self)).
 """,
     "mail.law",
 )
-SHORT: Final = RoutingLimits(
-    queue_max=2, early_max=2, held_max=40, guesses_max=3, passed_max=12, pause_max=2 * SECOND_US
+SILENCE_US: Final = SECOND_US
+"""After which a server misses its primary."""
+USUAL: Final = replace(DEFAULT_LIMITS, silence=SILENCE_US)
+SHORT: Final = replace(
+    USUAL,
+    queue_max=2,
+    early_max=2,
+    held_max=40,
+    guesses_max=3,
+    passed_max=12,
+    pause_max=2 * SECOND_US,
 )
 """Limits that are met all the time."""
 JOBS: Final = "jobs"
@@ -85,8 +93,6 @@ MOVES_MIN: Final = 20
 CALM_MOVES: Final = 3
 """What each agent moves after the healing."""
 CRASHES_MIN: Final = 2
-SILENCE_US: Final = SECOND_US
-"""After which a server misses its primary."""
 BIRTHS: Final = 4
 """Agents that are born while servers fail."""
 
@@ -330,14 +336,8 @@ def routing_world(seed: int, people_of: type[RoutingPeople]) -> Sites:
         domains["lab"] = ["lab1", "lab2", "lab3"]
         servers["lab"] = ("lab1", "lab2", "lab3")
     homes = {host: domain for domain, hosts in domains.items() for host in hosts}
-    limits = SHORT if rng.random() < 0.4 else DEFAULT_LIMITS
-    world = Sites(
-        seed,
-        laws=(LAW,),
-        observe=False,
-        servers=servers,
-        limits=replace(limits, silence=SILENCE_US),
-    )
+    limits = SHORT if rng.random() < 0.4 else USUAL
+    world = Sites(seed, laws=(LAW,), observe=False, servers=servers, limits=limits)
     halls = sorted(rng.sample(list(homes), 2)) if rng.random() < 0.25 else []
     doors = world.rng("doors")
 

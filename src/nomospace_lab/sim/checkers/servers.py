@@ -43,8 +43,11 @@ def servers_agree(world: Sites) -> Verdict:
                 return no(name, f"{one.site} does not have what {first.site} has of {domain}")
         for agent, host in world.where.items():
             record = first.record(agent)
-            if agent.endswith(f"@{domain}") and (record is None or record.kind is ENDED):
-                return no(name, f"{first.site} has no record of {agent}, which is at {host}")
+            if agent.endswith(f"@{domain}") and (
+                record is None or (record.kind is ENDED) != (host is None)
+            ):
+                place = f"is at {host}" if host else "has ended"
+                return no(name, f"{agent} {place}; {first.site} says {record}")
             if record is not None and record.kind is HERE and record.where != host:
                 return no(name, f"{agent} is at {host}; {first.site} says {record}")
             cases += 1

@@ -136,6 +136,27 @@ def test_an_end_is_told_to_the_server_and_mail_that_waits_fails() -> None:
     assert core.end(ANN, now=1) == [AgentRefused(ANN, NOT_HERE)]
 
 
+def test_an_end_tells_what_the_agent_had_got() -> None:
+    core = daemon(buried_max=1)
+    core.arrive(ANN, Seat(1, "lab", got=((EVE, 7),)), "a ticket", now=0)
+    core.hear("t", post(1), now=0)
+    core.end(ANN, now=1)
+    assert core.hear("t", post(1), now=1) == [Noted("repeat dropped", post(1).id)]
+    assert heard(core, post(2)) == [TransmitFrame("t", PostReturned(post(2), ENDED))]
+    told = AgentEnded("lab", ANN, 1, ((BOB, 1),))
+    assert heard(core, RecordAck("lab", ANN, 1)) == [TransmitFrame("q", told)]
+
+
+def test_an_end_of_a_later_life_tells_nothing_that_it_cannot_know() -> None:
+    core = daemon()
+    epoch = (1 << LIFE_BITS) + 1
+    core.arrive(ANN, Seat(epoch, "lab", got=((BOB, 7),)), "a ticket", now=0)
+    core.end(ANN, now=1)
+    assert heard(core, post(1)) == [TransmitFrame("t", PostReturned(post(1), ENDED))]
+    told = AgentEnded("lab", ANN, epoch)
+    assert heard(core, RecordAck("lab", ANN, epoch)) == [TransmitFrame("q", told)]
+
+
 def test_an_end_before_the_last_move_is_finished_waits_for_that() -> None:
     core = daemon()
     core.arrive(ANN, Seat(1, "lab"), "a ticket", now=0)

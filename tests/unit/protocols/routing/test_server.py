@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from nomospace.protocols.routing import changes as written
 from nomospace.protocols.routing.frames import (
     PATH_MAX,
@@ -201,6 +203,19 @@ def test_names_are_given_once_and_only_at_home() -> None:
     core.hear("s", Register("lab", BOB, 0), now=0)
     full = Refuse("lab", "c@lab", 0, FULL)
     assert heard(core, Register("lab", "c@lab", 0)) == [TransmitFrame("s", full)]
+
+
+def test_what_an_ended_agent_had_got_does_not_fail_when_it_comes_again() -> None:
+    core = with_ann(buried_max=1)
+    core.hear("s", AgentEnded("lab", ANN, 0, (("eve@lab", 9), (post().sender, post().n))), now=0)
+    again = server()
+    again.restore(core.changes(), now=0)
+    for each in (core, again):
+        seek = SeekAgent("lab", post())
+        assert each.hear("o", seek, now=0) == [Noted("repeat dropped", post().id)]
+        for late in (replace(post(), n=post().n + 1), replace(post(), sender="eve@lab")):
+            failed = [TransmitFrame("o", PostReturned(late, ENDED))]
+            assert heard(each, SeekAgent("lab", late)) == failed
 
 
 def test_an_end_fails_the_queue_and_is_told_to_the_home() -> None:
