@@ -47,6 +47,8 @@ FAULT_S: Final = 0.8
 """How long a host with a fault is watched."""
 FAULT_ATTACKED_S: Final = 3.0
 """How long, if it takes an attack at the right moment to bring the fault to light."""
+FAULT_PAUSES_S: Final = (0.9, 1.1)
+"""The first attack comes when the slowest disk has what clients began with."""
 TOPIC_S: Final = 2.0
 """What clients look for changes so often: short topics make small searches."""
 LEASE_S: Final = 1.0
@@ -434,7 +436,15 @@ async def find(fault: str, *, seed: int) -> CheckOutcome:
     try:
         await hosts.start(*names)
         clients = Clients(hosts, rng, names)
-        nemesis = Nemesis(hosts, rng, longest_s=0.2, names=names, pauses_s=(0.3, 0.4), only=only)
+        nemesis = Nemesis(
+            hosts,
+            rng,
+            longest_s=0.2,
+            names=names,
+            pauses_s=FAULT_PAUSES_S,
+            only=only,
+            answers=lambda: sum([one.outcome == "done" for one in clients.history]),
+        )
         return await _play(clients, nemesis, FAULT_ATTACKED_S if only[0] else FAULT_S)
     finally:
         await hosts.close()

@@ -20,6 +20,8 @@ import resource
 import signal
 import time
 from collections import Counter
+from collections.abc import Callable
+from math import inf
 from pathlib import Path
 from typing import Final
 
@@ -36,6 +38,9 @@ FULL_BYTES: Final = (0, 1 << 16, 1 << 20)
 """How long files may get on a disk that is full: SQLite meets that at its log, or at its tables."""
 PAUSES_S: Final = (0.1, 0.8)
 """How long all is well, between two attacks."""
+ANSWERS: Final = 20
+"""So many answers clients get between two attacks, if somebody counts them."""
+ANSWERS_S: Final = 60.0
 
 
 _BEHIND: Final = dict[int, tuple[str, int]]()
@@ -135,6 +140,7 @@ class Nemesis:
         names: tuple[str, ...] = HOSTS,
         pauses_s: tuple[float, float] = PAUSES_S,
         only: tuple[str, ...] = (),
+        answers: Callable[[], float] = lambda: inf,
     ) -> None:
         self.attacks: Counter[str] = Counter()
         self._hosts = hosts
@@ -143,13 +149,18 @@ class Nemesis:
         self._names = names
         self._pauses_s = pauses_s
         self._kinds = only or tuple(ATTACKS)
+        self._answers = answers
         self._next = 0
 
     async def work(self, seconds: float) -> None:
         """Attack until the time is over; then all hosts are there and in reach."""
         until = time.monotonic() + seconds
         while time.monotonic() < until:
+            had = self._answers()
             await asyncio.sleep(self._rng.uniform(*self._pauses_s))
+            async with asyncio.timeout(ANSWERS_S):
+                while self._answers() < had + ANSWERS:
+                    await asyncio.sleep(0.01)
             kind = self._kinds[self._next % len(self._kinds)]
             self._next += 1
             if not kind:
