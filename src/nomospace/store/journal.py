@@ -266,7 +266,7 @@ class RulingCounts:
 
 _NOTHING: Final = StepRecords((), (), {})
 _ASIDE: Final = (Traced, LeaseTraced, bytes)
-_TOLD: Final = frozenset({Traced, LeaseTraced, Persist, Left, Came})
+_TOLD: Final = frozenset({Traced, LeaseTraced, Persist, Ruled, Left, Came})
 _Aside: TypeAlias = tuple[Traced | LeaseTraced | bytes, int]
 LOT: Final = 64
 """How many records are written at once, of those that nobody waits for."""
@@ -326,13 +326,18 @@ class Scribe:
             self._write_aside()
         told, self._told = self._told, []
         ruled: list[int] = []
+        traced: list[_Aside] = []  # what was traced in a row is written together
         for effect in effects:
+            if type(effect) not in _TOLD:
+                continue
+            if isinstance(effect, Traced | LeaseTraced):
+                traced.append((effect, now))
+                continue
+            if traced:
+                self._write(traced, told)
+                traced.clear()
             if isinstance(effect, Ruled):
                 ruled.append(self._ruled(effect, told, now))
-            elif type(effect) not in _TOLD:
-                continue
-            elif isinstance(effect, Traced | LeaseTraced):
-                self._write(((effect, now),), told)
             elif isinstance(effect, Persist):
                 for change in effect.changes:
                     if change.__class__ is MemberJoined:
@@ -346,6 +351,8 @@ class Scribe:
                 how = CAME if effect.error is None else CAME_BACK
                 moved = (effect.agent, effect.origin, effect.epoch)
                 told.append(self._moved(how, *moved, now))
+        if traced:
+            self._write(traced, told)
         if not told:
             return _NOTHING
         touched, self._touched = self._touched, {}

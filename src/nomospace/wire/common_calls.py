@@ -12,13 +12,13 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
-from nomospace.calls.requests import WAYS, Out, Request, Seek
+from nomospace.calls.requests import WAYS, Out, Request, Seek, Settle
 from nomospace.terms.features import PLAIN_INT
 from nomospace.terms.templates import WIDTH_MAX, Template
 from nomospace.terms.tuples import SHORT
 from nomospace.wire.calls import PERIOD_US_MAX, known_template
 from nomospace.wire.packing import Reader, pack, reader_of
-from nomospace.wire.talk import OUT, SEEK, SEEK_PLAIN
+from nomospace.wire.talk import ASK, OUT, SEEK, SEEK_PLAIN
 
 
 def _common_readers() -> dict[bytes, Reader]:
@@ -35,6 +35,7 @@ def _common_readers() -> dict[bytes, Reader]:
         SEEK_PLAIN: [(*head, how, width, *(place, text | number) * many) for many in range(5)],
         SEEK: [(*head, how, msgspec.Raw, str, str, time_us)],
         OUT: [(*head, fields, str, time_us)],
+        ASK: [(int, seq, int, Settle)],
     }
     return {
         pack([kind, *[None] * (len(parts) - 1)])[:2]: reader_of(tuple.__class_getitem__(parts))
@@ -54,10 +55,12 @@ def read_common(data: bytes) -> tuple[int, int, Request] | None:
     True
     """
     read = _COMMON.get(data[:2])
-    if read is None:
+    if read is None or (read is _SETTLED and _SETTLE not in data[:32]):
         return None
     try:
         kind, seq, seen, space, *rest = read(data)
+        if kind == ASK:
+            return seq, seen, space  # which is the whole of what is settled
         if kind == SEEK_PLAIN:
             how, width, *places = rest
             template = Template.at_places(width, bytes(places[::2]), places[1::2])
@@ -74,3 +77,5 @@ def read_common(data: bytes) -> tuple[int, int, Request] | None:
 
 
 _COMMON: Final = _common_readers()
+_SETTLED: Final = _COMMON[pack([ASK, None, None, None])[:2]]
+_SETTLE: Final = pack("settle")

@@ -5,13 +5,23 @@ from __future__ import annotations
 from random import Random
 from typing import NoReturn
 
-from nomospace.calls.requests import WAYS, Seek
+from nomospace.calls.requests import WAYS, Seek, Settle, Share
 from nomospace.errors import NomospaceError
 from nomospace.terms.templates import ANY, WIDTH_MAX, Template
 from nomospace.terms.tuples import SHORT
 from nomospace.wire.common_calls import read_common
 from nomospace.wire.packing import pack
-from nomospace.wire.talk import OUT, SEEK, SEEK_PLAIN, Frame, pack_seek, read_call, unpack_frame
+from nomospace.wire.talk import (
+    ASK,
+    OUT,
+    SEEK,
+    SEEK_PLAIN,
+    Frame,
+    pack_ask,
+    pack_seek,
+    read_call,
+    unpack_frame,
+)
 
 PARTS: tuple[object, ...] = (
     *(0, 1, 2, 5, 6, 63, 64, -1, 255, 256, 1.0, True, None, 2**61, 2**63, "", "job", "ä"),
@@ -58,6 +68,14 @@ def test_what_is_read_is_what_the_way_of_all_calls_gives() -> None:
             common += 1
             assert got == read(data), data
     assert 800 < common < 3_200
+
+
+def test_what_is_said_of_a_lease_is_common_and_other_requests_are_not() -> None:
+    settled = Settle("jobs", "ward/7", False, 0, 5, "why")
+    data = pack_ask(3, 2, settled)
+    assert read_common(data) == read(data) == (3, 2, settled)
+    assert read_common(pack_ask(3, 2, Share(("settle",)))) is None
+    assert read_common(pack([ASK, 3, 2, ["settle", 1, 2]])) is None
 
 
 def test_a_template_that_was_read_before_is_common() -> None:
