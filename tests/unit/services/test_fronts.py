@@ -5,8 +5,18 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
+
 from nomospace.client import Letter
-from nomospace.node.services.fronts import WAITING_EACH_MAX, Front, Reservation, Row
+from nomospace.node.services.fronts import (
+    WAITING_EACH_MAX,
+    EngineAway,
+    EngineRefused,
+    Front,
+    Reservation,
+    Row,
+)
+from nomospace.node.services.fronts.lists import ListEngine
 from nomospace.terms import Compound, Term, term
 from nomospace.terms.templates import Template
 
@@ -90,3 +100,24 @@ def test_who_waits_with_a_template_that_is_too_dear_is_told_and_the_writer_is_no
     ]
     assert isinstance(sent[0][1], Compound)
     assert sent[0][1].args[1] == "limits.test"
+
+
+@pytest.mark.parametrize(
+    ("said", "error"),
+    [("LOADING Redis is loading the dataset in memory", EngineAway), ("NOAUTH", EngineRefused)],
+)
+def test_a_server_that_is_not_ready_yet_counts_as_away(said: str, error: type[Exception]) -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n")
+        writer.write(f"-{said}\r\n".encode())
+        writer.close()
+
+    async def program() -> None:
+        async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+            port = server.sockets[0].getsockname()[1]
+            engine = ListEngine(f"redis://127.0.0.1:{port}", "jobs")
+            with pytest.raises(error, match=said):
+                await engine.put(("job", 1))
+            await engine.close()
+
+    asyncio.run(program())

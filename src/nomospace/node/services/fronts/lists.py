@@ -62,6 +62,10 @@ return 1
 """
 
 
+PASSING: Final = ("LOADING ", "MASTERDOWN ", "TRYAGAIN ")
+"""What a server says that is there, and takes nothing yet."""
+
+
 class BadRedisUrl(CallerError):
     """Text that is no address of a Redis-protocol server."""
 
@@ -142,7 +146,10 @@ class ListEngine:
         if kind == b"+":
             return rest
         if kind == b"-":
-            raise EngineRefused(engine=repr(self), why=rest.decode(errors="replace"))
+            why = rest.decode(errors="replace")
+            if why.startswith(PASSING):
+                raise ConnectionError(why)
+            raise EngineRefused(engine=repr(self), why=why)
         count = int(rest)
         if kind == b":":
             return count
