@@ -78,6 +78,13 @@ def test_what_is_said_of_a_lease_is_common_and_other_requests_are_not() -> None:
     assert read_common(pack([ASK, 3, 2, ["settle", 1, 2]])) is None
 
 
+def test_what_is_deep_or_large_is_left_to_the_way_of_all_calls() -> None:
+    head = pack([SEEK, 1, 0, "jobs", 0, None, "", "", 0])
+    deep = head.replace(b"\xc0", b"\x91" * 3_000 + b"\x90")
+    assert read_common(deep) is None
+    assert read_common(pack([OUT, 1, 0, "jobs", ["x" * 20_000], "", 0])) is None
+
+
 def test_a_template_that_was_read_before_is_common() -> None:
     seek = Seek("jobs", WAYS[0], Template.of(("job", ANY, int)), lease_us=5)
     data = pack_seek(3, 2, seek)
