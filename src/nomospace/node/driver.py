@@ -235,8 +235,12 @@ class Driver(ABC):
         try:
             done, effects = core.handle_many(events, now=now)
             self.steps += done
-            if type(events[0]) is Call:  # and so are those that make one step with it
-                self.calls.update(map(type, map(_request, events[:done])))
+            first = events[0]
+            if type(first) is Call:  # and so are those that make one step with it
+                if done == 1:
+                    self.calls[type(first.request)] += 1
+                else:
+                    self.calls.update(map(type, map(_request, events[:done])))
             if effects:
                 self._carry(effects, now)
             while self._inbox and self._core is not None:

@@ -108,7 +108,8 @@ class Pushing:
     def release(self, out: Outgoing) -> None:
         """A step is on disk, or needs not be: its pushes go out."""
         pushes, kept = out.pushes, out.kept
-        if out.answers_one and self._answer_all(pushes, kept):
+        # One alone goes out with others of its turn.
+        if len(pushes) > 1 and out.answers_one and self._answer_all(pushes, kept):
             return
         for session, push in pushes:
             number, body, seq, taken = push
