@@ -77,7 +77,7 @@ def _run(page: Page) -> None:
 
 
 def _audit(page: Page) -> None:
-    page.get_by_role("button", name="Start").click()
+    page.get_by_role("button", name="Start", exact=True).click()
     page.wait_for_selector("[data-state=done]")
     page.locator("[data-run] button").first.click()
     page.wait_for_selector(".report iframe")

@@ -30,7 +30,7 @@ def test_a_replay_and_an_audit_are_watched_and_read(
     page.get_by_role("link", name="Pipeline").click()
     glance = page.get_by_label("The journal at a glance")
     expect(glance).to_contain_text("ann@ward-1")
-    start = page.get_by_role("button", name="Start")
+    start = page.get_by_role("button", name="Start", exact=True)
     start.click()
     first = page.locator("[data-run='1']")
     expect(first).to_have_attribute("data-state", "runs")
@@ -57,7 +57,7 @@ def test_a_replay_and_an_audit_are_watched_and_read(
 
 def test_a_run_is_cancelled_and_another_window_sees_it(ward: Site, open_page: Open) -> None:
     page = open_page(ward, "/pipeline")
-    page.get_by_role("button", name="Start").click()
+    page.get_by_role("button", name="Start", exact=True).click()
     page.get_by_role("button", name="Cancel run").first.click()
     latest = page.locator("[data-run]").first
     expect(latest).to_have_attribute("data-state", "cancelled", timeout=RUN_MS)
@@ -70,4 +70,4 @@ def test_a_match_without_a_template_says_what_is_missing(ward: Site, open_page: 
     page.get_by_role("button", name="Match", exact=True).click()
     page.get_by_label("Template").fill("")
     expect(page.get_by_role("alert")).to_contain_text("needs an ontology and a template")
-    expect(page.get_by_role("button", name="Start")).to_be_disabled()
+    expect(page.get_by_role("button", name="Start", exact=True)).to_be_disabled()
