@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from nomospace.law.bag import INDEX_FROM, Bag
+from nomospace.law.bag import INDEX_FROM, Bag, key_of
 from nomospace.terms import Compound, Term, Var, match, same
 
 Held = list[tuple[int, Term]]
@@ -17,6 +17,8 @@ def draw(rng: Random) -> Term:
     value = rng.choice((1, 1.0, True, 2, "a", (1,), Compound("f", (1,))))
     if rng.random() < 0.1:
         return rng.choice(("p", "q", 7, (1, 2)))
+    if rng.random() < 0.2:
+        return Compound("wide", (value, *(rng.randrange(2) for _ in range(5))))
     return Compound(rng.choice(("p", "p", "p", "q")), (value, rng.randrange(4)))
 
 
@@ -34,11 +36,13 @@ def check(rng: Random, bag: Bag, held: Held) -> None:
     first = bag.find(wanted, [0])
     assert (first and first[0]) == (expected[0][0] if expected else None)
     if isinstance(wanted, Compound):
-        bucket = bag.buckets.get(f"{wanted.name}/2")
+        bucket = bag.buckets.get(key_of(wanted))
         bound = tuple([at for at, arg in enumerate(wanted.args) if not isinstance(arg, Var)])
         if bucket is not None and bound:
             key = tuple([wanted.args[at] for at in bound])
-            found_terms = [term for term in bucket.lookup(bound, key) if match(wanted, term)]
+            found_terms = [
+                term for term in bucket.under(bound, key, [0]).values() if match(wanted, term)
+            ]
             assert len(found_terms) == len(expected)
 
 
@@ -55,9 +59,18 @@ def change(rng: Random, bag: Bag, held: Held) -> None:
         bag.swap(place, old, new)
         held[at] = (place, new)
         return
+    if roll < 0.8:
+        new = draw(rng)
+        bag.swap(place, old, new)
+        bag.put_back(place, old, new)
+        bag.reorder()
+        return
     bag.drop(place, old)
     if roll < 0.85:
-        bag.put(place, old)  # as a change that is taken back
+        bag.put(place, old)
+    elif roll < 0.9:
+        bag.put_back(place, old)
+        bag.reorder()
     else:
         del held[at]
 

@@ -10,18 +10,22 @@ dictionary from place to term, oldest first. No bucket is ever empty.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Set as AbstractSet
+from collections.abc import Iterable, Iterator, Sequence, Set as AbstractSet
 from typing import Any, Final, NoReturn, TypeAlias
 
 import msgspec
 
-from nomospace.law.budget import Units, bulk, spend
-from nomospace.terms import Compound, Term, encode, is_ground, match, oversize, same
+from nomospace.law.budget import Units, bulk, rest, spend
+from nomospace.terms import Compound, Term, encode, is_ground, match, same
 from nomospace.terms.values import PARTIAL, UNBOUND, Var, parts_of
 
 INDEX_FROM: Final = 6
 """Buckets up to this many terms are walked; larger ones are indexed when sensed."""
 
+KEYED_POSITIONS: Final = 4
+"""Indexes go by these first arguments,"""
+KEYED_TOGETHER: Final = 2
+"""and each by so many of them. What else is sought is compared."""
 FEW_BUCKETS: Final = 64
 _KEYS: dict[tuple[str, int], str] = {}
 _KEYS_MAX: Final = 100_000
@@ -32,46 +36,62 @@ Key: TypeAlias = Any
 compared natively; several in a tuple. Two parts are the same exactly when their keys are equal."""
 
 
+def is_keyed(positions: tuple[int, ...]) -> bool:
+    """Whether an index can go by all of these."""
+    return 0 < len(positions) <= KEYED_TOGETHER and positions[-1] < KEYED_POSITIONS
+
+
 class Bucket(dict[int, Term]):
-    """Terms of one functor and arity by their place, with indexes over argument positions."""
+    """Terms of one functor and arity by their place, with indexes over argument positions.
+
+    An index is over one or two of the first positions, so there are few, and each term that comes
+    pays for a place in all of them.
+    """
 
     __slots__ = ("indexes",)
 
     def __init__(self) -> None:
         self.indexes: dict[tuple[int, ...], dict[Key, dict[int, Term]]] = _NO_INDEXES
 
-    def lookup(self, positions: tuple[int, ...], key: tuple[Term, ...]) -> Iterable[Term]:
-        """Terms that may have `key` at `positions`, oldest first: all that do, few that do not."""
-        return self.places(positions, key).values()
+    def under(
+        self, positions: tuple[int, ...], parts: Sequence[Term], units: Units
+    ) -> dict[int, Term]:
+        """Terms that may have `parts` at `positions`, by place: all that do.
 
-    def places(self, positions: tuple[int, ...], key: tuple[Term, ...]) -> dict[int, Term]:
-        """The same by place."""
+        Those that an index does not tell apart cost a unit each.
+        """
         if len(self) <= INDEX_FROM:
             return self
-        for part in key:
-            if not _is_flat(part) and oversize(part) is not None:
-                return _EMPTY  # no term of a control state is that large
-        return self.under(positions, _key_of_parts(key))
-
-    def under(self, positions: tuple[int, ...], key: Key) -> dict[int, Term]:
-        """What an index has under a key, by place."""
-        index = self.indexes.get(positions)
+        used = positions
+        if not is_keyed(positions):
+            used = tuple([at for at in positions[:KEYED_TOGETHER] if at < KEYED_POSITIONS])
+            if not used:
+                spend(units, len(self))
+                return self
+        index = self.indexes.get(used)
         if index is None:
-            index = {}
-            for place, term in self.items():
-                index.setdefault(_key(term, positions), {})[place] = term
-            self.indexes = {**self.indexes, positions: index}
-        return index.get(key, _EMPTY)
+            index = self._index(used, units)
+        key = _key_of_parts(parts[: len(used)])
+        found = index.get(key, _EMPTY)
+        if used is not positions:
+            spend(units, len(found))
+        return found
+
+    def _index(self, positions: tuple[int, ...], units: Units) -> dict[Key, dict[int, Term]]:
+        """Make an index. That has no price: it is made once, and each term has paid for it."""
+        index: dict[Key, dict[int, Term]] = {}
+        for place, term in self.items():
+            key = _key(term, positions)
+            rest(units, 1 + len(key) // 64)
+            index.setdefault(key, {})[place] = term
+        self.indexes = {**self.indexes, positions: index}
+        return index
 
     def put(self, place: int, term: Term) -> None:
-        for positions, index in self.indexes.items():
-            key = _key(term, positions)
-            found = index.get(key)
-            if found is None:
-                index[key] = {place: term}
-            else:
-                found[place] = term
+        """Put a term at a place that is free; the index knows its older ones."""
         self[place] = term
+        for positions, index in self.indexes.items():
+            _put(index, _key(term, positions), place, term)
 
     def swap(self, place: int, term: Term) -> None:
         old = self[place]
@@ -81,25 +101,37 @@ class Bucket(dict[int, Term]):
             if before == after:
                 index[before][place] = term
                 continue
-            del index[before][place]
-            if not index[before]:
-                del index[before]
-            found = index.get(after)
-            if found is None:
-                index[after] = {place: term}
-            elif place > next(reversed(found)):
-                found[place] = term
-            else:
-                index[after] = dict(sorted([*found.items(), (place, term)], key=_place))
+            _drop(index, before, place)
+            _put(index, after, place, term)
 
     def drop(self, place: int) -> None:
         term = self.pop(place)
         for positions, index in self.indexes.items():
-            key = _key(term, positions)
-            found = index[key]
-            del found[place]
-            if not found:
-                del index[key]
+            _drop(index, _key(term, positions), place)
+
+    def slots(self, term: Term) -> list[dict[int, Term]]:
+        """Where a term has to stand: here, and in each index."""
+        found: list[dict[int, Term]] = [self]
+        for positions, index in self.indexes.items():
+            found.append(index.setdefault(_key(term, positions), {}))
+        return found
+
+
+def _put(index: dict[Key, dict[int, Term]], key: Key, place: int, term: Term) -> None:
+    found = index.get(key)
+    if found is None:
+        index[key] = {place: term}
+    elif place > next(reversed(found)):
+        found[place] = term
+    else:
+        index[key] = dict(sorted([*found.items(), (place, term)], key=_place))
+
+
+def _drop(index: dict[Key, dict[int, Term]], key: Key, place: int) -> None:
+    found = index[key]
+    del found[place]
+    if not found:
+        del index[key]
 
 
 _EMPTY: Final[dict[int, Term]] = {}
@@ -107,19 +139,15 @@ _NO_INDEXES: Final[dict[tuple[int, ...], dict[Key, dict[int, Term]]]] = {}
 """Most buckets come and go without one."""
 
 
+def _reorder(terms: dict[int, Term]) -> None:
+    """Bring terms to their places."""
+    pairs = sorted(terms.items(), key=_place)
+    terms.clear()
+    terms.update(pairs)
+
+
 def _place(pair: tuple[int, Term]) -> int:
     return pair[0]
-
-
-def _is_flat(part: Term) -> bool:
-    """Whether a term is atomic, or a compound of atomic terms: cheap to hash, whatever it is."""
-    if type(part) is tuple:
-        return False
-    if type(part) is Compound:
-        for arg in part.args:
-            if type(arg) is Compound or type(arg) is tuple:
-                return False
-    return True
 
 
 def _key(term: Term, positions: tuple[int, ...]) -> Key:
@@ -213,7 +241,7 @@ class Bag:
 
     def __init__(self, terms: Iterable[Term] = ()) -> None:
         self.buckets: dict[str, Bucket] = {}
-        self.loose: dict[str, None] = {}  # buckets that are out of order: see `put_back`
+        self.loose: dict[int, dict[int, Term]] = {}  # what is out of order: see `put_back`
         self.next_place = 0
         self.size = 0
         for term in terms:
@@ -277,15 +305,11 @@ class Bag:
         bucket = self.buckets.get(key)
         if bucket is None:
             bucket = self.buckets[key] = Bucket()
-        elif bucket and place < next(reversed(bucket)):
-            # It takes an older place: the bucket is made again, in order.
-            terms = sorted([*bucket.items(), (place, term)], key=_place)
-            bucket = self.buckets[key] = Bucket()
-            bucket.update(terms)
-            self.size += 1
-            return
+        late = bucket and place < next(reversed(bucket))
         bucket.put(place, term)
         self.size += 1
+        if late:
+            _reorder(bucket)
 
     def drop(self, place: int, term: Term) -> None:
         """Take away the term at a place."""
@@ -313,27 +337,23 @@ class Bag:
 
         One that was amid others comes to its place when `reorder` is called, once for all of them.
         """
-        key = key_of(old)
-        if new is not None and key_of(new) != key:
+        if new is not None:
             self.drop(place, new)
+        key = key_of(old)
         bucket = self.buckets.get(key)
         if bucket is None:
             bucket = self.buckets[key] = Bucket()
-        if place not in bucket:
-            self.size += 1
-            if bucket and place < next(reversed(bucket)):
-                self.loose[key] = None
-        bucket.indexes = _NO_INDEXES
-        bucket[place] = old
+        loose = self.loose
+        for slot in bucket.slots(old):
+            if slot and place < next(reversed(slot)):
+                loose[id(slot)] = slot
+            slot[place] = old
+        self.size += 1
 
     def reorder(self) -> None:
         """Bring what was put back to its places."""
-        for key in self.loose:
-            bucket = self.buckets.get(key)
-            if bucket is not None:
-                terms = sorted(bucket.items(), key=_place)
-                bucket.clear()
-                bucket.update(terms)
+        for slot in self.loose.values():
+            _reorder(slot)
         self.loose = {}
 
     def disorder(self, place: int, new: Term) -> int:
@@ -392,14 +412,15 @@ class Bag:
         spend(units, size // 64)
         positions, key = tuple(bound), keys[0] if len(keys) == 1 else tuple(keys)
         found: dict[int, Term] = bucket
-        if bound and len(bucket) > INDEX_FROM:
-            found = bucket.under(positions, key)
-        rest = tuple([pattern.args[position] for position in holed])
-        forms = _forms(rest)
-        price = 1 if forms is not None else 1 + 4 * bulk(rest)
+        if bound:
+            found = bucket.under(positions, [pattern.args[position] for position in bound], units)
+        loose = bound and (found is bucket or not is_keyed(positions))
+        others = tuple([pattern.args[position] for position in holed])
+        forms = _forms(others)
+        price = 1 if forms is not None else 1 + 4 * bulk(others)
         for place, term in found.items():
             spend(units, price)
-            if found is bucket and bound:
+            if loose:
                 other = _key(term, positions)
                 spend(units, (sum(map(len, other)) if len(bound) > 1 else len(other)) // 64)
                 if other != key:
@@ -407,7 +428,7 @@ class Bag:
             if holed:
                 args = parts_of(term)
                 parts = tuple([args[position] for position in holed])
-                if not (match(rest, parts) if forms is None else _have_forms(parts, forms)):
+                if not (match(others, parts) if forms is None else _have_forms(parts, forms)):
                     continue
             yield place, term
 

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 from nomospace.law.prelude import UNITS_MAX
 from nomospace.terms import Compound, Term, weight
 
-PRICES: Final = 6
+PRICES: Final = 7
 """The version of the list of prices. Whoever changes what anything costs counts it up: records tell
 under which prices they were ruled on, and a replay goes by that (`control.bounded`)."""
 
@@ -30,6 +30,10 @@ TEXT_FREE: Final = 2_000
 A text that differs in length is told apart at once."""
 COPIED_A_UNIT: Final = 100
 """Items of a list that is taken apart, or characters of a text, that are copied for one unit."""
+FREE_AT_ONCE: Final = 10_000
+"""Work without a price, in terms gone through, after which an evaluation in parts gives way."""
+WRITTEN_A_UNIT: Final = 64
+"""Characters of a text in a term that are written out for one unit."""
 KEPT_A_UNIT: Final = 16
 """Items of a list that a built-in puts together for one unit."""
 
@@ -64,11 +68,11 @@ def in_parts(part: int, more: Callable[[], bool] | None = None, *, whole: int = 
     What an evaluation comes to is the same in one part or in many: so are the units it may spend.
 
     The items: what is spent of the part at hand, counted so that the part ends at `UNITS_MAX` (so
-    that compiled code compares with a constant), what is kept back, `more`, how much a part is, and
-    what was kept back at first.
+    that compiled code compares with a constant), what is kept back, `more`, how much a part is,
+    what was kept back at first, and what was done without a price (`rest`).
     """
     part = min(part, whole)
-    return [UNITS_MAX - part, whole - part, more, part, whole - part]
+    return [UNITS_MAX - part, whole - part, more, part, whole - part, 0]
 
 
 def left_of(units: Units) -> int:
@@ -101,6 +105,34 @@ def spend(units: Units, count: int) -> None:
     units[0] += count
     if units[0] > UNITS_MAX and used_up(units):
         raise ending(units)
+
+
+def rest(units: Units, work: int) -> None:
+    """Count work that has no price: an evaluation in parts gives way in the middle of it."""
+    if len(units) > 1:
+        units[5] += work
+        if units[5] > FREE_AT_ONCE:
+            units[5] = 0
+            if units[2] is None or units[2]():
+                raise BudgetCut
+
+
+def pay_for(units: Units, term: Term) -> None:
+    """Pay for writing a term out: a unit for two parts in it, and for each bit of long texts.
+
+    A part that is shared is paid for wherever it stands: it is written there too.
+    """
+    todo: list[tuple[Term, ...]] = [(term,)]
+    while todo:
+        parts = todo.pop()
+        spend(units, 1 + len(parts) // 2)
+        for part in parts:
+            if type(part) is Compound:
+                todo.append(part.args)
+            elif type(part) is tuple:
+                todo.append(part)
+            elif (type(part) is str or type(part) is bytes) and len(part) > WRITTEN_A_UNIT:
+                spend(units, len(part) // WRITTEN_A_UNIT)
 
 
 def same_for(units: Units, a: Term, b: Term) -> bool:
@@ -192,13 +224,8 @@ def compare_price(a: Term, b: Term) -> int:
 _MUCH: Final = 10**12
 
 
-def bulk_of(weight: int) -> int:
-    """`bulk` of a compound or a list of this weight."""
-    return 1 + weight // 16
-
-
 def bulk(term: Term) -> int:
     """How much a term is to walk, written out: in units, about. Texts count little."""
     if type(term) is Compound or type(term) is tuple:
-        return bulk_of(weight(term))
+        return 1 + weight(term) // 16
     return len(term) // TEXT_FREE if type(term) is str or type(term) is bytes else 0

@@ -64,7 +64,7 @@ class CompiledLaw:
         self.interpreter = Interpreter(self.priced, hash)
         self.rule_names = [rule.name for rule in tree.rules]
         code, self.growing = prepared or prepare(tree, hash)
-        self.rulers = code.link(self._interpreted, growing=self.growing)
+        self.rulers = code.link(self._interpreted)
         """The compiled rules by event, which change the state themselves where that is simple."""
         self.compiled_rules = code.compiled
         self.interpreter.left = frozenset(

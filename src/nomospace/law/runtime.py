@@ -18,14 +18,13 @@ from nomospace.law.arithmetic import (
     number,
     read_number,
 )
-from nomospace.law.bag import INDEX_FROM, Bag, Bucket, Key, index_key, key_of
+from nomospace.law.bag import INDEX_FROM, Bag, Bucket, key_of
 from nomospace.law.budget import (
     COPIED_A_UNIT,
     KEPT_A_UNIT,
     Stop,
     Units,
-    bulk,
-    bulk_of,
+    pay_for,
     same_for,
     spend,
 )
@@ -359,35 +358,16 @@ def candidates(
 ) -> dict[int, Term]:
     """The terms of a bucket that may have `wanted` at `positions`, by place.
 
-    A small bucket is walked. A larger one has an index, and looking there costs a hash of what is
-    wanted.
+    A small bucket is walked. A larger one has an index, and to look there what is wanted has to be
+    written out.
     """
     if len(bucket) <= INDEX_FROM:
         return bucket
     for part in wanted:
         kind = part.__class__
-        if kind is Compound or kind is tuple:
-            spend(units, bulk(part))
-    return bucket.places(positions, wanted)
-
-
-def candidates_by_bytes(
-    bucket: Bucket, positions: tuple[int, ...], wanted: tuple[Term, ...], units: Units
-) -> dict[int, Term]:
-    """`candidates`, at the same price, for laws that cannot make a term much larger than its input.
-
-    What is wanted may then be written out to see how much it is: that is several times as quick.
-    """
-    if len(bucket) <= INDEX_FROM:
-        return bucket
-    keys: list[Key] = []
-    for part in wanted:
-        key = index_key(part)
-        kind = part.__class__
-        if kind is Compound or kind is tuple:
-            spend(units, bulk_of(len(key)))
-        keys.append(key)
-    return bucket.under(positions, keys[0] if len(keys) == 1 else tuple(keys))
+        if kind is Compound or kind is tuple or kind is bytes:
+            pay_for(units, part)
+    return bucket.under(positions, wanted, units)
 
 
 def everything(bag: Bag, units: Units) -> list[Term]:

@@ -170,3 +170,14 @@ def test_a_deep_recursion_that_is_given_up_ends_at_once() -> None:
     decision.give_up()
     assert not decision.begun
     assert ann.snapshot() == member().snapshot()
+
+
+def test_an_index_of_a_large_state_is_made_in_slices() -> None:
+    """It has no price, so no unit tells where; it is there for the next one."""
+    law = load("law(l).\nsent(_, M, _) :- has(M, _)@CS, do(forward).")
+    ann = Membership(law, "ann@x", state=[t.has(number, 0) for number in range(50_000)])
+    effects, slices = sliced(ann, told(49_999), now=0, slice=4_000)
+    assert slices >= 5
+    again = Membership(law, "ann@x", state=[t.has(number, 0) for number in range(50_000)])
+    assert effects == again.handle(told(49_999), now=0)
+    assert sliced(ann, told(7), now=0, slice=4_000)[1] == 0

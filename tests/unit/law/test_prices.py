@@ -371,3 +371,30 @@ def test_how_much_all_copies_may_be_is_of_the_version_too(prices: int, stopped: 
     record = ann.rule_on(event, now=0, then=Bounded(prices, None))[0]
     assert isinstance(record, RecordRuling)
     assert record.ruling.stopped == stopped
+
+
+NESTED = tuple([(number, (number,)) for number in range(1_000)])
+FEW_ITEMS = tuple([Compound("item", (number, number % 5)) for number in range(20)])
+WIDE_ITEMS = tuple([Compound("w", (1, 1, 1, number, number, number)) for number in range(20)])
+
+
+@pytest.mark.parametrize(
+    ("body", "message", "state", "least"),
+    [
+        ("item(_, M)@CS.", NESTED, FEW_ITEMS, 2_500),
+        ("item(_, f(M))@CS.", NESTED, FEW_ITEMS, 2_500),
+        ("item(_, M)@CS.", b"x" * 64_000, FEW_ITEMS, 1_000),
+        (
+            "w(_, _, _, _, M, _)@CS.",
+            9,
+            WIDE_ITEMS,
+            20,
+        ),  # no index goes by its place: all are looked at
+        ("w(M, M, M, _, _, _)@CS, M > 1.", 1, WIDE_ITEMS, 40),  # nor by a third one
+    ],
+)
+def test_what_is_sought_in_a_large_state_is_paid_for(
+    body: str, message: Term, state: tuple[Term, ...], least: int
+) -> None:
+    assert spent(body, message, state)[0] >= least
+    assert spent(body, message, state[:3])[0] < least

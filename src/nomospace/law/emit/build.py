@@ -19,7 +19,7 @@ from nomospace.law.emit.body import BodyCode
 from nomospace.law.emit.dispatch import MAIN, DispatchCode, Merged, try_both
 from nomospace.law.emit.inline import leaves
 from nomospace.law.emit.paths import TOP, Again, CodePath, CodePlace, Operations
-from nomospace.law.emit.support import BOUNDED_NAMESPACE, NAMESPACE
+from nomospace.law.emit.support import NAMESPACE
 from nomospace.law.emit.symbols import Hole, Ref, Scope, Shape, Symbol, Uncompilable
 from nomospace.law.emit.terms import UnreachableCode
 from nomospace.law.emit.writer import CodeBudget, Constants
@@ -56,15 +56,9 @@ class LawCode:
     acts: bool
     """Whether any rule changes the state itself."""
 
-    def link(self, fallback: Callable[[int], Ruler], *, growing: bool = True) -> dict[str, Ruler]:
-        """The rulers by event. `fallback` makes an interpreted rule.
-
-        `growing` is a law that may make terms far larger than its input.
-        """
-        names: dict[str, Any] = {
-            **(NAMESPACE if growing else BOUNDED_NAMESPACE),
-            **self.constants,
-        }
+    def link(self, fallback: Callable[[int], Ruler]) -> dict[str, Ruler]:
+        """The rulers by event. `fallback` makes an interpreted rule."""
+        names: dict[str, Any] = {**NAMESPACE, **self.constants}
         for index, good in enumerate(self.compiled):
             if not good:
                 names[f"rule{index}"] = fallback(index)

@@ -13,7 +13,6 @@ from nomospace.law.runtime import (
     SOLUTIONS,
     UNSET,
     candidates,
-    candidates_by_bytes,
     delete_matching,
     equals,
     everything,
@@ -138,5 +137,3 @@ NAMESPACE: Final[dict[str, Any]] = {
     "len": len,
 }
 """The names that compiled code sees."""
-BOUNDED_NAMESPACE: Final[dict[str, Any]] = {**NAMESPACE, "candidates": candidates_by_bytes}
-"""The same for laws that cannot make a term much larger than their input."""
