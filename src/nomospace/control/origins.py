@@ -173,6 +173,15 @@ _Column: TypeAlias = "array[int]"
 _Packed: TypeAlias = tuple[int, bytes, bytes, bytes, bytes]
 
 
+def _last_due(rulings: Sequence[Ruling]) -> int:
+    """The place of the last obligation that rulings have put, or -1."""
+    for ruling in reversed(rulings):
+        for kind, place, _, _ in reversed(ruling.delta):
+            if kind == "due":
+                return place
+    return -1
+
+
 def _stands(state: Bag, place: int, ruling: Ruling) -> bool:
     """Whether what a ruling put at a place is still there."""
     for kind, at, old, new in reversed(ruling.delta):
@@ -257,9 +266,7 @@ class Origins:
                 if kind == "+" or (kind == "<-" and state[place] is new):
                     put[place] = ruling
         due: dict[int, Ruling] = {}
-        changes = (one for ruling in reversed(rulings) for one in reversed(ruling.delta))
-        last = next((place for kind, place, _, _ in changes if kind == "due"), -1)
-        if any(place <= last for place in owed):
+        if owed and min(owed) <= _last_due(rulings):
             due = {
                 one[1]: ruling
                 for ruling in rulings

@@ -12,7 +12,7 @@ which call of the agent an answer ends; one that fits none is delivered as mail.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -57,7 +57,9 @@ class Governed(HostPart):
     def __init__(self, host: HostParts) -> None:
         super().__init__(host)
         self.monitoring = Monitoring(host)
-        self._outstanding: dict[tuple[str, str], OutstandingCalls] = {}
+        self._outstanding: defaultdict[tuple[str, str], OutstandingCalls] = defaultdict(
+            OutstandingCalls
+        )
         """By agent and space."""
         self._firings: dict[tuple[str, str, bytes], deque[tuple[Registered, Found]]] = {}
         """Those that are being ruled on, by agent, space, and the bytes of pattern and tuple."""
@@ -136,7 +138,7 @@ class Governed(HostPart):
         """
         member = self._host.governing.member(resident.id, interface.law)
         message = show(request)
-        calls = self._calls(resident.id, interface.name)
+        calls = self._outstanding[resident.id, interface.name]
         if len(calls) >= OUTSTANDING_MAX:
             raise Busy(what=f"what {resident.id} asks of {interface.name}", limit=OUTSTANDING_MAX)
         one = Outstanding(op, message, request)
@@ -166,12 +168,6 @@ class Governed(HostPart):
             calls.remove(one)
             raise
         return at_once
-
-    def _calls(self, agent: str, space: str) -> OutstandingCalls:
-        calls = self._outstanding.get((agent, space))
-        if calls is None:
-            calls = self._outstanding[agent, space] = OutstandingCalls()
-        return calls
 
     def cancel(self, agent: str, op: int) -> bool:
         """Call an operation off before it has reached its space (a law may hold it for long)."""
@@ -284,7 +280,7 @@ class Governed(HostPart):
         host, space = self._host, manager.home
         self.monitoring.count(space, manager.law.hash, agent)
         resident = self._spaces.residents.get(agent)
-        calls = self._calls(agent, space)
+        calls = self._outstanding[agent, space]
         one = calls.sent(message) if resident is not None else None
         request = read(message, space) if one is None else one.request
         if request is None or resident is None:
@@ -322,7 +318,7 @@ class Governed(HostPart):
 
     def forget(self, op: Op) -> None:
         """An operation ended without an answer."""
-        self._calls(op.agent, op.seek.space).remove(op.call)
+        self._outstanding[op.agent, op.seek.space].remove(op.call)
 
     # -- answers ---------------------------------------------------------------------------
 
@@ -413,7 +409,7 @@ class Governed(HostPart):
 
     def deliver(self, op: Op, message: Term, founds: tuple[Found, ...], cause: int = 0) -> None:
         """An answer reaches the agent's controller; `cause` is the ruling here that let it go."""
-        call, calls = op.call, self._calls(op.agent, op.seek.space)
+        call, calls = op.call, self._outstanding[op.agent, op.seek.space]
         assert call is not None, "every operation under a law has a term"
         if message is None:  # a peer's manager kept it
             message = self._answer_term(call.message, (), all_=op.seek.how in BULK)
@@ -524,7 +520,7 @@ class Governed(HostPart):
         space = waiting.request.space
         one = Outstanding(waiting.op, waiting.message, waiting.request)
         one.stage = ANSWERED if waiting.under_way else HELD
-        self._calls(resident.id, space).add(one)
+        self._outstanding[resident.id, space].add(one)
         if waiting.started and not waiting.under_way:
             manager = self._host.governing.manager(space, waiting.law)
             self._host.governing.rule(manager, arrived(resident.id, waiting.message, space))

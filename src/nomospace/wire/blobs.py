@@ -6,7 +6,6 @@ blob that cannot be read means where it came from.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -57,14 +56,9 @@ def body(version: bytes, data: bytes) -> Any:
 
 def build(struct: type[msgspec.Struct], raw: object) -> Any:
     """An instance of what was read; raises `Unfit`, whatever is wrong with it."""
-    return built(partial(SHAPES.read, struct), raw)
-
-
-def built(read: Step, raw: object) -> Any:
-    """What the reader of a slot makes of what was read; raises `Unfit`, whatever is wrong."""
     try:
-        return read(raw)
+        return SHAPES.read(struct, raw)
     except RecursionError:
-        raise Unfit("frames nested in frames without end") from None
+        raise Unfit("values nested in values without end") from None
     except NomospaceError as error:  # a template that is none
         raise Unfit(str(error)) from None

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from nomospace.errors import NomospaceError
 from nomospace.protocols.courier import Aside, Parcel
 from nomospace.protocols.messages import Relay
 from nomospace.protocols.questions import PeerAnswer, PeerQuestion
 from nomospace.protocols.routing.frames import AskVote, BeatHeard, PrimaryBeat, Vote, WhoServes
-from nomospace.wire.blobs import Newer, body, built, seal
+from nomospace.wire.blobs import Newer, body, seal
 from nomospace.wire.framing import FRAME_BYTES_MAX, BadFrame, FrameTooLarge
 from nomospace.wire.packing import Unfit
 from nomospace.wire.slots import FRAMES, SHAPES
@@ -49,7 +50,7 @@ class NewerFrame(BadFrame):
     known: int
 
 
-def bad(error: Unfit) -> BadFrame:
+def bad(error: Unfit | NomospaceError) -> BadFrame:
     """What a blob that cannot be read is when a peer sent it."""
     if isinstance(error, Newer):
         return NewerFrame(why=str(error), version=error.version, known=error.known)
@@ -117,6 +118,8 @@ def decode_frame(data: bytes) -> Any:
     if len(data) > FRAME_BYTES_MAX:
         raise BadFrame(why=f"{len(data):,} bytes are over the limit of {FRAME_BYTES_MAX:,}")
     try:
-        return built(_read, body(_VERSION, data))
-    except Unfit as error:
+        return _read(body(_VERSION, data))
+    except RecursionError:
+        raise BadFrame(why="frames nested in frames without end") from None
+    except (Unfit, NomospaceError) as error:  # a template that is none
         raise bad(error) from None
