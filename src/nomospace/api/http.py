@@ -122,7 +122,8 @@ def application(
         matching.router,
         talking.router,
     ):
-        app.include_router(one)
+        # `include_router` would read them all again at the first request, and all others wait.
+        app.router.routes += one.routes
     app.add_exception_handler(NomospaceError, _failed)
     app.add_exception_handler(RequestValidationError, _misshapen)
     app.add_exception_handler(HTTPException, _nowhere)
