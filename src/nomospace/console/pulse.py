@@ -185,13 +185,23 @@ class Pulse:
             found = service.views.rulings(limit=KEPT_MAX // len(self._console.services))
             self._last[name] = found.last
             self.latest.extend(SeenRuling(name, ruling) for ruling in found.rulings)
-        now = self._console.service.views.now // 1_000_000
-        past = past_rates([service.views.past() for service in self._console.services.values()])
-        for second in range(now - MOMENTS_MAX, now):
-            self.moments.append(Moment(second * 1_000_000, past.get(second, Rates()), past=True))
         self.latest = deque(sorted(self.latest, key=lambda one: one.ruling.at), maxlen=KEPT_MAX)
 
+    async def _recall(self) -> None:
+        """Have the rates of the last seconds."""
+        views = [service.views for service in self._console.services.values()]
+        for one in views:
+            await one.recall()
+        now = self._console.service.views.now // 1_000_000
+        past = past_rates([one.past() for one in views])
+        before = [
+            Moment(second * 1_000_000, past.get(second, Rates()), past=True)
+            for second in range(now - MOMENTS_MAX, now)
+        ]
+        self.moments = deque([*before, *self.moments], maxlen=MOMENTS_MAX)
+
     async def _run(self) -> None:
+        await self._recall()
         while self._listeners:
             beat = self.beat = self._look()
             for number, tell in list(self._listeners.items()):

@@ -17,6 +17,7 @@ So the state before any ruling that it still has is put together again, without 
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from dataclasses import replace as dataclass_replace
 from inspect import isawaitable
@@ -42,7 +43,6 @@ from nomospace.store.journal import (
     VERDICTS,
     EventRecord,
     JournalGap,
-    RulingCounts,
     count_name,
     count_parts,
     decode_record,
@@ -78,7 +78,9 @@ RECEIVERS_MAX: Final = 50
 OUTGOING: Final = ("forward", "multicast", "release")
 """Operations that send something on; their last argument says to whom."""
 PAST_RECORDS_MAX: Final = 4_000
-"""How many records are read for the past of counts: the host stands still meanwhile."""
+"""How many records are read for the past of counts,"""
+RECALLED_AT_ONCE: Final = 100
+"""and how many at once: the host stands still meanwhile."""
 
 
 class NotSeen(CallerError):
@@ -248,34 +250,34 @@ class Views:
     def past(self) -> list[tuple[int, list[tuple[list[str], int]]]]:
         """What each of the last two minutes' seconds added to the counts, the oldest first.
 
-        What this life has not seen comes from the journal, as far as that is read.
+        What this life has not seen is among them after `recall`.
         """
-        tally = self._server.tally
-        if not self._recalled:
-            self._recalled = True
-            self._recall(tally)
         return [
             (second, [(count_parts(name), number) for name, number in added.items()])
-            for second, added in tally.past
+            for second, added in self._server.tally.past
         ]
 
-    def _recall(self, tally: RulingCounts) -> None:
-        keeper = self._server.host.keeper
-        if keeper is None:
+    async def recall(self) -> None:
+        """Read what the life before has counted lately from its journal, some at a time."""
+        tally, keeper = self._server.tally, self._server.host.keeper
+        if self._recalled or keeper is None:
             return
+        self._recalled = True
         first = tally.past[0][0] if tally.past else self.now // 1_000_000 + 1
         found: dict[int, dict[str, int]] = {}
-        begin = max(0, keeper.store.last_record - PAST_RECORDS_MAX)
-        for entry in keeper.store.journal(begin, PAST_RECORDS_MAX):
-            record = decode_record(entry.record)
-            if isinstance(record, EventRecord) and record.community:
-                ruling = record.ruling
-                second = ruling.at // 1_000_000
-                if first - PAST_S < second < first:
-                    added = found.setdefault(second, {})
-                    one = count_name(ruling.law, ruling.rule or "", verdict_counted(ruling))
-                    for name, more in ((one, 1), (HOPS, record.hops)):
-                        added[name] = added.get(name, 0) + more
+        begin = max(0, tally.earlier - PAST_RECORDS_MAX)
+        for start in range(begin, tally.earlier, RECALLED_AT_ONCE):
+            await asyncio.sleep(0)
+            for entry in keeper.store.journal(start, min(RECALLED_AT_ONCE, tally.earlier - start)):
+                record = decode_record(entry.record)
+                if isinstance(record, EventRecord) and record.community:
+                    ruling = record.ruling
+                    second = ruling.at // 1_000_000
+                    if first - PAST_S < second < first:
+                        added = found.setdefault(second, {})
+                        one = count_name(ruling.law, ruling.rule or "", verdict_counted(ruling))
+                        for name, more in ((one, 1), (HOPS, record.hops)):
+                            added[name] = added.get(name, 0) + more
         for second in sorted(found, reverse=True):
             if len(tally.past) < PAST_S:
                 tally.past.appendleft((second, found[second]))

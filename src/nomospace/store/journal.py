@@ -229,13 +229,24 @@ class RulingCounts:
     Numbers are of this life: `sent` are messages that agents here sent, `refused` and `held` those
     of them that went nowhere; `hops` are all network messages that arrivals took to come. `kept`
     are those of all lives, as the store has them with the records that they count; `past` has what
-    each of the last seconds added, the newest last.
+    each of the last seconds added, the newest last. `earlier` is the last record of earlier lives.
     """
 
-    __slots__ = ("held", "hops", "kept", "lately", "past", "refused", "rulings", "second", "sent")
+    __slots__ = (
+        "earlier",
+        "held",
+        "hops",
+        "kept",
+        "lately",
+        "past",
+        "refused",
+        "rulings",
+        "second",
+        "sent",
+    )
 
     def __init__(self) -> None:
-        self.rulings = self.sent = self.refused = self.held = self.hops = 0
+        self.rulings = self.sent = self.refused = self.held = self.hops = self.earlier = 0
         self.kept: dict[str, int] = {}
         """By name (`count_name`)."""
         self.past: deque[tuple[int, dict[str, int]]] = deque(maxlen=PAST_S)
@@ -258,6 +269,7 @@ class RulingCounts:
 
     def restore(self, small: dict[str, bytes], last: int) -> None:
         """Take what earlier lives have kept; `last` is the last record of theirs."""
+        self.earlier = last
         for name in [name for name in small if name.startswith(_COUNT)]:
             self.kept[name] = int(small.pop(name))
         if last and not self.kept:  # a store from before there were any

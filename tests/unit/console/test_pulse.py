@@ -56,6 +56,9 @@ class FakeViews:
         hosts += [HostView(other, False, True, (), 0) for other in self.others]
         return TopologyView(self.name, "", 1, 1, False, tuple(hosts))
 
+    async def recall(self) -> None:
+        pass
+
     def past(self) -> list[tuple[int, list[tuple[list[str], int]]]]:
         return []
 

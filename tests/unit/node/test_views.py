@@ -203,6 +203,7 @@ def test_counts_are_of_all_lives_and_an_older_store_says_since_when(tmp_path: Pa
         one = {rule.name: rule for rule in found[0].rules}
         assert (one["R1"].forwarded, one["R2"].held, one["R3"].hits) == (1, 1, 1)
         assert (found[0].unmatched_sent, found[0].rulings, found[0].uncounted) == (1, 6, 0)
+        await views.recall()
         added = [key for _, more in views.past() for key, _ in more]
         assert [found[0].hash, "R1", "forwarded"] in added  # of the life before
 
