@@ -297,8 +297,15 @@ ROUTING: Final = (
     Mutant(
         "a vote goes to who has less",
         ELECTED,
-        "fit = its >= mine and self._member",
-        "fit = self._member",
+        "fit = its >= mine and self._step > 0",
+        "fit = self._step > 0",
+        SERVERS,
+    ),
+    Mutant(
+        "who is behind has no vote",
+        ELECTED,
+        "fit = its >= mine and self._step > 0",
+        "fit = its >= mine and (self.last == self.term or not ask.trial)",
         SERVERS,
     ),
     Mutant(

@@ -38,6 +38,7 @@ from nomospace.host.part import GroupFollower
 from nomospace.protocols.births import FITS
 from nomospace.protocols.courier import Aside, Courier, Frame, Parcel, Receipt
 from nomospace.protocols.routing import frames, interface
+from nomospace.protocols.routing.changes import servers_min
 from nomospace.protocols.routing.daemon import Daemon
 from nomospace.protocols.routing.elected import ElectedServer
 from nomospace.protocols.routing.limits import RoutingLimits
@@ -183,7 +184,11 @@ class Posting(GroupFollower):
                 raise self._not_ours(
                     f"it has the agents of {core!r}, which this host does not serve"
                 )
+            if (had := servers_min(changes)) > max(1, len(servers.get(core, ()))):
+                raise self._not_ours(f"{core!r} had {had} servers or more")
             known.restore(changes, now=self._step.now)
+            if isinstance(known, ReplicatedServer) and known.is_misplaced:
+                raise self._not_ours(f"it has served {core!r} alone, so is named first there")
         self.creating.update((agent, []) for agent in self.daemon.unborn())
         if (seat := self.daemon.foreign()) is not None:
             raise self._not_ours("{} is registered in domain {!r}".format(*seat))

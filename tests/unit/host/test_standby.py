@@ -1,10 +1,14 @@
 """A domain with a standby: one of the two dies under load, and mail goes on through the other."""
 
+from typing import Any
+
 import pytest
 
 from nomospace.calls.problems import NotItsServer, NotOnRecord
 from nomospace.calls.requests import Adopt, End, Move, SendPlain, Tell
 from nomospace.host.calls import Arrive, Primary, Promote, Tick
+from nomospace.host.core import Host
+from nomospace.host.posting import OtherStore
 from nomospace.law import load
 from nomospace.protocols.routing.elected import ElectedServer
 from nomospace.protocols.routing.frames import NotPrimary
@@ -258,3 +262,25 @@ def test_an_operator_cannot_promote_one_of_three() -> None:
     error = promote(net, "q")
     assert isinstance(error, NotItsServer)
     assert str(error).endswith("it is served by p and q and r, which choose among themselves")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        ("pqr", "pq", "'lab' had 3 servers or more"),
+        ("pqr", "p", "'lab' had 3 servers or more"),
+        ("pq", "p", "'lab' had 2 servers or more"),
+        ("p", "qp", "it has served 'lab' alone, so is named first there"),
+    ],
+)
+def test_servers_that_would_lose_what_they_had_do_not_start(
+    before: str, after: str, words: str
+) -> None:
+    net = Hosts(f"a{before}", laws=[LAW], domain="lab", servers={"lab": tuple(before)})
+    come(net, "ann@lab", "a")
+    given: dict[str, Any] = {"life": 2, "now": net.now, "durable": net.disks["p"], "domain": "lab"}
+    Host("p", servers={"lab": tuple(before)}, **given)
+    with pytest.raises(OtherStore) as caught:
+        Host("p", servers={"lab": tuple(after)}, **given)
+    assert words in str(caught.value)
+    assert "start it with the name, the domain and the [servers] that it had" in str(caught.value)

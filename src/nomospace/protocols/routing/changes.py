@@ -7,6 +7,7 @@ written down: without them posts only take longer.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TypeAlias
 
 import msgspec
@@ -163,8 +164,7 @@ class RolePut(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="role-
     """The role of a server in a term, and whether it waits for its standby.
 
     One of three or more has a `leader` in the term, if it knows it, and has given its vote to
-    `voted`; `lineage` says with which step each term of its steps began. It is a `member` when it
-    has once had all that a primary had.
+    `voted`; `lineage` says with which step each term of its steps began. A `member` has steps.
     """
 
     role: str
@@ -193,6 +193,23 @@ class KeptGone(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="kept
 
 class Emptied(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="emptied"):
     """A standby forgot everything; a snapshot follows."""
+
+
+def servers_min(changes: Iterable[Change]) -> int:
+    """How many servers a domain had, at the least, when one of them wrote down changes.
+
+    >>> servers_min([RecordPut("ann@lab", "HERE", "s", 0), StepsDone(1)])
+    2
+    """
+    least = 1
+    for change in changes:
+        if isinstance(change, FrameKept | KeptGone) or (
+            isinstance(change, RolePut) and change.lineage
+        ):
+            return 3
+        if isinstance(change, StepTaken | StepAhead | StepsDone | RolePut | Emptied):
+            least = 2
+    return least
 
 
 Change: TypeAlias = (

@@ -10,6 +10,7 @@ one follows it, and what is of an earlier one counts for nothing.
 | PRIMARY | a frame, changes follow      | `Replicate` to all; its frames are held      | PRIMARY |
 | PRIMARY | `Replicated` by a majority   | the frames held up to that step              | PRIMARY |
 | PRIMARY | the time                     | `PrimaryBeat`; a trial if a majority is away | PRIMARY |
+| PRIMARY | `BeatHeard`, it has no steps | a first step of its term, `Replicate`        | PRIMARY |
 | PRIMARY | `Rejoin`                     | `ServerSnapshot`                             | PRIMARY |
 | any     | anything of a later term     | its term; what it holds it goes on holding   | STANDBY |
 | STANDBY | `PrimaryBeat`                | `BeatHeard`; `Rejoin`, if it gets no more    | STANDBY |
@@ -23,8 +24,9 @@ one follows it, and what is of an earlier one counts for nothing.
 A vote goes to who has all that this server has: a last step of a later term, or of the same one and
 as late. So a step that a majority has is at every later primary. A new primary lets nothing out
 before a majority has its own first step: only then nobody else can win without it. A server that
-has never been up to date gives no vote and asks for none: it may have had more, before it lost its
-store.
+has no steps gives no vote and is given none: it may have had some, before it lost its store. So the
+first server of the list takes a first step, with whatever it has, before it hears anybody else,
+when another has said that it has no more: who has steps then got them from one that has a vote.
 
 What a primary heard in a step that no majority got, it *keeps* until a later primary is sure; then
 it passes it on, unless that one has the step after all (`lineage`). So does a standby with what it
@@ -111,7 +113,7 @@ class ElectedServer(ReplicatedServer):
     >>> asked = second.tick(now=second.next_deadline())[-1]
     >>> asked.frame
     AskVote(domain='lab', term=1, step=0, last=0, trial=True)
-    >>> third.hear("q2", asked.frame, now=0)[-1].frame.given  # it has never been up to date
+    >>> third.hear("q2", asked.frame, now=0)[-1].frame.given  # it has no steps
     False
     """
 
@@ -119,8 +121,7 @@ class ElectedServer(ReplicatedServer):
         super().__init__(server)
         self._leader = self.sites[0]
         self._voted = ""
-        self._member = False
-        self._lineage: tuple[tuple[int, int], ...] = ((0, 1),)
+        self._lineage: tuple[tuple[int, int], ...] = ()
         self._kept: list[FrameKept] = []
         # What follows is not written down.
         self._silence = server.limits.silence
@@ -152,7 +153,7 @@ class ElectedServer(ReplicatedServer):
     @property
     def last(self) -> int:
         """The term of the last step."""
-        return self._lineage[-1][0]
+        return self._lineage[-1][0] if self._lineage else 0
 
     @property
     def _quorum(self) -> int:
@@ -161,10 +162,15 @@ class ElectedServer(ReplicatedServer):
     @property
     def _sure(self) -> bool:
         """Whether no other primary can come that has not the steps of this term's."""
-        term, first = self._lineage[-1]
-        return term == self.term and (not term or self._done >= first)
+        if not self._lineage or self.last != self.term:
+            return False
+        return self._done >= self._lineage[-1][1]
 
     def _copied_to(self) -> tuple[str, ...]:
+        late = self._step - 1 - self._inner.limits.steps_max
+        if late > 0:
+            had = {site: self._acked.get(site, self._since) for site in self.others}
+            self._lost |= {site for site, step in had.items() if step < late}
         return tuple([site for site in self.others if site not in self._lost])
 
     def _fits(self, step: Replicate) -> bool:
@@ -196,8 +202,6 @@ class ElectedServer(ReplicatedServer):
             beat = PrimaryBeat(self.domain, self.term, self._step, self._done, self.sites)
             return [SayFrame(site, beat) for site in self.others]
         self._due = now + (1 + self._rank) * self._slot
-        if not self._member:
-            return []
         self._votes, self._trial = {self.site}, True
         return self._ask_votes(self.term + 1)
 
@@ -217,10 +221,12 @@ class ElectedServer(ReplicatedServer):
             return self._say_who_serves(src, frame)
         if isinstance(frame, (*PAIRS, *BEATS)):
             return self._hear_server(src, frame, now)
-        if self.role is PRIMARY:
+        if self.role is PRIMARY and self._step:
             return self._take_step(src, frame, now)
         if self._leader and self._sure:
             return self._pass_on(src, frame)
+        if self.role is PRIMARY:
+            self._due = now
         return self._keep(src, frame)
 
     def _say_who_serves(self, src: str, asked: WhoServes) -> list[Effect]:
@@ -275,7 +281,8 @@ class ElectedServer(ReplicatedServer):
                 self._put_off(now)
                 self._write_role(out)
                 return
-            self._become_member(out)
+            if not self._step:  # if it served alone, it has something
+                self._begin_steps(tuple(self._inner.changes()), out)
             self._acknowledged(src, frame.step, now, out)
         elif isinstance(frame, Replicated):
             self._acknowledged(src, frame.step, now, out)
@@ -302,20 +309,6 @@ class ElectedServer(ReplicatedServer):
             self._let_out(has[self._quorum - 1], out)
             self._release(now, out)
 
-    def _copy(
-        self,
-        src: str,
-        frame: Frame | None,
-        changes: tuple[Change, ...],
-        frames: tuple[tuple[str, Frame], ...],
-        out: list[Effect],
-    ) -> None:
-        late = self._step - self._inner.limits.steps_max
-        if late > 0:
-            had = {site: self._acked.get(site, self._since) for site in self.others}
-            self._lost |= {site for site, step in had.items() if step < late}
-        super()._copy(src, frame, changes, frames, out)
-
     # -- as a standby --------------------------------------------------------------------------
 
     def _hear_beat(self, src: str, beat: PrimaryBeat, now: int, out: list[Effect]) -> None:
@@ -334,11 +327,9 @@ class ElectedServer(ReplicatedServer):
             if self.last == self.term:
                 self._drop_done(min(beat.done, self._step), out)
             self._release(now, out)
-            up_to_date = (self.last, self._step) == (self.term, beat.step)
-            if up_to_date:
-                self._become_member(out)
-            if up_to_date or (self.last, self._step) != self._got_on[1:]:
-                self._got_on = (now, self.last, self._step)
+            has = (self.last, self._step)
+            if has == (self.term, beat.step) or has != self._got_on[1:]:
+                self._got_on = (now, *has)
             elif now - self._got_on[0] >= self._silence:
                 self._rejoin(now, out)
         heard = BeatHeard(self.domain, self.term, self._step, self.last)
@@ -348,15 +339,6 @@ class ElectedServer(ReplicatedServer):
         """Ask the primary for all that it has."""
         self._got_on, self._rejoined = (now, self.last, self._step), self.term
         out.append(TransmitFrame(self._leader, Rejoin(self.domain, self.term)))
-
-    def _say_replicated(self, out: list[Effect]) -> None:
-        self._become_member(out)
-        super()._say_replicated(out)
-
-    def _become_member(self, out: list[Effect]) -> None:
-        if not self._member:
-            self._member = True
-            self._write_role(out)
 
     def _hear_primary(self, src: str, frame: Frame, now: int, out: list[Effect]) -> None:
         if isinstance(frame, Replicate):
@@ -386,6 +368,7 @@ class ElectedServer(ReplicatedServer):
         self._step, self._done, self._lineage = snapshot.step, snapshot.done, snapshot.lineage
         self._ahead = {n: each for n, each in self._ahead.items() if n > snapshot.step}
         self._write_role(out)
+        self._note_follows(out)
         self._say_replicated(out)
         self._catch_up(out)
 
@@ -406,7 +389,7 @@ class ElectedServer(ReplicatedServer):
         for each in kept:
             if each.step and _has(self._lineage, self._step, each.term, each.step):
                 continue
-            if self.role is PRIMARY and not isinstance(each.frame, ASKED):
+            if self.role is PRIMARY and not (self.term and isinstance(each.frame, ASKED)):
                 out += self._take_step(each.src, each.frame, now)
             else:
                 out += self._pass_on(each.src, each.frame)
@@ -424,7 +407,7 @@ class ElectedServer(ReplicatedServer):
 
     def _asked_for_vote(self, src: str, ask: AskVote, now: int, out: list[Effect]) -> None:
         mine, its = (self.last, self._step), (ask.last, ask.step)
-        fit = its >= mine and self._member
+        fit = its >= mine and self._step > 0
         if ask.trial:
             missed = (
                 not self._majority_heard(now)
@@ -442,6 +425,7 @@ class ElectedServer(ReplicatedServer):
         out.append(SayFrame(src, Vote(self.domain, ask.term, ask.trial, given, self.term)))
 
     def _given_vote(self, src: str, vote: Vote, now: int, out: list[Effect]) -> None:
+        self._heard[src] = now
         if vote.own > self.term + TERMS_AHEAD_MAX:
             out.append(Noted("a term of the future", (self.domain, self.term, src, vote)))
         elif vote.own > self.term:
@@ -472,15 +456,21 @@ class ElectedServer(ReplicatedServer):
         self._since = self._step
         self._heard = dict.fromkeys(self.others, now)
         self._due = now
-        self._copy("", None, (), (), out)
-        self._begin_term(self.term, self._step, out)
+        self._begin_steps((), out)
         out.append(Noted("elected", (self.domain, self.site, self.term)))
         out.append(TransmitFrame(self.site, NotPrimary(self.domain, self.site, self.term)))
 
+    def _begin_steps(self, changes: tuple[Change, ...], out: list[Effect]) -> None:
+        """Take the first step of the term."""
+        self._copy("", None, changes, (), out)
+        self._begin_term(self.term, self._step, out)
+
     def _begin_term(self, term: int, step: int, out: list[Effect]) -> None:
-        if term != self.last:
+        if term != self.last or not self._lineage:
             self._lineage = (*self._lineage, (term, step))[-LINEAGE_MAX:]
             self._write_role(out)
+            if self.role is not PRIMARY:
+                self._note_follows(out)
 
     # -- keeping and copying -------------------------------------------------------------------
 
@@ -494,24 +484,23 @@ class ElectedServer(ReplicatedServer):
             self._leader,
             self._voted,
             self._lineage,
-            self._member,
+            member=self._step > 0,
         )
 
     def _take_role(self, put: written.RolePut) -> None:
         super()._take_role(put)
-        self._leader, self._voted, self._member = put.leader, put.voted, put.member
-        self._lineage = put.lineage
-        if not put.lineage:  # it was one of two, and wrote down less
-            self._leader = self.site if self.role is PRIMARY else ""
-            joins = self.role is JOINING
-            self._lineage = ((0, 1),) if joins else ((put.term, 1),)
-            self.role = STANDBY if joins else self.role
+        if self.role is JOINING:  # it was one of two
+            self.role = STANDBY
+        self._leader = self.site if self.role is PRIMARY else put.leader
+        self._voted, self._lineage = put.voted, put.lineage
 
     def restore(self, changes: Iterable[Change], *, now: int) -> None:
         """Become what the changes made; all others are given time to be heard."""
         super().restore(changes, now=now)
-        if self.role is PRIMARY and not self._step and not self._inner.is_empty:
-            self._step = self._done = 1  # it served alone: the others have yet to get all that
+        self._paired = True
+        if self._step and not self._lineage:  # it was one of two, perhaps alone for a while
+            self._lineage = ((self.term, 1),)
+            self._step += self.role is PRIMARY  # so that the other asks for all that it has
         self._since = self._step
         self._put_off(now)
 

@@ -122,6 +122,11 @@ class ReplicatedServer:
         """The term of the last step."""
         return self.term
 
+    @property
+    def is_misplaced(self) -> bool:
+        """Whether it was the only server before, and is not the first one now."""
+        return self.role is STANDBY and not self._step and not self._inner.is_empty
+
     def _copied_to(self) -> tuple[str, ...]:
         """The sites that steps are copied to."""
         return self.others
@@ -224,6 +229,9 @@ class ReplicatedServer:
 
     def _begin_term(self, term: int, step: int, out: list[Effect]) -> None:
         """A step was taken, perhaps the first of its term."""
+
+    def _note_follows(self, out: list[Effect]) -> None:
+        out.append(Noted("follows", (self.domain, self.site, self.leader, self.term)))
 
     def _say_replicated(self, out: list[Effect]) -> None:
         has = Replicated(self.domain, self.term, self._step)

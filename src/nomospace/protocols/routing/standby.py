@@ -19,6 +19,9 @@ The paper asks for replicated servers (section 5) and leaves open how.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from nomospace.protocols.routing.changes import Change
 from nomospace.protocols.routing.frames import (
     BEATS,
     PAIRS,
@@ -106,6 +109,12 @@ class PairedServer(ReplicatedServer):
         out.append(TransmitFrame(self.peer, snapshot))
         return out
 
+    def restore(self, changes: Iterable[Change], *, now: int) -> None:
+        """Become what the changes made; who was the only server yet has to bring all it has."""
+        super().restore(changes, now=now)
+        if not self._step and not self._inner.is_empty:
+            self._paired = False
+
     # -- what the courier brings ---------------------------------------------------------------
 
     def hear(self, src: str, frame: Frame, *, now: int) -> list[Effect]:
@@ -154,6 +163,7 @@ class PairedServer(ReplicatedServer):
         self.role, self._step, self._done = STANDBY, snapshot.step, snapshot.step
         self._ahead = {n: each for n, each in self._ahead.items() if n > snapshot.step}
         self._write_role(out)
+        self._note_follows(out)
         self._say_replicated(out)
         self._catch_up(out)
 

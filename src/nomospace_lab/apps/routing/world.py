@@ -8,7 +8,8 @@ come.
 
 In half of the worlds one domain has three servers, which choose their primary, and among the faults
 are crashes, pauses and partitions of these that last longer than a primary is missed. Agents are
-born meanwhile.
+born meanwhile. In half of these the first server is killed soon after the start, and just after it
+is back the one that was elected: two must have chosen again before all else begins.
 
 In some worlds a few hosts engage, and their agents take jobs from a governed space that they
 share: they move while a take waits, and still get their job, once.
@@ -16,6 +17,7 @@ share: they move while a take waits, and still get their job, once.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from random import Random
 from typing import Final
@@ -35,7 +37,13 @@ from nomospace_lab.sim.checkers.mail import (
     takes_survive_moves,
     was_hard,
 )
-from nomospace_lab.sim.checkers.servers import one_primary, servers_agree
+from nomospace_lab.sim.checkers.servers import (
+    note_primaries,
+    one_primary,
+    primaries,
+    servers_agree,
+    two_choose,
+)
 from nomospace_lab.sim.clock import SECOND_US
 from nomospace_lab.sim.faults import Crash, Cut, Fault, Pause, Storm
 from nomospace_lab.sim.federation import Sites
@@ -95,6 +103,15 @@ CALM_MOVES: Final = 3
 CRASHES_MIN: Final = 2
 BIRTHS: Final = 4
 """Agents that are born while servers fail."""
+
+CHOSEN_S: Final = 5
+"""In which two servers have chosen a primary, though the network is not perfect."""
+FIRST_STEPS: Final = 60
+"""Within so many steps of its first life a server is killed that will be back soon."""
+LOOK_US: Final = SECOND_US // 20
+"""How often the script looks whether it is."""
+LATER_S: Final = 9
+"""How much later all else comes when the first servers are killed: then all are on record."""
 
 BEGIN_S: Final = 0.5
 HEAL_S: Final = 24
@@ -293,6 +310,28 @@ def _server_faults(rng: Random, servers: Sequence[str]) -> list[Fault]:
     return found
 
 
+def _kill_again(world: Sites, rng: Random, domain: str) -> None:
+    """Kill a domain's first server, and just after it is back the one that was elected."""
+    down_us, steps = int(rng.uniform(1.5, 3) * SECOND_US), rng.randrange(1, FIRST_STEPS)
+    world.crash(Crash(START_US, world.servers[domain][0], down_us, steps))
+    _await_return(world, rng.randrange(SECOND_US), domain)
+
+
+def _await_return(world: Sites, wait_us: int, domain: str) -> None:
+    if world.sites[world.servers[domain][0]].life > 1:
+        world.clock.after(wait_us, _kill_elected, world, domain)
+    else:
+        world.clock.after(LOOK_US, _await_return, world, wait_us, domain)
+
+
+def _kill_elected(world: Sites, domain: str) -> None:
+    for server in primaries(world, domain):
+        if server.term:
+            down_us = CHOSEN_S * SECOND_US
+            world.at(world.clock.now + down_us - 1, note_primaries, world, domain)
+            world.crash(Crash(world.clock.now, server.site, down_us))
+
+
 def _wear(world: Sites) -> None:
     """From now on links are never perfect. Before, all agents became known at their homes."""
     world.network.fair = world.network.usual = Link(loss=0.02, repeats=0.02)
@@ -307,6 +346,7 @@ CHECKERS: Final = (
     obligations_keep_time(PERIOD_S * SECOND_US),
     takes_survive_moves,
     one_primary,
+    two_choose,
     servers_agree,
 )
 
@@ -366,13 +406,20 @@ def routing_world(seed: int, people_of: type[RoutingPeople]) -> Sites:
         people.engage(halls)
         for _ in range(24):
             world.at(_us(rng.uniform(4, HEAL_S + 6)), people.work)
+    again = world.rng("kill again")
+    later_s = LATER_S if several and again.random() < 0.5 else 0
     for _ in range(NOTES):
-        world.at(_us(rng.uniform(BEGIN_S, HEAL_S)), people.write_somebody)
+        world.at(_us(rng.uniform(BEGIN_S + later_s, HEAL_S)), people.write_somebody)
     for _ in range(MOVES):
-        world.at(_us(rng.uniform(1, HEAL_S)), people.move_somebody)
+        world.at(_us(rng.uniform(1 + later_s, HEAL_S)), people.move_somebody)
     faults = _faults(world.rng("faults"), list(homes))
     if several:
-        faults += _server_faults(world.rng("server faults"), servers["lab"])
+        if later_s:
+            _kill_again(world, again, "lab")
+            by_us = later_s * SECOND_US
+            faults = [dataclasses.replace(fault, at=fault.at + by_us) for fault in faults]
+        else:
+            faults += _server_faults(world.rng("server faults"), servers["lab"])
         for number in range(BIRTHS):
             agent, host = f"n{number}@lab", rng.choice(servers["lab"])
             world.at(_us(rng.uniform(4, HEAL_S)), people.bear, agent, host)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from nomospace.protocols.routing.records import ENDED, HERE
 from nomospace.protocols.routing.replicas import PRIMARY, ReplicatedServer
 from nomospace_lab.sim.checkers import Verdict, no, yes
 from nomospace_lab.sim.federation import Sites
 from nomospace_lab.sim.history import Happening
 from nomospace_lab.sim.observed import NOTED
+
+CHOSEN: Final = "chosen"  # who is primary when somebody must be; who: the domain
 
 
 def one_primary(world: Sites) -> Verdict:
@@ -21,6 +25,29 @@ def one_primary(world: Sites) -> Verdict:
             if before.who != h.who:
                 return no(name, f"{before.who} and {h.who} of {domain} in {term}", before, h)
     return yes(name, len(elected))
+
+
+def primaries(world: Sites, domain: str) -> list[ReplicatedServer]:
+    """The servers of a domain that are up and take themselves for the primary."""
+    cores = [world.sites[site].core for site in world.servers[domain]]
+    found = [core.posting.server(domain) for core in cores if core is not None]
+    return [one for one in found if isinstance(one, ReplicatedServer) and one.role is PRIMARY]
+
+
+def note_primaries(world: Sites, domain: str) -> None:
+    """Write down who is primary now: one of those that are up must be."""
+    sites = tuple(one.site for one in primaries(world, domain))
+    world.history.add(world.clock.now, CHOSEN, domain, sites)
+
+
+def two_choose(world: Sites) -> Verdict:
+    """Two of three servers that are up have a primary, though the third was it just now."""
+    name = "two of three choose a primary"
+    cases = list(world.history.of(CHOSEN))
+    for h in cases:
+        if len(h.what) != 1:
+            return no(name, f"the primaries of {h.who} are {h.what}", h)
+    return yes(name, len(cases))
 
 
 def servers_agree(world: Sites) -> Verdict:

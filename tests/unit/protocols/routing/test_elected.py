@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from nomospace.protocols.routing.changes import RecordPut
 from nomospace.protocols.routing.elected import TERMS_AHEAD_MAX, ElectedServer
 from nomospace.protocols.routing.frames import (
     AgentEnded,
@@ -31,7 +34,7 @@ from nomospace.protocols.routing.server import DomainServer
 from nomospace.protocols.routing.standby import PairedServer
 
 SITES = ("q1", "q2", "q3")
-ANN, BOB = "ann@lab", "bob@lab"
+ANN, BOB, CLEO = "ann@lab", "bob@lab", "cleo@lab"
 SILENCE = 1_000
 
 
@@ -175,10 +178,10 @@ def test_what_a_majority_has_is_let_out_by_who_comes_after() -> None:
 def test_a_vote_is_given_once_in_a_term_over_a_restart_too() -> None:
     three = Three()
     third = three.cores["q3"]
-    third.hear("q2", AskVote("lab", 5, 0, 0, trial=False), now=0)
+    third.hear("q2", AskVote("lab", 5, 1, 0, trial=False), now=0)
     three.again("q3")
     answers = [
-        three.cores["q3"].hear(src, AskVote("lab", 5, 0, 0, trial=False), now=0)[-1]
+        three.cores["q3"].hear(src, AskVote("lab", 5, 1, 0, trial=False), now=0)[-1]
         for src in ("q1", "q2")
     ]
     assert answers == [
@@ -190,10 +193,44 @@ def test_a_vote_is_given_once_in_a_term_over_a_restart_too() -> None:
 def test_who_has_less_is_given_no_vote_and_who_has_nothing_gives_none() -> None:
     three, no = Three(), Vote("lab", 1, False, False, 1)
     three.ask("q1", Register("lab", ANN, 0))
-    less, enough = (AskVote("lab", 1, step, 0, trial=False) for step in (0, 1))
+    less, enough = (AskVote("lab", 1, step, 0, trial=False) for step in (1, 2))
     assert three.cores["q2"].hear("q3", less, now=0)[-1] == SayFrame("q3", no)
     three.cores["q3"] = three.made("q3")  # its store is a new one
     assert three.cores["q3"].hear("q2", enough, now=0)[-1] == SayFrame("q2", no)
+
+
+def test_who_was_killed_before_anybody_had_its_first_step_votes_when_it_is_back() -> None:
+    three = Three()
+    three.cores = {site: three.made(site) for site in SITES}
+    for each in three.cores["q1"].hear("q2", BeatHeard("lab", 0, 0, 0), now=three.now):
+        if isinstance(each, TransmitFrame):
+            three.cores[each.site].hear("q1", each.frame, now=three.now)
+    three.away = {"q1"}
+    three.run(3)
+    assert three.primaries() == ["q1", "q2"]
+    three.again("q1")
+    three.away = {"q2"}
+    three.run(4)
+    assert [three.cores[site].leader for site in ("q1", "q3")] == ["q3", "q3"]
+
+
+@pytest.mark.parametrize("served", [False, True])
+def test_servers_that_come_long_after_the_first_are_heard_and_follow(served: bool) -> None:
+    three = Three()
+    three.cores = {site: three.made(site) for site in SITES}
+    if served:
+        three.cores["q1"].restore([RecordPut(ANN, "HERE", "s", 0)], now=three.now)
+    assert three.ask("q1", Register("lab", BOB, 0)) == []
+    three.away = {"q2", "q3"}
+    three.run(5)
+    three.away = set()
+    three.run(5)
+    assert three.others == [("s", RecordAck("lab", BOB, 0))]
+    assert [three.knows(site, BOB) for site in SITES] == [True] * 3
+    assert [three.knows(site, ANN) for site in SITES] == [served] * 3
+    three.away = {"q1"}
+    three.run(3)
+    assert three.primaries() == ["q1", "q2"]
 
 
 def test_what_is_of_an_earlier_term_counts_for_nothing() -> None:
@@ -207,7 +244,7 @@ def test_what_is_of_an_earlier_term_counts_for_nothing() -> None:
         assert [type(each) for each in second.hear("q3", frame, now=three.now)] == [Noted]
     assert second.state() == before
     heard = second.hear("q1", PrimaryBeat("lab", 0, 0, 0, SITES), now=three.now)
-    assert heard == [SayFrame("q1", BeatHeard("lab", 1, 1, 1))], "it hears of the later term"
+    assert heard == [SayFrame("q1", BeatHeard("lab", 1, 2, 1))], "it hears of the later term"
     assert second.role is PRIMARY
 
 
@@ -313,7 +350,7 @@ def test_a_primary_that_a_majority_does_not_hear_is_not_one_for_long() -> None:
     assert (first.role, first.term, first.leader) == (STANDBY, noted_term, "")
 
 
-def test_who_served_alone_or_with_one_other_brings_what_it_has_to_three() -> None:
+def test_who_served_alone_brings_what_it_has_to_three() -> None:
     alone, limits = Places({"lab": ("q1",)}), RoutingLimits(silence=SILENCE)
     before = DomainServer("q1", "lab", alone, limits=limits)
     before.hear("s", Register("lab", ANN, 0), now=0)
@@ -323,14 +360,23 @@ def test_who_served_alone_or_with_one_other_brings_what_it_has_to_three() -> Non
     three.run(3)
     assert [three.knows(site, ANN) for site in SITES] == [True] * 3
 
-    two = Places({"lab": ("q1", "q2")})
-    pair = [PairedServer(DomainServer(site, "lab", two, limits=limits)) for site in ("q1", "q2")]
-    copies = pair[0].hear("s", Register("lab", BOB, 0), now=0)
-    pair[1].hear("q1", copies[-1].frame, now=0)  # type: ignore[union-attr]
-    pair[1].take_over(1)
+
+@pytest.mark.parametrize("first", ["q1", "q2"])
+def test_who_served_with_one_other_or_without_it_brings_what_it_has_to_three(first: str) -> None:
+    two, limits = Places({"lab": ("q1", "q2")}), RoutingLimits(silence=SILENCE)
+    pair = {
+        site: PairedServer(DomainServer(site, "lab", two, limits=limits)) for site in ("q1", "q2")
+    }
+    copies = pair["q1"].hear("s", Register("lab", ANN, 0), now=0)
+    pair["q2"].hear("q1", copies[-1].frame, now=0)  # type: ignore[union-attr]
+    pair[first].take_over(1) if first == "q2" else pair[first].standby_away()
+    pair[first].hear("s", Register("lab", BOB, 0), now=0)
+    three = Three()
     three.cores = {site: three.made(site) for site in SITES}
-    for site, core in zip(SITES, pair, strict=False):
+    for site, core in pair.items():
         three.cores[site].restore(core.changes(), now=three.now)
     three.run(4)
-    assert three.primaries() == ["q2"]
-    assert [three.knows(site, BOB) for site in SITES] == [True] * 3
+    assert three.primaries() == [first]
+    assert three.ask(first, Register("lab", CLEO, 0)) != []
+    for agent in (ANN, BOB, CLEO):
+        assert [three.knows(site, agent) for site in SITES] == [True] * 3
