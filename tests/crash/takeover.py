@@ -20,6 +20,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 from nomospace.client.remote import connect
@@ -149,8 +150,18 @@ class StandingHosts(Hosts):
 
     async def served_after(self, life: int) -> None:
         """Wait until a later life than that serves."""
-        async with asyncio.timeout(TAKEN_S), self.said:
-            await self.said.wait_for(lambda: self.life > life)
+        try:
+            async with asyncio.timeout(TAKEN_S), self.said:
+                await self.said.wait_for(lambda: self.life > life)
+        except TimeoutError:
+            states = {
+                place: Path(f"/proc/{one.child.pid}/stat").read_text().split()[2]
+                for place, one in self.standing.items()
+            }
+            raise AssertionError(
+                f"nobody served after life {life} in {TAKEN_S:g} s; {self.active} served last, "
+                f"with life {self.life}; the processes: {states}"
+            ) from None
 
     async def take_over(self, place: str) -> None:
         """What an operator does when the process at a place is gone: nothing, here."""

@@ -303,6 +303,7 @@ def _groups(rng: Random, many: int, count: int, *, recent: bool) -> Iterator[lis
 
 def _pairs(run: BenchRun, file: Path, many: int) -> Iterator[BenchRow]:
     count = GROUPS // 6 if run.quick else GROUPS
+    count = max(1, min(count, many // 4 // GROUP // run.rounds))  # as many as there are to take
     how = f"{GROUP} pairs a commit, full sync; the best mean of {GROUP * count:,} pairs"
     reads = {"ours": float("inf"), "hand": float("inf")}
     for recent, what in ((False, "anywhere among them"), (True, "one written just before")):
