@@ -9,7 +9,8 @@ come.
 In half of the worlds one domain has three servers, which choose their primary, and among the faults
 are crashes, pauses and partitions of these that last longer than a primary is missed. Agents are
 born meanwhile. In half of these the first server is killed soon after the start, and just after it
-is back the one that was elected: two must have chosen again before all else begins.
+is back the one that was elected: two must have chosen again before all else begins. Where they hear
+each other late, two stand at once, and the one that is back has to choose.
 
 In some worlds a few hosts engage, and their agents take jobs from a governed space that they
 share: they move while a take waits, and still get their job, once.
@@ -19,6 +20,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from itertools import combinations
 from random import Random
 from typing import Final
 
@@ -108,6 +110,8 @@ CHOSEN_S: Final = 5
 """In which two servers have chosen a primary, though the network is not perfect."""
 FIRST_STEPS: Final = 60
 """Within so many steps of its first life a server is killed that will be back soon."""
+SLOW: Final = Link(delay_max_us=400_000)
+"""Between servers that miss their primary before they hear that another one has."""
 LOOK_US: Final = SECOND_US // 20
 """How often the script looks whether it is."""
 LATER_S: Final = 9
@@ -312,7 +316,7 @@ def _server_faults(rng: Random, servers: Sequence[str]) -> list[Fault]:
 
 def _kill_again(world: Sites, rng: Random, domain: str) -> None:
     """Kill a domain's first server, and just after it is back the one that was elected."""
-    down_us, steps = int(rng.uniform(1.5, 3) * SECOND_US), rng.randrange(1, FIRST_STEPS)
+    down_us, steps = int(rng.uniform(0.8, 3) * SECOND_US), rng.randrange(1, FIRST_STEPS)
     world.crash(Crash(START_US, world.servers[domain][0], down_us, steps))
     _await_return(world, rng.randrange(SECOND_US), domain)
 
@@ -393,10 +397,11 @@ def routing_world(seed: int, people_of: type[RoutingPeople]) -> Sites:
             domain=domain,
             admits=admits,
         )
-    for a in homes:
-        for b in homes:
-            if a < b:
-                world.connect(a, b)
+    again = world.rng("kill again")
+    later_s = LATER_S if several and again.random() < 0.5 else 0
+    slow = SLOW if later_s and again.random() < 0.5 else None
+    for a, b in combinations(homes, 2):
+        world.connect(a, b, slow if homes[a] == homes[b] == "lab" else None)
 
     world.at(_us(BEGIN_S), _wear, world)
 
@@ -406,8 +411,6 @@ def routing_world(seed: int, people_of: type[RoutingPeople]) -> Sites:
         people.engage(halls)
         for _ in range(24):
             world.at(_us(rng.uniform(4, HEAL_S + 6)), people.work)
-    again = world.rng("kill again")
-    later_s = LATER_S if several and again.random() < 0.5 else 0
     for _ in range(NOTES):
         world.at(_us(rng.uniform(BEGIN_S + later_s, HEAL_S)), people.write_somebody)
     for _ in range(MOVES):
