@@ -88,6 +88,11 @@ def test_a_page_without_a_token_is_the_login(ward: Site, path: str) -> None:
         assert httpx.get(f"{ward.url}{path}", headers=headers).status_code == 401
 
 
+def test_a_program_that_asks_for_nothing_there_is_gets_no_page(ward: Site) -> None:
+    answer = httpx.put(f"{ward.url}/v1/nonsense", headers=ward.headers, content=b"{}")
+    assert (answer.status_code, answer.json()["code"]) == (404, "api.no-such-resource")
+
+
 @pytest.mark.parametrize("path", FILES)
 def test_not_even_scripts_are_seen_without_a_token(ward: Site, path: str) -> None:
     assert httpx.get(f"{ward.url}{path}").status_code == 401

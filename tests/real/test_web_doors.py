@@ -31,6 +31,7 @@ from nomospace.node.services.web_port import LIMITS
 from nomospace.wire.admin import Agents
 from nomospace.wire.framing import join
 from tests.real.hosts import RealHost, end, play, start
+from tests.real.steady import steady
 from tests.real.trust import Trust
 from tests.unit.cli.running import command
 
@@ -81,6 +82,30 @@ def test_a_crowd_that_shows_no_token(plain: RealHost) -> None:
         assert plain.descriptors - before <= 2 * (LIMITS.strangers_per_address_max + 10)
         for _, writer in crowd:
             writer.transport.abort()
+
+    play(story())
+
+
+def test_json_and_texts_of_terms_that_take_long_to_read(plain: RealHost) -> None:
+    """Both are priced before they are read: nobody else waits for them."""
+    headers = {"authorization": f"Bearer {plain.said['api_token']}"}
+    out = f"{plain.said['api']}/v1/agents/victor@plain/spaces/jobs/out"
+    many = "f(" + "1," * 40_000 + "1)"
+
+    async def story() -> None:
+        async with httpx.AsyncClient(headers=headers, trust_env=False) as client:
+            assert (await client.post(out, json={"fields": ["job", 1]})).status_code == 200
+            async with steady(plain, None) as ann:
+                for body, status, code in (
+                    (b'{"fields": [[' + b"[1]," * 600_000 + b"1]]}", 413, "body-too-wide"),
+                    (b'{"fields": [[' + b'"",' * 600_000 + b"1]]}", 413, "body-too-wide"),
+                    (json.dumps({"fields": [{"term": many}] * 40}).encode(), 400, "bad-field"),
+                ):
+                    json_too = {"content-type": "application/json"}
+                    answer = await client.post(out, content=body, headers=json_too)
+                    assert answer.status_code == status
+                    assert answer.json()["code"].endswith(code)
+            assert ann.behind_s < 0.2
 
     play(story())
 

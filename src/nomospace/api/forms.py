@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from nomospace.errors import CallerError
@@ -40,6 +41,12 @@ _OBJECT_KEYS: Final = ("class", "id", "properties")
 _RESERVED: Final = (["term"], ["pattern"], ["dict"])
 TEXT_MAX: Final = 100_000
 """The longest text of a term, in characters."""
+WORDS_MAX: Final = 2_000
+"""Words and signs in the texts of one tuple, template or message: all others wait while they are
+read, 6 µs each. A text in quotes is one of them."""
+_WORD: Final = re.compile(
+    r"""'(?:[^'\\]|\\.|'')*+'?|"(?:[^"\\]|\\.|"")*+"?|\w+|[^\w\s]""", re.DOTALL
+)
 
 
 class BadField(CallerError):
@@ -65,7 +72,8 @@ def fields_of(data: Sequence[object], what: str = "field") -> tuple[Term, ...]:
     Traceback (most recent call last):
     nomospace.api.forms.BadField: field 1 has a key 'propertes' beside its class ...
     """
-    return tuple([_term(one, f"{what} {at}", False) for at, one in enumerate(data, 1)])
+    words = [0]
+    return tuple([_term(one, f"{what} {at}", False, words) for at, one in enumerate(data, 1)])
 
 
 def template_of(data: Sequence[object]) -> tuple[Term, ...]:
@@ -74,7 +82,8 @@ def template_of(data: Sequence[object]) -> tuple[Term, ...]:
     >>> template_of(["job", {"pattern": "_:int"}])
     ('job', term('formal(int)'))
     """
-    return tuple([_term(one, f"pattern {at}", True) for at, one in enumerate(data, 1)])
+    words = [0]
+    return tuple([_term(one, f"pattern {at}", True, words) for at, one in enumerate(data, 1)])
 
 
 def message_of(data: object) -> Term:
@@ -83,14 +92,24 @@ def message_of(data: object) -> Term:
     >>> message_of("publish(alarm(fire))")
     term('publish(alarm(fire))')
     """
-    return _term({"term": data} if isinstance(data, str) else data, "the message", False)
+    return _term({"term": data} if isinstance(data, str) else data, "the message", False, [0])
 
 
-def _term(data: Any, where: str, holes: bool, depth: int = DEPTH_MAX) -> Term:
+def words_in(text: str) -> int:
+    """How many words and signs a text has; of many, more than `WORDS_MAX`.
+
+    >>> words_in("room(3, 'it''s, so')"), words_in(50_000 * "1,")
+    (6, 2001)
+    """
+    return sum(1 for _ in islice(_WORD.finditer(text), WORDS_MAX + 1))
+
+
+def _term(data: Any, where: str, holes: bool, words: list[int], depth: int = DEPTH_MAX) -> Term:
+    """`words` are those in all texts of the tuple so far."""
     if depth == 0:
         raise BadField(where=where, why=f"nests over {DEPTH_MAX} deep")
     if isinstance(data, list):
-        return tuple([_term(one, where, holes, depth - 1) for one in data])
+        return tuple([_term(one, where, holes, words, depth - 1) for one in data])
     if not isinstance(data, dict):
         value: Atomic = data
         return value
@@ -101,17 +120,21 @@ def _term(data: Any, where: str, holes: bool, depth: int = DEPTH_MAX) -> Term:
             raise BadField(where=where, why=why)
         if key == "pattern" and not holes:
             raise BadField(where=where, why="is a pattern, and here a value is wanted")
+        words[0] += words_in(text)
+        if words[0] > WORDS_MAX:
+            why = f"has the {WORDS_MAX:,}th word or sign in texts of terms, and no more are read"
+            raise BadField(where=where, why=why)
         return (read_patterns if key == "pattern" else read_fields)([text])[0]
     if "class" in data:
-        return _object(data, where, depth)
+        return _object(data, where, words, depth)
     if key == "dict" and not more:
         if not isinstance(text, dict):
             raise BadField(where=where, why="has a dict that is none")
         data = text
-    return freeze({k: _term(one, where, holes, depth - 1) for k, one in data.items()})
+    return freeze({k: _term(one, where, holes, words, depth - 1) for k, one in data.items()})
 
 
-def _object(data: dict[str, object], where: str, depth: int) -> Term:
+def _object(data: dict[str, object], where: str, words: list[int], depth: int) -> Term:
     properties = data.get("properties", {})
     class_name = data.get("class")
     if not isinstance(class_name, str) or not class_name:
@@ -122,8 +145,8 @@ def _object(data: dict[str, object], where: str, depth: int) -> Term:
     if extra := [key for key in data if key not in _OBJECT_KEYS]:
         why = f'has a key {extra[0][:60]!r} beside its class (for a dict, write {{"dict": …}})'
         raise BadField(where=where, why=why)
-    held = {name: _term(one, where, False, depth - 1) for name, one in properties.items()}
-    return Object(class_name, _term(data.get("id"), where, False, depth - 1), held).term
+    held = {name: _term(one, where, False, words, depth - 1) for name, one in properties.items()}
+    return Object(class_name, _term(data.get("id"), where, False, words, depth - 1), held).term
 
 
 def json_of(term: Any) -> Any:
@@ -162,7 +185,10 @@ class TooLong(CallerError):
     """A text that was typed is longer than one that is read."""
 
     code = "api.typed-too-long"
-    words = f"{{chars:,}} characters were typed, and {TEXT_MAX:,} can be read; cut it down"
+    words = (
+        f"{{chars:,}} characters were typed, and {TEXT_MAX:,} can be read, "
+        f"with {WORDS_MAX:,} words and signs; cut it down"
+    )
     chars: int
 
 
@@ -239,7 +265,7 @@ def slip_of(error: Exception) -> Slip:
 
 
 def _check(text: str) -> None:
-    if len(text) > TEXT_MAX:
+    if len(text) > TEXT_MAX or words_in(text) > WORDS_MAX:
         raise TooLong(chars=len(text))
 
 

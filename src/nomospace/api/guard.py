@@ -30,7 +30,14 @@ from urllib.parse import urlencode
 
 from nomospace.calls.problems import NotLetIn
 from nomospace.errors import CallerError, LimitReached, NomospaceError, Unavailable
-from nomospace.node.services.web import STRANGER_BYTES_MAX, body_of, let_in, problem, status_of
+from nomospace.node.services.web import (
+    STRANGER_BYTES_MAX,
+    body_of,
+    check_values,
+    let_in,
+    problem,
+    status_of,
+)
 from nomospace.node.services.web_port import (
     HEADERS,
     App,
@@ -242,6 +249,8 @@ class Guard:
         with self._counted(scope), self._watched(scope, cut):
             try:
                 body = await body_of(Request(scope, receive), bytes_max)
+                if scope["path"].startswith("/v1/"):
+                    check_values(body)
                 await self._app(scope, _again(body, receive), answering.send)
             except NomospaceError as error:
                 await answer(error)(scope, receive, send)

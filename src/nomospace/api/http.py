@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Final
 
 from fastapi import APIRouter, FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -146,7 +146,8 @@ def application(
 
     app.openapi = openapi  # type: ignore[method-assign]
     if pages is not None:
-        pages(app, service)
+        app.router.add_route("/v1/{rest:path}", _no_route, list(_METHODS), include_in_schema=False)
+        pages(app, service)  # which answer whatever nobody else does
     return Guard(app, service, buckets=buckets, pages=pages is not None)
 
 
@@ -160,6 +161,15 @@ async def _misshapen(request: Request, error: Exception) -> Response:
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"])
     return problem(BadShape(where=where[:200], why=str(first["msg"])[:500]), 422)
+
+
+_METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
+
+
+async def _no_route(request: Request) -> Response:
+    return problem(
+        NoSuchResource(what=f"{request.method} {request.url.path[:200]}: Not Found"), 404
+    )
 
 
 async def _nowhere(request: Request, error: Exception) -> Response:

@@ -38,6 +38,7 @@ from nomospace.api.service import WAIT_S_MAX, AgentSeat, Service
 from nomospace.client import Tuple
 from nomospace.client.reactions import AnyHandle
 from nomospace.errors import CallerError, NomospaceError
+from nomospace.node.services.web import VALUES_MAX, check_values
 
 UNDER_WAY_MAX: Final = 100
 """How many operations, reactions and listenings one socket has at a time."""
@@ -285,6 +286,8 @@ class AgentSocket:
 
 
 def _object(text: str) -> dict[str, object]:
+    if len(text) > VALUES_MAX:
+        check_values(text.encode(errors="replace"))
     try:
         said = json.loads(text)
     except (ValueError, RecursionError):

@@ -82,6 +82,7 @@ class StandIn:
         self._standing(self.store.holder)
         for needed in NEEDED:  # so that none of it is read when the host is waited for
             await asyncio.to_thread(import_module, needed)
+        timeline = 0
         while True:
             try:
                 stand = await asyncio.to_thread(self.store.look)
@@ -89,7 +90,8 @@ class StandIn:
                 _log.debug("%s: %s", self.name, error)
                 await asyncio.sleep(RETRY_S)
                 continue
-            if self._watch.saw(stand, now=steady_us()):
+            before, timeline = timeline, self.store.servers.timeline
+            if self._watch.saw(stand, now=steady_us(), failed_over=0 < before < timeline):
                 self.store.claim = LeaseClaim(stand, self.name, self._hold_us)
                 self._asked_at = steady_us()
                 return

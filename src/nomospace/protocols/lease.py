@@ -18,6 +18,8 @@ run unevenly. No two machines compare their clocks.
 | the name of another host             | `OtherHostsStore`                                        |
 | a lease above the store's own token  | `FutureToken`                                            |
 | less than it has seen before         | `OlderStore`                                             |
+| one commit less, after a failover    | it goes on: a primary that dies may show a commit that   |
+| of the database                      | its replica never got, and that nobody was told of       |
 """
 
 from __future__ import annotations
@@ -143,17 +145,23 @@ class LeaseWatch:
         """What it saw last."""
         self._since = 0
 
-    def saw(self, stand: LeaseStand, *, now: int) -> bool:
+    def saw(self, stand: LeaseStand, *, now: int, failed_over: bool = False) -> bool:
         """The database has answered at that time. Whether the lease may be taken.
 
-        Raises `OtherHostsStore`, `FutureToken` and `OlderStore`.
+        `failed_over` says that it has failed over since it answered last. Raises
+        `OtherHostsStore`, `FutureToken` and `OlderStore`.
         """
         before = self.stand
+        may_lack = 1 if failed_over else 0
         if stand.host not in ("", self.host):
             raise OtherHostsStore(host=self.host, other=stand.host)
         if stand.leased > stand.token:
             raise FutureToken(leased=stand.leased, token=stand.token)
-        if stand.token < before.token or stand.number < before.number or stand.beat < before.beat:
+        if (
+            stand.token < before.token - may_lack
+            or stand.number < before.number - may_lack
+            or stand.beat < before.beat - may_lack
+        ):
             raise OlderStore(
                 there=f"{stand.token}.{stand.number}", known=f"{before.token}.{before.number}"
             )

@@ -33,4 +33,6 @@ def open_store(url: str) -> Store:
         raise BadStoreUrl(url=url, why=f"there is no store of the kind {scheme!r}")
     if not url or url.endswith("/") or Path(url).is_dir():
         raise BadStoreUrl(url=url, why="a file's path is missing")
+    if url == ":memory:":
+        raise BadStoreUrl(url=url, why="it is no file; say `memory` for a host that keeps nothing")
     return SqliteStore(Path(url))

@@ -75,3 +75,12 @@ def test_what_cannot_be_is_refused(stand: LeaseStand, error: type[Exception]) ->
 def test_the_time_to_take_over_leaves_some_to_load_the_host() -> None:
     assert hold_us(10.0) == 4_000_000
     assert hold_us(2.0) == 800_000
+
+
+@pytest.mark.parametrize("less", [{"number": 6}, {"beat": 8}, {"token": 2, "leased": 2}])
+def test_one_commit_that_a_dying_primary_showed_is_not_missed(less: dict[str, int]) -> None:
+    watch = LeaseWatch("ward")
+    watch.saw(HELD, now=0)
+    watch.saw(_changed(**less), now=500, failed_over=True)
+    with pytest.raises(OlderStore):
+        watch.saw(_changed(number=HELD.number - 3), now=501, failed_over=True)

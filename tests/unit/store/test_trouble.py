@@ -172,6 +172,7 @@ def test_an_older_store_is_brought_up_to_date(tmp_path: Path) -> None:
         ("redis://localhost", "no store of the kind 'redis'"),
         ("sqlite:", "a file's path is missing"),
         ("/tmp/", "a file's path is missing"),
+        (":memory:", "say `memory`"),
         ("postgresql://u:secret@h/db?schema=No;", "a schema has a name"),
     ],
 )

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 BODY_S: Final = 10.0
 """How long a client may take to send a body."""
+VALUES_MAX: Final = 10_000
+"""Values that the JSON of one request may have: what others wait for is a few milliseconds."""
 STRANGER_BYTES_MAX: Final = 65_536
 """The largest body of a request that shows no token."""
 
@@ -53,6 +55,14 @@ class BodyTooLarge(CallerError):
 
     code = "services.body-too-large"
     words = "a body of more than {limit:,} bytes is not taken; send less"
+    limit: int
+
+
+class BodyTooWide(CallerError):
+    """A request whose JSON has more values than the limit."""
+
+    code = "services.body-too-wide"
+    words = "JSON of more than {limit:,} values is not taken; send them in several requests"
     limit: int
 
 
@@ -95,6 +105,7 @@ class CannotListen(Unavailable):
 _STATUS: Final[dict[str, int]] = {
     "services.no-token": 401,
     "services.body-too-large": 413,
+    "services.body-too-wide": 413,
     "services.body-too-slow": 408,
     "laws.no-such-law": 404,
     "laws.too-large": 413,
@@ -203,6 +214,28 @@ async def body_of(request: Request, limit: int) -> bytes:
     except ClientDisconnect:
         raise BadRequest(why="the connection ended before the body did; send it again") from None
     return b"".join(parts)
+
+
+def check_values(data: bytes) -> None:
+    """Raise `BodyTooWide` for JSON of too many values, without reading it.
+
+    Everybody waits while it is read. Few bytes cannot have many.
+
+    >>> check_values(b'["a, b, c", ' + b'"' + 100_000 * b"," + b'"]')
+    >>> check_values(b"[" + 100_000 * b"1," + b"1]")
+    Traceback (most recent call last):
+    nomospace.node.services.web.BodyTooWide: JSON of more than 10,000 values is not taken; ...
+    """
+    if len(data) <= VALUES_MAX:
+        return
+    if b"\0" in data:
+        raise BadRequest(why="JSON is text in UTF-8; this is none")
+    bare = data.replace(b"\\\\", b"").replace(b'\\"', b"")
+    if bare.count(b'"') <= 2 * VALUES_MAX:
+        outside = b"".join(bare.split(b'"')[::2])
+        if sum(map(outside.count, (b",", b"[", b"{"))) < VALUES_MAX:
+            return
+    raise BodyTooWide(limit=VALUES_MAX)
 
 
 def number_in(request: Request, name: str, default: int) -> int:

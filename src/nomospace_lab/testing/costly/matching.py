@@ -29,6 +29,7 @@ from nomospace.terms.formals import ANY, a, between, same, where
 from nomospace.terms.freezing import TYPE_FORMALS
 from nomospace.terms.predicate import PREDICATE_CHARS_MAX, FaultyPredicate, parse
 from nomospace.terms.templates import WIDTH_MAX, Template, freeze_tuple
+from nomospace.wire.calls import CALL_PARTS_MAX
 from nomospace_lab.testing.costly import CostlyCase, Spent, case
 from nomospace_lab.testing.generate.shapes import doubled
 
@@ -336,6 +337,8 @@ def _ask(laid: Laid) -> Spent:
         known.cache_clear()
     space, term, every = laid
     price = parts_of(term)
+    if price > CALL_PARTS_MAX * PATTERN_UNITS:
+        return Spent(price)  # no frame brings it: its parts are counted before they are read
     began = time.thread_time_ns()
     try:
         template = Template.of_terms(term)  # as frames bring them
