@@ -18,6 +18,7 @@ import struct
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -35,6 +36,10 @@ class Fault(NamedTuple):
 
 FAULTS: Final[dict[str, Fault]] = {}
 """By what such a host does."""
+FORGETFUL: Final = "remembers few who have gone"
+"""No fault, and given as one: what is remembered of those who have gone is full after a few."""
+COUNTS_MAX: Final = 100
+"""Numbers that such a host counts by name."""
 
 
 class ClockFile:
@@ -309,13 +314,27 @@ def _unkept() -> None:
     _slow_disk(0.0, 0.2)
 
 
+def _remember_few() -> None:
+    from nomospace.host import core, system
+    from nomospace.protocols.routing.limits import RoutingLimits
+    from nomospace.store import journal, sqlite
+
+    few = partial(RoutingLimits, guesses_max=100, passed_max=100, tombs_max=100)
+    _put(core, "RoutingLimits", few)
+    _put(system, "DEPARTED_MAX", 100)
+    _put(journal, "COUNTS_MAX", COUNTS_MAX)
+    _put(sqlite, "CACHE_KB", 512)
+
+
 def main() -> int:
     """Run the command line with a clock of its own, and with a fault if it has a name."""
     from nomospace.cli import main as run
 
     clock, fault, *arguments = sys.argv[1:]
     ClockFile(Path(clock)).put_into_this_process()
-    if fault:
+    if fault == FORGETFUL:
+        _remember_few()
+    elif fault:
         FAULTS[fault].put()
     sys.argv = ["nomospace", *arguments]
     return run(arguments)

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from nomospace.calls.problems import AgentAway
+from nomospace.calls.problems import AgentAway, HasEnded
 from nomospace.calls.requests import Request
 from nomospace.client.connection import Mailbox, Report
 from nomospace.client.dialling import Dialler, HostConnection, Unreachable, Url
@@ -471,4 +471,4 @@ class SessionDriver:
 
 def _may_pass(error: NomospaceError) -> bool:
     """Whether trying again later may do, as for an agent that is on its way."""
-    return isinstance(error, Unavailable)
+    return isinstance(error, Unavailable) and not isinstance(error, HasEnded)

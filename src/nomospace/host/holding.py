@@ -232,6 +232,7 @@ class Holding(HostPart):
             rows = tuple([row_of(record) for record in mine])
             for record in mine:
                 self._step.forget(name, record)
+            self._spaces.timed.pop(interface.private, None)
             carried.append(
                 CarriedSpace(
                     name,
@@ -442,6 +443,7 @@ class Holding(HostPart):
         self._host.reacting.rehome(agent, name)
 
     def _make_level(self, interface: Interface) -> Level:
+        self._spaces.drop_idle()
         speaks = self._host.speaking.get(interface.ontology)
         engine = self._step.engine if interface.engine else MEMORY
         name = interface.name
@@ -465,6 +467,8 @@ class Holding(HostPart):
         name, agent = interface.name, resident.id
         level = self._spaces.levels[name]
         del level.sharers[agent]
+        if not level.sharers:
+            self._spaces.unshared[name] = level
         self._news.space(name, agent, was=level.tie)
         self._host.reacting.rehome(agent, name)
 

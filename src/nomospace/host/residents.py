@@ -7,6 +7,7 @@ Who is at a host, with which spaces: the one list of them, which all its parts l
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Final
 
 from nomospace.calls.problems import NoSuchAgent, NotOpen
@@ -125,6 +126,8 @@ def record_of(row: Row) -> Record:
 WAITED_MAX: Final = 100
 """So many shared spaces have their own figures of how long tuples waited; the rest are one."""
 OTHER: Final = "other"
+DROPPED_IN_STEP: Final = 8
+"""How many spaces that nobody shares are looked at when there is a new one."""
 
 
 class LocalSpaces:
@@ -134,10 +137,27 @@ class LocalSpaces:
         self._host = host
         self.residents: dict[str, Resident] = {}
         self.levels: dict[str, Level] = {}
+        self.unshared: dict[str, Level] = {}
+        """Host-level spaces that nobody shared when that was noted."""
         self.timed: dict[Space, str] = {}
         """Spaces that have a lease or a tuple that expires, with their names."""
         self.waited: dict[str, WaitTimes] = {}
         """How long the tuples that were taken had waited, by shared space."""
+
+    def drop_idle(self) -> None:
+        """End some host-level spaces that nobody shares and nothing is in: of names is no end.
+
+        Those under a law stay, as their managers do.
+        """
+        for name, level in list(islice(self.unshared.items(), DROPPED_IN_STEP)):
+            del self.unshared[name]
+            if self.levels.get(name) is not level or level.sharers or level.law or level.engine:
+                continue
+            if level.space.idle:
+                del self.levels[name]
+                self.timed.pop(level.space, None)
+            else:
+                self.unshared[name] = level
 
     def resident(self, agent: str) -> Resident:
         """An agent of this host; raises `NoSuchAgent`."""

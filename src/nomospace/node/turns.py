@@ -372,6 +372,10 @@ class Turns:
         return False
 
 
+def _pass_over(frames: list[bytes], until: float) -> None:
+    """What a client asked for that has gone."""
+
+
 class Queue:
     """The frames of one client that have not had their turn.
 
@@ -461,6 +465,7 @@ class Queue:
         """
         last = self._frames[-1] if self._frames else b""
         self._frames.clear()
+        self._do, self._more = _pass_over, list  # nothing of the client stays in memory with it
         self._job = None
         self._uncut = False
         self._bytes = 0

@@ -51,8 +51,11 @@ class Gate(Protocol):
     def tell_many(self, calls: Sequence[Call]) -> int:
         """Tell the core some calls, as many as it makes one step of; how many, and as `tell`."""
 
-    def seat(self, agent: str) -> None:
-        """See that an agent is here, new or as it was left; raises why it cannot be."""
+    def seat(self, agent: str, *, again: bool = False) -> None:
+        """See that an agent is here, new or as it was left; raises why it cannot be.
+
+        One that was here before is never new `again`: it has ended.
+        """
 
     def vacate(self, agent: str) -> None:
         """No session speaks for an agent any more; others may."""
@@ -179,3 +182,6 @@ class Outgoing(msgspec.Struct, eq=False):
     """Whether the pushes are on disk too."""
     answers_one: bool = False
     """Whether all of them answer calls of one session."""
+    ended: bool = False
+    """Whether all that was replaced may go, as of a session that is over: unless there is another
+    under that key."""

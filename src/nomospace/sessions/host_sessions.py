@@ -35,6 +35,7 @@ from typing import Final
 
 import msgspec
 
+from nomospace.calls.problems import HasEnded
 from nomospace.calls.requests import (
     CLIENT_PROGRAM,
     Cancel,
@@ -53,6 +54,7 @@ from nomospace.sessions.host_session import (
     SOME,
     Gate,
     HostSession,
+    Outgoing,
     Push,
     SessionKept,
     SessionLink,
@@ -74,7 +76,6 @@ SEEN_MAX: Final = 1 << (LIFE_BITS - 1)
 
 _OPENED: Final = 1 << 62
 """The number under which a session itself is kept: above those of all pushes."""
-_ALL: Final = (1 << 63) - 1
 
 
 class TooManySessions(Unavailable):
@@ -121,7 +122,6 @@ class HostSessions(Pushing):
         self.letter_bytes_max = shares.agent_letter_bytes
         self._grace_us = shares.session_s * 1_000_000 if grace_us is None else grace_us
         self._max = sessions_max
-        self._all: dict[str, HostSession] = {}
         self._absent: dict[str, HostSession] = {}
         """Sessions without a connection, those that have been so longest first."""
         self._away: dict[str, None] = {}
@@ -129,6 +129,9 @@ class HostSessions(Pushing):
         self._expected: dict[str, int] = {}
         """Agents whose programs were there when the host's last life ended, and until when they
         have to come back before they count as gone."""
+        self._over: dict[str, None] = {}
+        """Sessions that ended with their agents, the latest ones: a client of one that comes back
+        has not heard of it, and must not begin the agent anew."""
         self._stopped = False
 
     @property
@@ -198,9 +201,11 @@ class HostSessions(Pushing):
         """Begin a session, or go on with one; says whether it was known.
 
         Pushes after the one that the client has `seen` last are sent again with `resend`. Raises
-        `TooManySessions`, and what the host has against the agent.
+        `TooManySessions`, `HasEnded`, and what the host has against the agent.
         """
         session = self._all.get(key)
+        if key in self._over:
+            raise HasEnded(agent=agent)
         known = session is not None
         if session is None:
             self._gate.seat(agent)
@@ -222,8 +227,8 @@ class HostSessions(Pushing):
             self.seen(session, seen)
             if not session.moved_to or not session.outbox:
                 # Its agent may have left, and its client have seen that, in an earlier life of
-                # this host or in this one: no call could be answered here.
-                self._gate.seat(agent)
+                # this host or in this one: no call could be answered here. Or it has just ended.
+                self._gate.seat(agent, again=True)
             if session.link is not None:
                 session.link.drop()
         session.link = link
@@ -327,7 +332,7 @@ class HostSessions(Pushing):
         link, session.link = session.link, None
         if link is not None:
             link.drop()
-        self._gate.trim(session.key, _ALL)
+        self._forget_all(session, ended=True)
         for reaction in session.reactions:
             self._reacting.pop((session.agent, reaction), None)
         # None is asked for, when its answer only waits for the disk.
@@ -343,6 +348,10 @@ class HostSessions(Pushing):
             self._gate.vacate(session.agent)
         session.outbox.clear()
 
+    def _forget_all(self, session: HostSession, *, ended: bool = False) -> None:
+        """Nothing of a session is wanted any more, once all that was kept of it is on disk."""
+        self._gate.bring(Outgoing(replaced=(session.key, session.number), ended=ended), ())
+
     def _abandon(self, event: Abandoned) -> None:
         try:
             self._gate.tell(event)
@@ -356,12 +365,17 @@ class HostSessions(Pushing):
             if session.link is not None:
                 session.link.send(pack_refusal(error))
             self.end(session)
+            if ended:
+                self._over[session.key] = None
         if ended:
+            while len(self._over) > self._max:
+                del self._over[next(iter(self._over))]
             for known in (self._away, self._expected, self._awaited):
                 known.pop(agent, None)
             box = self._boxes.pop(agent, None)
             if box is not None:
-                self._gate.trim(box.key, _ALL)
+                self._top = max(self._top, box.number)
+                self._forget_all(box)
 
     def expire(self, *, now: int) -> None:
         """End the sessions whose clients have stayed away too long."""

@@ -35,6 +35,7 @@ from nomospace.wire.talk import (
 TRIM_EVERY: Final = 64
 """Answers that were seen are forgotten on disk in lots of so many, as nobody asks for them again.
 Letters are at once: they would be for the next client, if the host were killed."""
+_ALL: Final = (1 << 63) - 1
 LETTERS: Final = " letters"
 """What the key of a letterbox ends with; names of sessions are longer."""
 
@@ -50,6 +51,7 @@ class Pushing:
         """Letters for agents that nobody speaks for just now, as sessions that nobody can name."""
         self._op = first
         self._ops: dict[int, tuple[HostSession, int, Asked]] = {}
+        self._all: dict[str, HostSession] = {}
         self._of: dict[str, dict[str, HostSession]] = {}
         self._reacting: dict[tuple[str, str], HostSession] = {}
         self._awaited: dict[str, int | None] = {}
@@ -133,7 +135,8 @@ class Pushing:
                 else:
                     session.clogged = True
         if out.replaced is not None:
-            self._gate.trim(*out.replaced)
+            key, number = out.replaced
+            self._gate.trim(key, _ALL if out.ended and key not in self._all else number)
 
     def _answered(
         self,

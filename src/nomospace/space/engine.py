@@ -10,10 +10,12 @@ and never wakes anyone, even before `lapse` has swept it out.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from functools import partial
 from gc import collect
 from itertools import islice
 from operator import attrgetter
 from typing import Final
+from weakref import proxy
 
 from nomospace.calls.problems import SpaceFull
 from nomospace.errors import CallerError
@@ -31,7 +33,6 @@ from nomospace.space.steps import SpaceSteps
 from nomospace.space.store import Looker, TupleTwice
 from nomospace.space.timers import Timers
 from nomospace.space.waiting import Waiters
-from nomospace.space.waits import SpaceWaits
 from nomospace.space.watchers import Waiter, WaiterKind
 from nomospace.terms import Term
 from nomospace.terms.budget import Slice
@@ -91,17 +92,16 @@ class Space(Searches):
         self.reactions_max = reactions_max
         self.deliveries_max = deliveries_max  # 0: a tuple may be lent any number of times
         speech = Speech(ontology)
-        store = engine.records(name, speech, self._is_busy)
+        itself: Space = proxy(self)  # its parts do not keep it: it ends with its last user
+        store = engine.records(name, speech, partial(Space._is_busy, itself))
         super().__init__(store, speech)
         self.sets = SetSearches(store, ontology, in_memory=engine.is_plain)
         """Where tuples that answer a question together are looked for."""
-        self.waits: SpaceWaits | None = None
-        """When tuples came, and how long those that were taken had waited, if that is wanted."""
         self._lent: dict[TupleId, Lease] = {}
         self._leases: Timers[Lease] = Timers(when=attrgetter("until"))
         self._waiters = Waiters(store, speech)
-        self._reactions = SpaceReactions(name, self, speech)
-        self._steps = SpaceSteps(store, self, self.sets, self._waiters, self._reactions, self.took)
+        self._reactions = SpaceReactions(name, itself, speech)
+        self._steps = SpaceSteps(store, itself, self.sets, self._waiters, self._reactions)
 
     def __len__(self) -> int:
         return self._store.size + len(self._lent)
@@ -201,6 +201,11 @@ class Space(Searches):
         self._store.lookers, self.observed = lookers, bool(lookers)
 
     @property
+    def idle(self) -> bool:
+        """Whether nothing is here, and nobody has anything to do with it."""
+        return self.quiet and not (len(self) or self._is_busy() or self.observed)
+
+    @property
     def quiet(self) -> bool:
         """Whether nobody waits for what comes here, and nothing reacts to it."""
         return not self._reactions.by_id and not self._waiters.by_ticket
@@ -212,11 +217,6 @@ class Space(Searches):
     def remove(self, record: Record) -> None:
         """Take a tuple out for good. `NotInSpace` when it does not lie here."""
         self._store.remove(record)
-
-    def took(self, record: Record, now: int) -> None:
-        """A tuple that lies here is taken, or lent for the first time: its wait is over."""
-        if self.waits is not None and not record.deliveries and record.order > 0:
-            self.waits.took(record.order, now)
 
     def relocate(self, record: Record, cur: str, *, now: int) -> list[Outcome]:
         """Let another agent hold a tuple: a migration inside this space, as one step.

@@ -17,15 +17,23 @@ from typing import Final, TypeVar
 
 from nomospace.space.meant import Meant, Speech, Wish
 from nomospace.space.records import Record
-from nomospace.space.slots import CHUNK_MAX, SWEEP_AFTER, Many, Slot, Slots, living_by, size_of
+from nomospace.space.slots import (
+    CHUNK_MAX,
+    SEGMENT,
+    SWEEP_AFTER,
+    Many,
+    Slot,
+    Slots,
+    living_by,
+    resolver,
+    size_of,
+)
 from nomospace.terms import MISSING, Compound, is_object, key_of
 
 NEAR_MAX: Final = 32
 """Classes that one object is kept under: its own, and those nearest above."""
 CLASSES_MIN: Final = 1_024
 """Classes, of one width each, that are kept ready even when there is nothing of them."""
-SEGMENT: Final = 341
-"""Records in one dictionary: as many as fill it before it would grow."""
 
 K = TypeVar("K")
 
@@ -43,14 +51,10 @@ class Objects:
         # Of each class name and width, what the two above have for it: looked up once.
         self._lines: dict[tuple[str, int], tuple[Many, ...]] = {}
         self._room = CLASSES_MIN
-        self._by_id: Slots[Record] = Slots(self.resolve)
-        self._by_value: Slots[Record] = Slots(self.resolve)  # of every plain atomic field
+        self._resolve = resolver(self._segments)
+        self._by_id: Slots[Record] = Slots(self._resolve)
+        self._by_value: Slots[Record] = Slots(self._resolve)  # of every plain atomic field
         self._far: dict[str, int] = {}  # how many there are of classes with too many above
-
-    def resolve(self, order: int) -> Record | None:
-        """The record of that order, unless it is gone."""
-        segment = self._segments.get(order // SEGMENT)
-        return None if segment is None else segment.get(order)
 
     # -- change ------------------------------------------------------------------------------
 
@@ -93,7 +97,7 @@ class Objects:
             if many.dead == many.total:
                 many.clear()
             elif many.dead >= many.look:
-                many.tidy(living_by(self.resolve))
+                many.tidy(living_by(self._resolve))
                 many.look = many.dead + SWEEP_AFTER
         for key in ids:
             self._by_id.leave(key, record)

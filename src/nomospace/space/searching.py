@@ -17,6 +17,7 @@ from nomospace.space.meant import Speech
 from nomospace.space.pages import RowsAway
 from nomospace.space.records import Record
 from nomospace.space.search import AWAY_UNITS, SEARCH_UNITS_MAX, Search, SetSearch, Unfinished
+from nomospace.space.waits import SpaceWaits
 from nomospace.terms import Term
 from nomospace.terms.budget import TEST_UNITS_MAX, WATCH_UNITS_MAX, Budget, Slice, TestTooDear
 from nomospace.terms.templates import Template
@@ -52,6 +53,13 @@ class Searches:
         self._speech = speech
         self._searches: dict[Search, None] = {}
         """Those that are to be gone on with."""
+        self.waits: SpaceWaits | None = None
+        """When tuples came, and how long those that were taken had waited, if that is wanted."""
+
+    def took(self, record: Record, now: int) -> None:
+        """A tuple that lies here is taken, or lent for the first time: its wait is over."""
+        if self.waits is not None and not record.deliveries and record.order > 0:
+            self.waits.took(record.order, now)
 
     def find(
         self,

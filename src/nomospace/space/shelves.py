@@ -8,6 +8,7 @@ the hot path of a space: `add` and `drop` do for them in one loop what `Slots` d
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from heapq import merge
 from typing import Final
 
@@ -22,19 +23,19 @@ from nomospace.space.composites import (
 from nomospace.space.records import Record
 from nomospace.space.slots import (
     CHUNK_MAX,
+    SEGMENT,
     SHARD_FROM,
     Few,
     Many,
     Slot,
     Slots,
+    resolver,
     size_of,
 )
 from nomospace.terms import Compound, Term
 from nomospace.terms.features import PLAIN_INT
 from nomospace.terms.templates import Path, Template, features_of, is_eager, key_of
 
-SEGMENT: Final = 341
-"""Records in one dictionary of the store: as many as fill it before it would grow."""
 SHRINK_AT: Final = frozenset((170, 85, 42, 21, 10, 5, 0))
 """Sizes at which a segment that only loses records is copied, or ends: a dictionary never
 shrinks."""
@@ -47,10 +48,17 @@ END: Final = 1 << 62
 """No segment has a higher number."""
 
 
+def _living(segments: dict[int, dict[int, Record]], orders: Iterable[int]) -> list[int]:
+    """Those of some orders that resolve."""
+    return [order for order in orders if order in segments.get(order // SEGMENT, ())]
+
+
 class Shelf:
     """The tuples of one width."""
 
     __slots__ = (
+        "_living",
+        "_resolve",
         "astray",
         "columns",
         "composites",
@@ -70,24 +78,17 @@ class Shelf:
         empty most of the time do without a new one for each tuple."""
         self.newest = 0
         self.ragged: dict[int, None] = {}  # segments that an older record came back to
-        self.columns: list[Slots[Record]] = [Slots(self.resolve, self.living) for _ in range(width)]
+        self._resolve = resolver(self.segments)
+        self._living = partial(_living, self.segments)
+        self.columns: list[Slots[Record]] = [self._slots() for _ in range(width)]
         self.deep: dict[Path, Slots[Record]] = {}
-        self.held: Slots[Record] = Slots(self.resolve, self.living)  # by the agent that holds them
-        self.astray: Slots[Record] = Slots(
-            self.resolve, self.living
-        )  # the misplaced, by whom they are for
+        self.held = self._slots()  # by the agent that holds them
+        self.astray = self._slots()  # the misplaced, by whom they are for
         self.composites: dict[Name, Composite] = {}
         self.wide = 0  # searches whose best slot was wide
 
-    def resolve(self, order: int) -> Record | None:
-        """The record of that order, unless it is gone."""
-        segment = self.segments.get(order // SEGMENT)
-        return None if segment is None else segment.get(order)
-
-    def living(self, orders: Iterable[int]) -> list[int]:
-        """Those of some orders that resolve."""
-        segments = self.segments
-        return [order for order in orders if order in segments.get(order // SEGMENT, ())]
+    def _slots(self) -> Slots[Record]:
+        return Slots(self._resolve, self._living)
 
     # -- change ------------------------------------------------------------------------------
 
@@ -127,7 +128,7 @@ class Shelf:
                 if len(path) > 1:
                     found = self.deep.get(path)
                     if found is None:
-                        found = self.deep[path] = Slots(self.resolve, self.living)
+                        found = self.deep[path] = self._slots()
                     found.add(key, record)
         key, held = record.cur, self.held
         slot = (held.whole or held.shards[hash(key) % held.width]).get(key)
@@ -312,7 +313,9 @@ class Shelf:
                 if segment is not None:
                     self.segments[number] = dict(sorted(segment.items()))
             self.ragged.clear()
-            self.segments = dict(sorted(self.segments.items()))
+            ordered = sorted(self.segments.items())
+            self.segments.clear()
+            self.segments.update(ordered)
         if not after:
             for segment in self.segments.values():
                 yield from segment.values()
@@ -336,7 +339,7 @@ class Shelf:
             if self.wide - self.composites[idlest].used < IDLE_AFTER:
                 return
             del self.composites[idlest]
-        made = self.composites[name] = Composite(name, self.resolve, min(self.segments) - 1)
+        made = self.composites[name] = Composite(name, self._resolve, min(self.segments) - 1)
         made.used = self.wide
 
     def _build(self) -> None:

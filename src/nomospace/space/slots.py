@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 import msgspec
@@ -48,6 +48,24 @@ T = TypeVar("T", bound=Ordered)
 
 Living: TypeAlias = Callable[[Iterable[int]], list[int]]
 """Says which of some numbers are those of things that are there."""
+
+
+SEGMENT: Final = 341
+"""Things in one dictionary: as many as fill it before it would grow."""
+
+
+def resolver(segments: Mapping[int, Mapping[int, T]]) -> Callable[[int], T | None]:
+    """One that finds things by their numbers, unless they are gone, in segments of `SEGMENT`.
+
+    It has the segments and not their owner: who hands it to its own `Slots` would be in a circle,
+    and stay in memory for as long as nobody looks for those.
+    """
+
+    def resolve(order: int) -> T | None:
+        segment = segments.get(order // SEGMENT)
+        return None if segment is None else segment.get(order)
+
+    return resolve
 
 
 def living_by(resolve: Callable[[int], object | None]) -> Living:

@@ -17,7 +17,6 @@ those of the step. Listeners that keep each other firing are stopped: see `FIRIN
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
 from sys import maxsize
 from typing import Any, Final
 
@@ -97,9 +96,7 @@ class SpaceSteps:
         sets: SetSearches,
         waiters: Waiters,
         reactions: SpaceReactions,
-        took: Callable[[Record, int], None],
     ) -> None:
-        self._took = took
         self._store = store
         self._searches = searches
         self._sets = sets
@@ -220,7 +217,7 @@ class SpaceSteps:
         else:
             self._waiters.dismiss(waiter)
         if waiter.how == TAKE:
-            self._took(record, now)
+            self._searches.took(record, now)
             self._store.remove(record)
         self._outcomes.append(Woken(waiter.ticket, record))
 
@@ -366,7 +363,7 @@ class SpaceSteps:
         taker = next((one for one in takes if self._suits(one, record)), None)
         if taker is not None:
             waiters.dismiss(taker)
-            self._took(record, now)
+            self._searches.took(record, now)
             self._store.remove(record)
             self._outcomes.append(Woken(taker.ticket, record))
             return
@@ -446,7 +443,7 @@ class SpaceSteps:
                 self._waiters.dismiss(waiter)
             if waiter.how == TAKE:
                 for one in records:
-                    self._took(one, now)
+                    self._searches.took(one, now)
                     self._store.remove(one)
             self._outcomes.append(Gathered(waiter.ticket, records, found))
             if waiter.how == TAKE:

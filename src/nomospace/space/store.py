@@ -15,7 +15,8 @@ from nomospace.space.composites import Composite
 from nomospace.space.meant import Speech
 from nomospace.space.objects import Objects
 from nomospace.space.records import FIRST_ORDER, Record, TupleId
-from nomospace.space.shelves import SEGMENT, SHRINK_AT, Shelf
+from nomospace.space.shelves import SHRINK_AT, Shelf
+from nomospace.space.slots import SEGMENT
 from nomospace.space.timers import Timers
 from nomospace.terms import is_object
 

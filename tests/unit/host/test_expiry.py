@@ -2,7 +2,7 @@
 
 import pytest
 
-from nomospace.calls.requests import Open, Out, OutMany, Share
+from nomospace.calls.requests import End, Open, Out, OutMany, Share
 from nomospace.terms.templates import ANY
 from tests.paper.hosts import Hosts
 
@@ -96,3 +96,43 @@ def test_an_offer_that_expired_is_denied(net: Hosts) -> None:
     net.out(ANN, "job", 2)
     net.run(1)
     assert net.got(waiting) == ("job", 2)
+
+
+def test_an_agent_that_goes_leaves_nothing_that_expires_where_it_was(net: Hosts) -> None:
+    net.do(ANN, Open("kept"))
+    net.do(ANN, Out("kept", ("job", 1), ttl_us=TTL_US))
+    net.do("eve@a", Open("kept"))
+    net.do("eve@a", Out("kept", ("job", 2), ttl_us=TTL_US))
+    net.move(ANN, "b")
+    net.do("eve@a", End())
+    assert list(net.hosts["a"].spaces.timed.values()) == []
+    net.run(11)
+    expired = [host for host, note in net.notes if note.what == "expired"]
+    assert expired == ["b"]  # it was told of at the host that it had left, too
+
+
+def test_spaces_that_nobody_shares_any_more_end(net: Hosts) -> None:
+    """Names of spaces are without number: each was remembered for ever."""
+    levels = net.hosts["a"].spaces.levels
+    for number in range(20):
+        agent = net.agent(f"x{number}@a", f"own-{number}")
+        waiting = net.begin(agent, "take", "job", number, space=f"own-{number}")
+        net.out(agent, "job", number, space=f"own-{number}")
+        assert net.got(waiting) == ("job", number)
+        net.do(agent, End())
+    assert len(levels) <= 3
+
+
+def test_a_space_in_which_somebody_waits_from_elsewhere_does_not_end(net: Hosts) -> None:
+    for agent in (ANN, BOB):
+        net.do(agent, Open("own"))
+        net.do(agent, Share(("own",)))
+    waiting = net.begin(BOB, "take", "job", ANY, space="own")
+    net.settle()
+    net.do(ANN, Share(("own",), shared=False))
+    net.do(ANN, Open("other"))
+    net.do(ANN, Share(("other",)))  # with a new one it is looked at the old ones
+    net.do(ANN, Share(("own",)))
+    net.do(ANN, Out("own", ("job", 7)))
+    net.settle()
+    assert net.got(waiting) == ("job", 7)

@@ -5,6 +5,7 @@ import gc
 import time
 from collections.abc import Iterator
 from typing import Any, cast
+from weakref import ref
 
 import pytest
 
@@ -567,3 +568,24 @@ def test_who_makes_more_calls_than_its_share_waits_and_nobody_else() -> None:
     assert rate.spend(0, now=10.5) == 0
     assert rate.spend(100, now=99.0) == 0, "what was not used is not kept for later"
     assert rate.spend(1, now=99.0) > 0
+
+
+def test_a_queue_that_was_closed_keeps_nothing_of_its_client() -> None:
+    class Client:
+        def __init__(self) -> None:
+            self.queue = Queue(still(), self.do, Account(), self.more)
+
+        def do(self, frames: list[bytes], until: float) -> None: ...
+
+        def more(self) -> list[bytes]:
+            return []
+
+    gc.disable()  # it looks for circles seldom, and a host has millions of clients in its life
+    try:
+        client = Client()
+        left = ref(client)
+        client.queue.close()
+        del client
+        assert left() is None
+    finally:
+        gc.enable()

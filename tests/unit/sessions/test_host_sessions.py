@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from nomospace.calls.answers import Found
-from nomospace.calls.problems import AgentAway, AgentLeft, Busy, MoveRefused
+from nomospace.calls.problems import AgentAway, AgentLeft, Busy, HasEnded, MoveRefused
 from nomospace.calls.requests import (
     CLIENT_PROGRAM,
     Adjust,
@@ -548,3 +548,39 @@ def test_calls_that_are_not_begun_are_not_known() -> None:
     gate.trouble = Busy(what="steps", limit=1)
     assert sessions.ask_many(session, asked[2:]) == 1
     assert list(session.calls) == [1, 2], "it was refused, and may come again"
+
+
+def test_a_client_that_comes_back_to_an_agent_that_has_ended_does_not_begin_it_anew() -> None:
+    desk = Desk(sessions_max=3)
+    desk.open("before")
+    desk.sessions.halt(ANN, HasEnded(agent=ANN), ended=True)
+    with pytest.raises(HasEnded):
+        desk.open("before")
+    for number in range(3):
+        desk.open(f"k{number}")
+        desk.sessions.halt(ANN, HasEnded(agent=ANN), ended=True)
+    desk.open("before")  # so many are remembered
+
+
+def test_a_session_that_ends_before_it_is_on_disk_leaves_nothing_there() -> None:
+    desk = Desk()
+    session, _ = desk.open()
+    desk.gate.waiting = [Outgoing()]  # the step with the session is on its way to the disk
+    desk.sessions.end(session)
+    assert desk.gate.trimmed == []  # it would be put after that
+    for out in desk.gate.waiting:
+        desk.sessions.release(out)
+    assert desk.gate.kept == []
+
+
+def test_a_session_that_begins_anew_under_its_old_key_stays_on_disk() -> None:
+    desk = Desk()
+    session, _ = desk.open()
+    desk.step(Mail(ANN, "law", "bob@ward", "hello"), persisted=True)
+    desk.sessions.seen(session, session.number)
+    desk.gate.waiting = [Outgoing()]
+    desk.sessions.end(session)
+    again, _ = desk.open()
+    for out in desk.gate.waiting:
+        desk.sessions.release(out)
+    assert [one.agent for one in desk.gate.kept] == [again.key]

@@ -28,6 +28,8 @@ from nomospace.space import (
 )
 from nomospace.space.engine import IdTaken
 from nomospace.space.outcomes import DeadLetter, Expired, Lapsed, ListenerFailed, Ranaway
+from nomospace.space.shelves import Shelf
+from nomospace.space.slots import Slots
 from nomospace.space.store import NotInSpace, SpaceRecords, TupleTwice
 from nomospace.terms import Compound, key_of, obj
 from nomospace.terms.features import features_of
@@ -420,3 +422,26 @@ def test_ids_that_hash_alike_are_kept_by_their_bytes() -> None:
         assert found is not None
         assert found.count == count
     assert space.find(Template.of([obj("Car", Compound("id", (1,)))]), now=1) is None
+
+
+def test_a_space_is_freed_with_its_last_user() -> None:
+    """The collector looks for circles seldom: what is in one would stay for as long as a host."""
+    gc.disable()
+    try:
+        before = _parts()
+        space = Space("jobs")
+        space.put(job(1), now=0)
+        space.put(job(obj("Car", "c1")), now=0)
+        space.wait("w", Template.of(("other", ANY)), TAKE)
+        space.react(Reaction("r", JOB, ONCE_PER_TUPLE), now=0)
+        space.find(JOB, now=0)
+        assert _parts() > before
+        del space
+        assert _parts() == before
+    finally:
+        gc.enable()
+
+
+def _parts() -> int:
+    """How many spaces, and parts of them, are in memory."""
+    return sum(isinstance(one, Space | SpaceRecords | Shelf | Slots) for one in gc.get_objects())

@@ -22,7 +22,7 @@ from nomospace.control import (
     adopt,
     sent,
 )
-from nomospace.host.changes import MemberJoined, MemberRuled
+from nomospace.host.changes import AgentWent, MemberJoined, MemberRuled
 from nomospace.host.effects import Came, Journey, LeaseTraced, Left, Persist, Ruled, Traced
 from nomospace.law import load
 from nomospace.store.bundles import BUNDLE_MAX
@@ -448,3 +448,12 @@ def test_memory_has_a_journal_too(tmp_path: Path) -> None:
     seal(store, tmp_path, SegmentLimits(seconds=0), now=world.now)
     assert list(read_journal(tmp_path, store)) == list(enumerate(world.decoded(), 1))
     assert encode_record(LawRecord("h", 1, "a", "b", "c"))[0] == 1
+
+
+def test_rulings_of_those_who_went_are_counted_no_longer() -> None:
+    world = World()
+    for home in ("ann@x", "ann~2@x", "bob@x"):
+        world.join(home)
+        world.send(home, "more")
+    world.told([Persist((AgentWent("ann@x", ("ann~2@x",)),))])
+    assert list(world.scribe._since) == ["bob@x"]
