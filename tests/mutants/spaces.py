@@ -39,11 +39,11 @@ SPACES: Final = (
     Mutant(
         "a tuple that was taken is there for the next taker too",
         STEPS,
-        """            self._took(record, now)
+        """            self._searches.took(record, now)
             self._store.remove(record)
             self._outcomes.append(Woken(taker.ticket, record))
 """,
-        """            self._took(record, now)
+        """            self._searches.took(record, now)
             self._outcomes.append(Woken(taker.ticket, record))
 """,
         FEDERATION,
