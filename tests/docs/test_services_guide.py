@@ -67,6 +67,7 @@ ANSWERED = {
     "services.bad-request",
     "services.body-too-large",
     "services.body-too-slow",
+    "services.body-too-wide",
     "services.no-token",
     "services.other-host",
     "services.other-site",

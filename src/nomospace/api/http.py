@@ -7,6 +7,7 @@ Every error is a `problem+json` object with a lasting code.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Final
@@ -15,7 +16,7 @@ from fastapi import APIRouter, FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
 from nomospace.api import acting, benching, looking, matching, models as m, talking
 from nomospace.api.guard import COOKIE, Buckets, Guard, answer, cookie_of
@@ -108,7 +109,7 @@ def application(
         title="Nomospace",
         version=VERSION,
         description="A tuple space under law. Fields are plain JSON values, or `{'term': text}`.",
-        openapi_url="/v1/openapi.json",
+        openapi_url=None,
         docs_url=None,
         redoc_url=None,
     )
@@ -144,7 +145,12 @@ def application(
         assert app.openapi_schema is not None
         return app.openapi_schema
 
+    async def told(_: Request) -> Response:
+        """It takes a while to write, once: others are served meanwhile."""
+        return JSONResponse(await asyncio.to_thread(openapi))
+
     app.openapi = openapi  # type: ignore[method-assign]
+    app.router.add_route("/v1/openapi.json", told, include_in_schema=False)
     if pages is not None:
         app.router.add_route("/v1/{rest:path}", _no_route, list(_METHODS), include_in_schema=False)
         pages(app, service)  # which answer whatever nobody else does

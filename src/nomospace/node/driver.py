@@ -36,6 +36,7 @@ from nomospace.host.calls import (
     Loaded,
     MonitorSpace,
     PaceLimits,
+    PutBack,
     TablesAnswered,
     Tick,
 )
@@ -575,8 +576,11 @@ def _named(request: Asked) -> str:
 
 
 def _ends_a_wait(event: Event) -> bool:
-    """Whether somebody waits no longer: that is said once, so it is taken in whatever the store."""
-    return isinstance(event.request if type(event) is Call else event, Cancel | Abandoned)
+    """Whether somebody waits no longer, or a tuple of one who did not goes back.
+
+    That is said once, so it is taken in whatever the store.
+    """
+    return isinstance(event.request if type(event) is Call else event, Cancel | Abandoned | PutBack)
 
 
 _UNRECORDED: Final = StepRecords((), (), {})

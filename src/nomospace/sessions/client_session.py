@@ -149,7 +149,7 @@ class ClientSession(OpenCalls[ClientOrder]):
     """
 
     __slots__ = ("_left_as", "_lost_at", "_seen_at", "acked", "agent", "connected",
-                 "going_to", "moving", "seen", "unreturned", "welcome")  # fmt: skip
+                 "going_to", "moving", "returning", "seen", "unreturned", "welcome")  # fmt: skip
 
     def __init__(self, agent: str) -> None:
         super().__init__()
@@ -172,6 +172,8 @@ class ClientSession(OpenCalls[ClientOrder]):
         self._lost_at: int | None = None
         self.unreturned: list[tuple[Seek, Found]] = []
         """What takes have brought too late, and a law lets nobody put back."""
+        self.returning: list[tuple[Seek, Found]] = []
+        """What the host could not take back just now; it is asked again at the next tick."""
 
     @property
     def host(self) -> str:
@@ -238,13 +240,15 @@ class ClientSession(OpenCalls[ClientOrder]):
         assert taking is not None, "only what takes brings anything"
         taken: tuple[Found, ...] = value if isinstance(value, tuple) else (value,)
         orders: list[ClientOrder] = []
-        if taking.lease_us:
-            settle = Settle(taking.space, taken[0].lease, False)
-            return self.post(settle, nobody, back=(taking, taken[0]))
         for found in taken:  # one by one: a law may let some of them pass and others not
-            back = OutMany(taking.space, found.rows)
-            orders += self.post(back, nobody, back=(taking, found))
+            orders += self._put_back(taking, found)
         return orders
+
+    def _put_back(self, taking: Seek, found: Found) -> list[ClientOrder]:
+        back: Request = OutMany(taking.space, found.rows)
+        if taking.lease_us:
+            back = Settle(taking.space, found.lease, False)
+        return self.post(back, nobody, back=(taking, found))
 
     def _given_back(
         self, taking: Seek, found: Found, error: NomospaceError | None
@@ -345,10 +349,14 @@ class ClientSession(OpenCalls[ClientOrder]):
 
     def acknowledge(self, *, idle: bool) -> list[ClientOrder]:
         """Tell the host what was seen, if it does not know; `idle` asks for a sign of life."""
+        orders: list[ClientOrder] = []
+        again, self.returning = self.returning, []
+        for one in again:
+            orders += self._put_back(*one)
         if self.seen <= self.acked and not idle:
-            return []
+            return orders
         self.acked = self.seen
-        return [SendFrame(talk.pack_seen(self.seen))]
+        return [*orders, SendFrame(talk.pack_seen(self.seen))]
 
     # -- what the host says ----------------------------------------------------------------------
 
@@ -400,8 +408,10 @@ class ClientSession(OpenCalls[ClientOrder]):
     ) -> list[ClientOrder]:
         """A call is answered that this end has made by itself, or for one who does not wait."""
         if call.back is not None:
-            taking, found = call.back
-            return self._given_back(taking, found, error)
+            if isinstance(error, Unavailable):
+                self.returning.append(call.back)
+                return []
+            return self._given_back(*call.back, error)
         call.asker(value, error)
         assert self.welcome is not None, "a host has answered"
         if error is None and number and number >> talk.LIFE_BITS < self.welcome.life:
@@ -437,8 +447,7 @@ class ClientSession(OpenCalls[ClientOrder]):
 
     def _fail(self, call: OpenCall, error: NomospaceError) -> list[ClientOrder]:
         if call.back is not None:
-            taking, found = call.back
-            return self._given_back(taking, found, error)
+            return self._given_back(*call.back, error)
         if call.posted:
             call.asker(None, error)
         elif call.asker is not None and not call.asker.done():
@@ -478,7 +487,7 @@ class ClientSession(OpenCalls[ClientOrder]):
         """There will be no connection any more; who waits is told why."""
         self.connected = False
         calls, self.calls = self.calls, {}
-        orders: list[ClientOrder] = []
+        orders: list[ClientOrder] = [NotPutBack(*one, error) for one in self.returning]
         for call in calls.values():
             if not (call.posted and quiet):
                 orders += self._fail(call, error)

@@ -12,11 +12,12 @@ from nomospace.calls.answers import Found
 from nomospace.calls.problems import AgentLeft
 from nomospace.calls.requests import Cancel, OutMany, Seek
 from nomospace.calls.ways import Way
-from nomospace.errors import NomospaceError
+from nomospace.errors import NomospaceError, Unavailable
 from nomospace.host.effects import Answer
 from nomospace.sessions.client_session import (
     ClientSession,
     DropConnection,
+    NotPutBack,
     OutOfTime,
     RegisterAnew,
     SendFrame,
@@ -115,6 +116,19 @@ def test_an_answer_that_was_not_noticed_goes_back(future: Future[Any]) -> None:
     call = take(session, future)
     session.hear([found(1, 1)])
     assert len(session.give_up(call)) == 1
+
+
+def test_a_tuple_that_the_host_could_not_take_back_goes_back_later(future: Future[Any]) -> None:
+    session = connected()
+    take(session, future)
+    future.cancel()
+    back = OutMany("jobs", (("job", 1),))
+    assert asked(session.hear([found(5, 1)])) == [back]
+    assert session.hear([talk.pack_failure(6, 2, Unavailable())]) == []
+    assert asked(session.acknowledge(idle=False)[:1]) == [back]
+    session.hear([talk.pack_failure(7, 3, Unavailable())])
+    gone = Unavailable()
+    assert session.end(gone, quiet=True) == [NotPutBack(TAKE, JOB, gone)]
 
 
 def test_a_call_that_was_never_sent_is_forgotten(future: Future[Any]) -> None:
