@@ -38,6 +38,8 @@ are kept for the next take."""
 
 LAPSED: Final = "space.lease-lapsed"
 _REFUSED: Final = "law.refused"
+_NOT_NOW: Final = ("host.busy", "store.full", "store.unavailable")
+"""A host that answers so has done nothing, and may do it later."""
 
 
 class SessionLost(Unavailable):
@@ -408,7 +410,7 @@ class ClientSession(OpenCalls[ClientOrder]):
     ) -> list[ClientOrder]:
         """A call is answered that this end has made by itself, or for one who does not wait."""
         if call.back is not None:
-            if isinstance(error, Unavailable):
+            if error is not None and error.code in _NOT_NOW:
                 self.returning.append(call.back)
                 return []
             return self._given_back(*call.back, error)

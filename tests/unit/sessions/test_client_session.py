@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from nomospace.calls.answers import Found
-from nomospace.calls.problems import AgentLeft
+from nomospace.calls.problems import AgentLeft, Busy
 from nomospace.calls.requests import Cancel, OutMany, Seek
 from nomospace.calls.ways import Way
 from nomospace.errors import NomospaceError, Unavailable
@@ -124,9 +124,9 @@ def test_a_tuple_that_the_host_could_not_take_back_goes_back_later(future: Futur
     future.cancel()
     back = OutMany("jobs", (("job", 1),))
     assert asked(session.hear([found(5, 1)])) == [back]
-    assert session.hear([talk.pack_failure(6, 2, Unavailable())]) == []
+    assert session.hear([talk.pack_failure(6, 2, Busy(what="steps", limit=1))]) == []
     assert asked(session.acknowledge(idle=False)[:1]) == [back]
-    session.hear([talk.pack_failure(7, 3, Unavailable())])
+    session.hear([talk.pack_failure(7, 3, Busy(what="steps", limit=1))])
     gone = Unavailable()
     assert session.end(gone, quiet=True) == [NotPutBack(TAKE, JOB, gone)]
 
