@@ -311,7 +311,11 @@ class Keeper:
                 self._on_trouble(None)
             # Who is told now may well have put its next step before this returns.
             self.state = WRITING
-            self._on_kept(self.kept)
+            try:
+                self._on_kept(self.kept)
+            except BaseException as failed:  # whoever waits behind it would wait for ever
+                self._break(failed)
+                return
             if self._waiting:
                 self._gather()
             else:
@@ -327,10 +331,13 @@ class Keeper:
                 self.trouble = error
                 self._on_trouble(error)
         else:
-            self._closed = True
             if not isinstance(error, NomospaceError | OSError):
                 error.add_note("the host's store failed in a way it does not know")
-            self._on_broken(error)
+            self._break(error)
+
+    def _break(self, error: BaseException) -> None:
+        self._closed = True
+        self._on_broken(error)
 
 
 def _heads(step: Step) -> int:

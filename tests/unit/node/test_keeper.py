@@ -338,6 +338,28 @@ def test_a_full_disk_is_tried_again_until_there_is_room() -> None:
     run(program)
 
 
+def test_what_cannot_be_told_to_those_who_wait_breaks_the_host_too() -> None:
+    """Else it would go on, and answer nothing."""
+
+    class Failing(Told):
+        def keeper(self, store: MemoryStore) -> Keeper:
+            made = super().keeper(store)
+            made._on_kept = self.fail
+            return made
+
+        def fail(self, number: int) -> None:
+            raise ZeroDivisionError(number)
+
+    async def program() -> None:
+        told = Failing()
+        told.keeper(Slow()).put(step(1))
+        while not told.broken:
+            await asyncio.sleep(0.001)
+        assert isinstance(told.broken[0], ZeroDivisionError)
+
+    run(program)
+
+
 def test_a_broken_store_is_told_once_and_nothing_is_kept_after_it() -> None:
     async def program() -> None:
         store, told = Slow(), Told()
