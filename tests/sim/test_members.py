@@ -4,9 +4,11 @@ from typing import Final
 
 from tests.sim.worlds import check_worlds
 
-AGAIN: Final = 17
+AGAIN: Final = 107
 """A new primary sends again what had come to an agent that has ended since."""
+SECOND: Final = 17
+"""The second primary is killed when the first one is back."""
 
 
 def test_what_must_hold_holds() -> None:
-    check_worlds("members", (*range(4), AGAIN))
+    check_worlds("members", (*range(3), SECOND, AGAIN))

@@ -550,7 +550,8 @@ class Posting(GroupFollower):
                 host.moving.go(effect)
             elif isinstance(effect, interface.AgentRefused):
                 host.moving.refused(effect.agent, effect.why)
-                self._created(effect.agent)
+                if self.daemon.phase(effect.agent) is not CREATING:
+                    self._created(effect.agent)
             elif isinstance(effect, interface.MoveSettled | interface.Created):
                 host.moving.settled(effect.agent)
                 self._created(effect.agent)

@@ -169,6 +169,7 @@ def test_what_a_new_agent_sends_waits_for_its_record_and_not_for_ever() -> None:
         net.call("ann@lab", Tell(LAW.hash, t.hello(1), "ann@lab")),
         net.call("ann@lab", SendPlain("hello", "ann@lab")),
     ]
+    net.call("ann@lab", Move("q"))  # that is refused, and what waits for the record waits on
     net.run(9)
     assert not any(op in net.answers for op in sent)
     net.run(2)
