@@ -26,8 +26,8 @@ class HostGate:
     def tell(self, event: Event) -> None:
         self._host._tell_or_raise(event)
 
-    def seat(self, agent: str, *, again: bool = False) -> None:
-        self._host._seat(agent, again=again)
+    def seat(self, agent: str) -> None:
+        self._host._seat(agent)
 
     def vacate(self, agent: str) -> None:
         self._host.vacate(agent)

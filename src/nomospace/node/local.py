@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from nomospace.calls.addresses import check_name_of
-from nomospace.calls.problems import AgentAway, HasEnded
+from nomospace.calls.problems import AgentAway
 from nomospace.calls.requests import CLIENT_PROGRAM, End
 from nomospace.client import Agent, Closed, Program, Report, check_name
 from nomospace.client.reactions import LISTENER_TIMEOUT_S
@@ -405,8 +405,8 @@ class Host(Grouped):
         self._running()
         return self._agent_of(f"{check_name('an agent', name)}@{self.domain}")[0]
 
-    def _seat(self, agent_id: str, *, again: bool = False) -> None:
-        """See that an agent is here, new or as it was left; `again`, it is not new."""
+    def _seat(self, agent_id: str) -> None:
+        """See that an agent is here, new or as it was left."""
         core = self._running()
         if (refused := core.suspending.refusal(agent_id)) is not None:
             raise refused
@@ -420,8 +420,6 @@ class Host(Grouped):
                 raise AgentAway(
                     agent=agent_id, host=self.name, at=at, address=address, was_here=away
                 )
-            if again:
-                raise HasEnded(agent=agent_id)
             self._tell(Arrive(agent_id))
         elif core.spaces.is_away(agent_id):
             self._tell(Attended(agent_id))

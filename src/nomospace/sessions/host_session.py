@@ -51,11 +51,8 @@ class Gate(Protocol):
     def tell_many(self, calls: Sequence[Call]) -> int:
         """Tell the core some calls, as many as it makes one step of; how many, and as `tell`."""
 
-    def seat(self, agent: str, *, again: bool = False) -> None:
-        """See that an agent is here, new or as it was left; raises why it cannot be.
-
-        One that was here before is never new `again`: it has ended.
-        """
+    def seat(self, agent: str) -> None:
+        """See that an agent is here, new or as it was left; raises why it cannot be."""
 
     def vacate(self, agent: str) -> None:
         """No session speaks for an agent any more; others may."""

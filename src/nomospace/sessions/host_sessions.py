@@ -129,9 +129,6 @@ class HostSessions(Pushing):
         self._expected: dict[str, int] = {}
         """Agents whose programs were there when the host's last life ended, and until when they
         have to come back before they count as gone."""
-        self._over: dict[str, None] = {}
-        """Sessions that ended with their agents, the latest ones: a client of one that comes back
-        has not heard of it, and must not begin the agent anew."""
         self._stopped = False
 
     @property
@@ -204,10 +201,10 @@ class HostSessions(Pushing):
         `TooManySessions`, `HasEnded`, and what the host has against the agent.
         """
         session = self._all.get(key)
-        if key in self._over:
-            raise HasEnded(agent=agent)
         known = session is not None
         if session is None:
+            if key in self._over:
+                raise HasEnded(agent=agent)
             self._gate.seat(agent)
             if not alongside:
                 for other in list(self._of.get(agent, {}).values()):
@@ -225,10 +222,10 @@ class HostSessions(Pushing):
                 self._close_box(box)
         else:
             self.seen(session, seen)
-            if not session.moved_to or not session.outbox:
+            if key not in self._over and not (session.moved_to and session.outbox):
                 # Its agent may have left, and its client have seen that, in an earlier life of
-                # this host or in this one: no call could be answered here. Or it has just ended.
-                self._gate.seat(agent, again=True)
+                # this host or in this one: no call could be answered here.
+                self._gate.seat(agent)
             if session.link is not None:
                 session.link.drop()
         session.link = link
@@ -362,11 +359,11 @@ class HostSessions(Pushing):
     def halt(self, agent: str, error: NomospaceError, *, ended: bool = False) -> None:
         """End all sessions of an agent that is suspended, or `ended`; its clients are told why."""
         for session in list(self._of.get(agent, {}).values()):
+            if ended and session.key not in self._over:
+                continue  # it is of another agent, which has its name since
             if session.link is not None:
                 session.link.send(pack_refusal(error))
             self.end(session)
-            if ended:
-                self._over[session.key] = None
         if ended:
             while len(self._over) > self._max:
                 del self._over[next(iter(self._over))]

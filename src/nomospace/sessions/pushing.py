@@ -15,7 +15,7 @@ from nomospace.calls.problems import AgentLeft, Busy
 from nomospace.calls.requests import CLIENT_PROGRAM, ONCE, TAKING, Adjust, React, Seek, Settle
 from nomospace.errors import NomospaceError
 from nomospace.host.calls import Asked, Call, PutBack
-from nomospace.host.effects import JOURNALED, Answer, Came, Effect, Fire, Left, Mail
+from nomospace.host.effects import JOURNALED, Answer, Came, Effect, Fire, Halted, Left, Mail
 from nomospace.host.shares import USUAL_SHARES
 from nomospace.sessions.host_session import Gate, HostSession, Outgoing, Pushes
 from nomospace.sessions.taken import Taken, giving_back
@@ -53,6 +53,9 @@ class Pushing:
         self._ops: dict[int, tuple[HostSession, int, Asked]] = {}
         self._all: dict[str, HostSession] = {}
         self._of: dict[str, dict[str, HostSession]] = {}
+        self._over: dict[str, None] = {}
+        """Sessions whose agents have ended, the latest ones, also before that is on disk: a client
+        that comes back has not heard of it, and must not begin the agent anew."""
         self._reacting: dict[tuple[str, str], HostSession] = {}
         self._awaited: dict[str, int | None] = {}
         self._coming: dict[str, None] = {}
@@ -216,6 +219,10 @@ class Pushing:
             for session in self._of.get(effect.agent, {}).values():
                 self._push(pushes, session, pack_left, effect.to, address)
                 self._leave(session, effect.to)
+            return True
+        if isinstance(effect, Halted):
+            if effect.ended:
+                self._over |= dict.fromkeys(self._of.get(effect.agent, ()))
             return True
         assert isinstance(effect, Came), effect
         if effect.program != CLIENT_PROGRAM:
@@ -387,5 +394,5 @@ class Pushing:
             self._inside(session, request)
 
 
-_OTHERS: Final = frozenset({Fire, Mail, Left, Came})
+_OTHERS: Final = frozenset({Fire, Mail, Left, Came, Halted})
 """What may be for clients, besides answers."""

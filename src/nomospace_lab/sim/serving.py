@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Any, Final, cast
 
-from nomospace.calls.problems import HasEnded
 from nomospace.calls.requests import Request
 from nomospace.host.calls import Arrive, Attended, Event, Tick, Unattended
 from nomospace.host.core import Host
@@ -350,11 +349,9 @@ class Server:
             return 1
         return self._tell_some(calls)
 
-    def seat(self, agent: str, *, again: bool = False) -> None:
+    def seat(self, agent: str) -> None:
         assert self.core is not None, "it is up"
         if not self.core.has(agent):
-            if again:
-                raise HasEnded(agent=agent)
             self.tell(Arrive(agent))
         elif self.core.spaces.is_away(agent):
             self.tell(Attended(agent))

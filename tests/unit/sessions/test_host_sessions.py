@@ -21,7 +21,7 @@ from nomospace.calls.requests import (
 )
 from nomospace.calls.ways import Mode
 from nomospace.host.calls import Abandoned, Absent, Call, Present, PutBack
-from nomospace.host.effects import Answer, Came, Fire, Left, Mail, Note
+from nomospace.host.effects import Answer, Came, Fire, Halted, Left, Mail, Note
 from nomospace.sessions import host_sessions as sessions_module, pushing as outputs_module
 from nomospace.sessions.host_session import Outgoing
 from nomospace.sessions.host_sessions import TooManySessions, WindowBroken
@@ -552,13 +552,23 @@ def test_calls_that_are_not_begun_are_not_known() -> None:
 
 def test_a_client_that_comes_back_to_an_agent_that_has_ended_does_not_begin_it_anew() -> None:
     desk = Desk(sessions_max=3)
+    ended = Halted(ANN, HasEnded(agent=ANN), ended=True)
     desk.open("before")
-    desk.sessions.halt(ANN, HasEnded(agent=ANN), ended=True)
+    desk.step(ended)
+    desk.gate.has_agent = False
+    _, wire = desk.open("before")  # that it has ended is not on disk yet
+    assert wire.sent == []
+    desk.gate.has_agent = True
+    _, other = desk.open("after")  # a new one of that name
+    desk.sessions.halt(ANN, ended.error, ended=True)
+    assert [frame[0] for frame in wire.sent] == [talk.REFUSAL]
+    assert other.sent == []
     with pytest.raises(HasEnded):
         desk.open("before")
     for number in range(3):
         desk.open(f"k{number}")
-        desk.sessions.halt(ANN, HasEnded(agent=ANN), ended=True)
+        desk.step(ended)
+        desk.sessions.halt(ANN, ended.error, ended=True)
     desk.open("before")  # so many are remembered
 
 
