@@ -12,7 +12,7 @@ from nomospace.client import dialling, session_driver
 from nomospace.errors import NomospaceError
 from nomospace.extras import EXTRAS
 from nomospace.host.shares import Shares
-from nomospace.node import book, clients, config, framed, journaling, keeper
+from nomospace.node import book, clients, config, framed, keeper
 from nomospace.node.config import Config, read_config
 from nomospace.node.discover import GROUP, PORT
 from nomospace.node.listen import PortLimits
@@ -54,7 +54,7 @@ LIMITS = {
     "bytes that wait for one peer": framed.BUFFER_BYTES_MAX,
     "steps in one transaction": keeper.GROUP_MAX,
     "steps that wait for the disk": keeper.WAITING_MAX,
-    "records kept without segments": journaling.KEEP_RECORDS,
+    "records kept without segments": config.Journal().keep_records,
     "a configuration file, in characters": config.FILE_BYTES_MAX,
     "lines of one answer to an operator": TAIL_MAX,
 }
@@ -80,7 +80,7 @@ def test_limits_are_all_checked() -> None:
 
 
 def test_figures_in_prose() -> None:
-    assert f"the latest {journaling.KEEP_RECORDS:,} are kept" in SECTIONS["The journal"]
+    assert f"the latest {config.Journal().keep_records:,} are kept" in SECTIONS["The journal"]
     assert (
         f"after {session_driver.RECONNECT_S:g} s without the host" in SECTIONS["What is promised"]
     )

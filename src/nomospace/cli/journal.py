@@ -2,13 +2,16 @@
 
 A host's latest records are in its store, and `tail` asks the running host for them. Older ones are
 in the Parquet segments of its journal folder, if it seals any; `ls` lists these, and `export` reads
-both. `make` writes a journal to try things on. Times are UTC; for programs they are microseconds.
+both. `prune` lets old segments go, but nothing that somebody needs (`hold`). `make` writes a
+journal to try things on. Times are UTC; for programs they are microseconds.
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
 import sys
+import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
@@ -59,6 +62,8 @@ app = Commands(
 
 plug(app, "journal")
 
+FolderArgument = Annotated[Path, typer.Argument(metavar="FOLDER", help="A host's journal folder.")]
+
 
 class JournalTable(StrEnum):
     """The tables of a journal."""
@@ -82,13 +87,20 @@ class Format(StrEnum):
 
 @app.command()
 def ls(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A host's journal folder.")],
+    folder: FolderArgument,
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, an object a line.")] = False,
 ) -> None:
     """List the sealed segments of a journal folder: their records, rows, sizes and times."""
     rows = [("segment", "records", *[table.value for table in JournalTable], "kB", "from", "until")]
-    for segment in _segments(folder):
+    from nomospace.store.segments import holds
+
+    segments, gone = _segments(folder)
+    if gone:
+        print(f"records 1 to {gone} were let go, but for laws", file=sys.stderr)
+    for name, after in holds(folder).items():
+        print(f"{name} holds all records after {after}", file=sys.stderr)
+    for segment in segments:
         first, last = _times(folder, segment)
         if as_json:
             print_json({**msgspec.to_builtins(segment), "from": first, "until": last})
@@ -101,14 +113,15 @@ def ls(
         print_table(rows)
 
 
-def _segments(folder: Path) -> tuple[Segment, ...]:
-    """The segments of a folder; raises `Unusable` for one that is no journal."""
+def _segments(folder: Path) -> tuple[tuple[Segment, ...], int]:
+    """The segments of a folder, and the last record that it let go; raises `Unusable`."""
     from nomospace.store.segments import read_manifest
 
     if not (folder / "manifest.json").is_file():
         why = "it is no journal folder, or nothing has been sealed in it yet; name another"
         raise Unusable(what=str(folder), why=why)
-    return read_manifest(folder).segments
+    manifest = read_manifest(folder)
+    return manifest.segments[1:] if manifest.gone else manifest.segments, manifest.gone
 
 
 def _times(folder: Path, segment: Segment) -> tuple[int, int]:
@@ -209,6 +222,66 @@ def told(record: JournalRecord, laws: Mapping[str, Collection[str]] | None = Non
         return f"{head}  {of['agent']}: {which}{until}" + (f": {of['why']}" if of["why"] else "")
     rest = ", ".join(f"{name} {value}" for name, value in of.items())
     return f"{head}  {record.table}: {rest}"
+
+
+# -- letting go --------------------------------------------------------------------------------
+
+
+@app.command()
+def prune(
+    folder: FolderArgument,
+    *,
+    days: Annotated[
+        float, typer.Option(min=0.0, help="Let segments go that are older than so many days.")
+    ] = 0.0,
+    bytes_: Annotated[
+        int, typer.Option("--bytes", min=0, help="Let the oldest go, down to so many bytes.")
+    ] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Let the oldest segments of a journal go; the host may go on running.
+
+    Laws stay, and so do the newest segment and all that somebody holds (`journal hold`). A host
+    does this by itself with `keep_days` and `keep_bytes` under [journal].
+    """
+    from nomospace.store.segments import Retention, let_go
+
+    if not days and not bytes_:
+        raise Unusable(what="prune", why="say for how long or how much: --days, --bytes")
+    before, gone = _segments(folder)
+    left, now = before, time.time_ns() // 1_000
+    while True:  # some at a time, so that the host can seal meanwhile
+        let_go(folder, Retention(days, bytes_), now=now)
+        then, (left, gone) = left, _segments(folder)
+        if left == then:
+            break
+    facts = {"segments": len(before) - len(left), "left": len(left), "gone": gone}
+    if as_json:
+        print_json(facts)
+    else:
+        print(f"{facts['segments']} segments were let go, {len(left)} are left")
+        if gone:
+            print(f"the journal begins with record {gone + 1}")
+
+
+@app.command(name="hold")
+def hold_(
+    folder: FolderArgument,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Who needs the records.")],
+    *,
+    after: Annotated[int, typer.Option(min=0, help="Nothing after this record is let go.")] = 0,
+    release: Annotated[bool, typer.Option("--release", help="They are needed no more.")] = False,
+) -> None:
+    """Let no record go that somebody needs: an audit that is yet to be made, a stream.
+
+    Said again with a later record, it needs less. `journal ls` tells who holds what.
+    """
+    from nomospace.store.segments import hold
+
+    _segments(folder)
+    if not re.fullmatch(r"\w[\w.-]{0,63}", name):
+        raise Unusable(what=name, why="a name has letters, digits, '-', '_' and '.', 64 at most")
+    hold(folder, name, None if release else after)
 
 
 # -- export ------------------------------------------------------------------------------------

@@ -23,11 +23,8 @@ line. A file holds these tables, all of them optional:
     listen = "10.1.0.3:7422"             # where it calls; there: of = "10.1.0.3:7422"
 
     [journal]
-    on = true
     folder = "journal"                   # where Parquet segments go; without it none are sealed
-    rows = 100000
-    bytes = 67108864
-    seconds = 60
+    keep_days = 365                      # when segments are let go; without it never
     peers = "outline"                    # what hosts of the group are told: all, nothing, or that
 
     [services]
@@ -124,13 +121,16 @@ class BadConfig(CallerError):
 
 
 class Journal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Whether there is a journal, where its segments go, and when one is sealed."""
+    """Whether there is a journal, where its segments go, when one is sealed, and what is kept."""
 
     on: bool = True
     folder: str = ""
     rows: int = 100_000
     bytes: int = 64 * 1024 * 1024
     seconds: float = 60.0
+    keep_days: float = 0.0
+    keep_bytes: int = 0
+    keep_records: int = 200_000
     peers: Literal["all", "outline", "nothing"] = "outline"
     """What hosts of the group are told of it for their operators' stories."""
 
@@ -533,9 +533,11 @@ def _check(config: Config, lines: _Lines, given: dict[str, object]) -> None:
             raise fail(domain, "a domain is served by at least one host", "servers")
         if len(set(sites)) < len(sites):
             raise fail(domain, "a host stands twice among the servers of a domain", "servers")
-    for key in ("rows", "bytes", "seconds"):
+    for key in ("rows", "bytes", "seconds", "keep_records"):
         if not getattr(config.journal, key) > 0:
             raise fail(key, f"{key} must be more than 0", "journal")
+    if not min(config.journal.keep_days, config.journal.keep_bytes) >= 0:
+        raise fail("keep_days", "keep_days and keep_bytes must be 0 at least", "journal")
     for table, key, address in (
         ("services", "http", config.services.http),
         ("api", "listen", config.api.listen),

@@ -39,12 +39,12 @@ from nomospace.terms import Term, show
 from nomospace.wire.admin import JournalRecord as Line
 from nomospace.wire.segments import MANIFEST, check_host, check_last, decode_manifest
 
-KEEP_RECORDS: Final = 200_000
-"""So many records are kept for `journal tail`, where no segments are sealed."""
 LOOK_S: Final = 2.0
 """How often it is looked at how many records wait."""
 SEAL_S: Final = 300.0
 """How long sealing may take before it is given up, and tried again later."""
+AGED_S: Final = 3_600.0
+"""How often it is looked whether segments are too old, while nothing happens."""
 RETRY_S_MAX: Final = 60.0
 """The longest pause after sealing failed; it doubles from `LOOK_S`."""
 FACT_CHARS_MAX: Final = 500
@@ -133,6 +133,8 @@ class Sealing:
         self._journal = journal
         self._note = on_note
         self._task: asyncio.Task[None] | None = None
+        self._gone = 0
+        """The last record that was let go."""
 
     def start(self) -> None:
         """Begin. Raises `OtherJournal`, `BadManifest`: what was sealed there is not from here."""
@@ -143,9 +145,10 @@ class Sealing:
                 manifest = decode_manifest(data, folder)
                 check_last(manifest, self._store.last_record, folder)
                 check_host(manifest.host, self._host, folder)
+                self._gone = manifest.gone
             self._task = asyncio.get_running_loop().create_task(self._seal(), name="journal")
         else:
-            self._store.keep_records(KEEP_RECORDS)
+            self._store.keep_records(self._journal.keep_records)
 
     async def stop(self) -> None:
         """End; a segment that is half done is done again by the next life."""
@@ -164,7 +167,9 @@ class Sealing:
             await asyncio.sleep(pause_s)
             last = self._store.last_record
             waited = loop.time() - sealed_at
-            if last == sealed or (last - sealed < journal.rows and waited < journal.seconds):
+            fresh = last - sealed < journal.rows and waited < journal.seconds
+            aged = journal.keep_days > 0 and waited >= AGED_S
+            if (last == sealed or fresh) and not aged:
                 continue
             sealed_at = loop.time()
             if await self._seal_once():
@@ -175,6 +180,7 @@ class Sealing:
     async def _seal_once(self) -> bool:
         journal = self._journal
         limits = ["--rows", str(journal.rows), "--bytes", str(journal.bytes), "--seconds", "0"]
+        limits += ["--keep-days", str(journal.keep_days), "--keep-bytes", str(journal.keep_bytes)]
         child = await asyncio.create_subprocess_exec(
             sys.executable,
             "-P",
@@ -207,14 +213,19 @@ class Sealing:
             self._note("not-sealed", folder=journal.folder, why=why)
             return False
         # The host itself forgets what was sealed, with its commits: nobody else writes its store.
-        self._store.prune(msgspec.json.decode(lines.splitlines()[-1], type=_Sealed).last)
+        sealed = msgspec.json.decode(lines.splitlines()[-1], type=_Sealed)
+        self._store.prune(sealed.last)
+        if sealed.gone > self._gone:
+            self._gone = sealed.gone
+            self._note("segments-let-go", folder=journal.folder, upto=sealed.gone)
         return True
 
 
 class _Sealed(msgspec.Struct):
-    """What the child says at its end: the last record that a segment has."""
+    """What the child says at its end: the last record that a segment has, or that was let go."""
 
     last: int
+    gone: int
 
 
 def told(entry: JournalEntry) -> Line:

@@ -17,7 +17,8 @@ store's, from 3 on they are the segment's, and what the store still has of them 
 
 Sealing is done in a process of its own, `python -m nomospace.store.segments --store URL --into
 FOLDER`, because Arrow is large and slow to start, and a host should be neither. It prints a line of
-JSON for each new segment, and at the end the last record that is sealed. A URL with a password is
+JSON for each new segment, and at the end the last record that is sealed, and the last that was let
+go (`let_go`). A URL with a password is
 better given in the variable `NOMOSPACE_STORE`, which other users of the machine do not see. Only
 this module and `store.parquet` know Arrow.
 """
@@ -34,7 +35,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
 from hashlib import file_digest, sha256
-from itertools import compress
+from itertools import compress, pairwise
 from operator import itemgetter, not_
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -53,6 +54,7 @@ from nomospace.store.private import make_folder, open_file, whole
 from nomospace.wire.segments import (
     MANIFEST,
     Manifest,
+    RecordsLetGo,
     Segment,
     check_host,
     check_last,
@@ -66,6 +68,11 @@ BYTES: Final = 64 * 1024 * 1024
 SECONDS: Final = 60.0
 """A segment is sealed when so many records wait, or so many bytes, or when one waited so long."""
 _CHUNK: Final = 10_000
+LET_GO_MAX: Final = 16
+"""So many segments are let go at a time."""
+HOLDS: Final = "holds"
+"""The folder with the names of those who still need records, and after which."""
+DAY_US: Final = 86_400_000_000
 Rows: TypeAlias = dict[str, list[JournalRow]]
 """Rows by table."""
 
@@ -113,6 +120,9 @@ def _sealed(folder: Path, segment: Segment, table: str) -> pa.BufferReader:
     try:
         data = path.read_bytes()
     except OSError as error:
+        now = read_manifest(folder)
+        if segment.last <= now.gone:
+            raise RecordsLetGo(folder=str(folder), asked=segment.first, first=now.first) from None
         raise SegmentDamaged(path=str(path), why=error.strerror or str(error)) from None
     expected = segment.hashes.get(table, "")
     if expected and sha256(data).hexdigest() != expected:
@@ -230,7 +240,12 @@ def add_segment(folder: Path, manifest: Manifest, rows: Rows, first: int, last: 
     Pages carry checksums, by which a reader can tell a damaged file; the manifest has a hash of
     each file, by which it can tell one that was changed.
     """
-    number = len(manifest.segments) + 1
+    segment = _write_segment(folder, manifest.next_number, rows, first, last)
+    host = next((str(row["host"]) for listed in rows.values() for row in listed), "")
+    return _put_manifest(folder, Manifest(segments=(*manifest.segments, segment), host=host))
+
+
+def _write_segment(folder: Path, number: int, rows: Rows, first: int, last: int) -> Segment:
     sizes: dict[str, int] = {}
     hashes: dict[str, str] = {}
     for table, listed in rows.items():
@@ -241,9 +256,10 @@ def add_segment(folder: Path, manifest: Manifest, rows: Rows, first: int, last: 
         with path.open("rb") as file:
             hashes[table] = file_digest(file, "sha256").hexdigest()
     counts = {table: len(listed) for table, listed in rows.items()}
-    segment = Segment(number, first, last, counts, sizes, hashes)
-    host = next((str(row["host"]) for listed in rows.values() for row in listed), "")
-    manifest = Manifest(segments=(*manifest.segments, segment), host=host)
+    return Segment(number, first, last, counts, sizes, hashes)
+
+
+def _put_manifest(folder: Path, manifest: Manifest) -> Manifest:
     _put(folder / MANIFEST, partial(_write_bytes, encode_manifest(manifest)))
     return manifest
 
@@ -256,6 +272,88 @@ def _write_table(table: pa.Table, path: Path) -> None:
 def _write_bytes(data: bytes, path: Path) -> None:
     with open_file(path, "wb") as file:
         file.write(data)
+
+
+# -- letting go ----------------------------------------------------------------------------------
+
+
+class Retention(msgspec.Struct, frozen=True):
+    """For how long segments are kept, and how many bytes of them; 0 is without end."""
+
+    days: float = 0.0
+    bytes: int = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.days or self.bytes)
+
+
+def let_go(folder: Path, keep: Retention, *, now: int) -> Manifest:
+    """Let some of the oldest segments go, `LET_GO_MAX` at most; what counts then.
+
+    The newest stays, and so does what somebody holds (`holds`). Laws stay too: no ruling that is
+    kept can be audited without its law. They are put into a segment that stands for all that went;
+    then the manifest changes, and then the files go. Who dies between leaves files that nobody
+    knows.
+    """
+    with _alone(folder):
+        manifest = read_manifest(folder)
+        went = _past(folder, manifest, keep, now)
+        if not went:
+            return manifest
+        laws: dict[str, JournalRow] = {}
+        for segment in went:
+            if "laws" in segment.rows:
+                made = pq.read_table(_sealed(folder, segment, "laws"), schema=SCHEMAS["laws"])
+                for row in made.to_pylist():
+                    laws.setdefault(row["law"], row)
+        rows: Rows = {"laws": list(laws.values())} if laws else {}
+        first, last = went[0].first, went[-1].last
+        stub = _write_segment(folder, manifest.next_number, rows, first, last)
+        kept = manifest.segments[len(went) :]
+        manifest = _put_manifest(folder, Manifest(segments=(stub, *kept), host=manifest.host))
+        _remove_unknown(folder, manifest)
+        return manifest
+
+
+def _past(folder: Path, manifest: Manifest, keep: Retention, now: int) -> list[Segment]:
+    """The segments that go: none, or at least one that has more than laws."""
+    segments = manifest.segments
+    held = min(holds(folder).values(), default=manifest.last)
+    size = sum(sum(one.bytes.values()) for one in segments)
+    went: list[Segment] = []
+    for segment, after in pairwise(segments):
+        if segment.last > manifest.gone:
+            young = not keep.days or now - _begin_of(folder, after) < keep.days * DAY_US
+            small = not keep.bytes or size <= keep.bytes
+            if segment.last > held or (young and small) or len(went) > LET_GO_MAX:
+                break
+        size -= sum(segment.bytes.values())
+        went.append(segment)
+    return went if went and went[-1].last > manifest.gone else []
+
+
+def holds(folder: Path) -> dict[str, int]:
+    """Who still needs records of a folder, and after which."""
+    found: dict[str, int] = {}
+    for path in sorted((folder / HOLDS).glob("*")):
+        try:
+            found[path.name] = int(path.read_text())
+        except ValueError:
+            found[path.name] = 0  # whoever it is may need them all
+    return found
+
+
+def hold(folder: Path, name: str, after: int | None) -> None:
+    """Let nothing after a record go, for somebody; `None`: that one needs nothing any more."""
+    path = folder / HOLDS / name
+    if after is None:
+        path.unlink(missing_ok=True)
+        return
+    with _alone(folder):
+        manifest = read_manifest(folder)
+        if after < manifest.gone:
+            raise RecordsLetGo(folder=str(folder), asked=after + 1, first=manifest.first)
+        _put(path, partial(_write_bytes, b"%d" % after))
 
 
 # -- reading -------------------------------------------------------------------------------------
@@ -345,14 +443,18 @@ def read_journal(
 
     Segments may be sealed meanwhile; nothing is left out or told twice. A journal may begin late,
     and without a folder those that were sealed are not missed. Raises `JournalGap` where records
-    are missing between others, and `OtherJournal` where the folder is of another host.
+    are missing between others, `RecordsLetGo` where it is to go on with some that are gone, and
+    `OtherJournal` where the folder is of another host.
     """
     if folder is None:
         for entry in _tail(store, after):
             yield entry.seq, decode_record(entry.record)
         return
+    manifest = read_manifest(folder)
+    if 0 < after < manifest.gone:
+        raise RecordsLetGo(folder=str(folder), asked=after + 1, first=manifest.first)
     if store is not None:
-        _check_host(store, folder, read_manifest(folder))
+        _check_host(store, folder, manifest)
     while True:
         before = after
         for segment in read_manifest(folder).segments:
@@ -391,6 +493,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--bytes", type=int, default=BYTES)
     parser.add_argument("--seconds", type=float, default=SECONDS)
     parser.add_argument("--keep", action="store_true", help="let the store forget nothing")
+    parser.add_argument("--keep-days", type=float, default=0.0, help="let older segments go")
+    parser.add_argument("--keep-bytes", type=int, default=0, help="let the oldest go above that")
     parser.add_argument("--tuple", default="", help="seal nothing: tell of the tuple with this id")
     parser.add_argument("--record", type=int, default=0, help="seal nothing: tell this record")
     parser.add_argument("--around", type=int, default=0, help="seal nothing: tell what was then,")
@@ -416,7 +520,11 @@ def main(arguments: list[str] | None = None) -> int:
             now = time.time_ns() // 1_000
             for segment in seal(store, given.into, limits, now=now, keep=given.keep):
                 print(msgspec.json.encode(segment).decode())
-            print(msgspec.json.encode({"last": read_manifest(given.into).last}).decode())
+            manifest, keep = read_manifest(given.into), Retention(given.keep_days, given.keep_bytes)
+            if keep:
+                manifest = let_go(given.into, keep, now=now)
+            told_of = {"last": manifest.last, "gone": manifest.gone}
+            print(msgspec.json.encode(told_of).decode())
     except NomospaceError as error:
         print(f"{error.code}: {error}", file=sys.stderr)
         return 1

@@ -115,7 +115,8 @@ class Segment(msgspec.Struct, frozen=True):
 class Manifest(msgspec.Struct, frozen=True):
     """What counts in a journal folder: its segments, in order and without gaps.
 
-    `host` is the one that they are of; manifests of before there was one have none.
+    The first may stand for some that were let go: then it has their laws, and no other rows. `host`
+    is the one that they are of; manifests of before there was one have none.
     """
 
     version: int = JOURNAL_VERSION
@@ -128,6 +129,42 @@ class Manifest(msgspec.Struct, frozen=True):
     def last(self) -> int:
         """The last record that a segment has."""
         return self.segments[-1].last if self.segments else 0
+
+    @property
+    def next_number(self) -> int:
+        """The number of the next segment."""
+        return 1 + max([one.number for one in self.segments], default=0)
+
+    @property
+    def gone(self) -> int:
+        """Records up to this one were let go, but for laws; 0 if none were."""
+        for one in self.segments[:1]:
+            if set(one.rows) <= {"laws"} and sum(one.rows.values()) <= one.last - one.first:
+                return one.last
+        return 0
+
+    @property
+    def first(self) -> int:
+        """The first record that can be read; one behind `last`, if there is none."""
+        return self.gone + 1 if self.gone or not self.segments else self.segments[0].first
+
+
+class RecordsLetGo(CallerError):
+    """Somebody asks for records that a journal has not kept for so long, or for so many bytes."""
+
+    code = "store.records-let-go"
+    words = (
+        "record {asked:,} of journal {folder} was let go: it is kept from record {first:,} on; "
+        "read from there (--after {before})"
+    )
+    folder: str
+    asked: int
+    first: int
+
+    @property
+    def before(self) -> int:
+        """The record before the first that is there."""
+        return self.first - 1
 
 
 class BadManifest(Unavailable):

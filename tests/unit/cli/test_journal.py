@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -12,7 +12,7 @@ import pytest
 
 from nomospace.cli import main
 from nomospace.store.opening import open_store
-from nomospace.store.segments import SegmentLimits, seal
+from nomospace.store.segments import SegmentLimits, read_manifest, seal
 from tests.unit.cli.running import Cli, Say, command, running
 
 
@@ -118,3 +118,58 @@ def test_a_segment_that_was_moved_away(folder: Path, capsys: Say, tmp_path: Path
     told = run(capsys, "ls", tmp_path, code=2)
     assert "seg-00000001.parquet" in told
     assert "moved away" in told
+
+
+def test_a_host_lets_old_segments_go_and_says_from_where_its_journal_can_be_read(
+    capsys: Say, tmp_path: Path
+) -> None:
+    journal, config = tmp_path / "journal", tmp_path / "ward.toml"
+    config.write_text(f'[journal]\nfolder = "{journal}"\nrows = 4\nseconds = 0.2\nkeep_bytes = 1\n')
+    with running(tmp_path, "ward", "--store", "ward.db", "--config", str(config)) as url:
+        cli = Cli(capsys, url)
+
+        def write(number: int) -> None:
+            """Let it have one record more, and seal it."""
+            cli.run("tuple", "out", "jobs", "n", str(number))
+            last = json.loads(cli.run("journal", "tail", "-n", "1", "--json"))["seq"]
+            wait_until(lambda: read_manifest(journal).last >= last)
+
+        write(0)
+        run(capsys, "hold", journal, "audit", "--after", 0)
+        write(1)
+        assert main(["journal", "ls", str(journal)]) == 0
+        assert "audit holds all records after 0" in capsys.readouterr().err
+        run(capsys, "hold", journal, "audit", "--release")
+        before = read_manifest(journal)
+        assert (before.gone, len(before.segments)) == (0, 2)
+        write(2)
+        log = tmp_path / "ward.log"
+        wait_until(lambda: "segments-let-go" in log.read_text())
+        gone = read_manifest(journal).gone
+        assert gone == before.last  # the newest segment stays
+        refused = run(capsys, "export", journal, "--after", 1, code=2)
+        assert f"it is kept from record {gone + 1} on" in refused
+        assert f"(--after {gone})" in refused
+        told = run(capsys, "export", journal, "--table", "tuples", "--after", gone)
+        assert json.loads(told.splitlines()[-1])["fields_text"] == "[n,2]"
+        refused = run(capsys, "hold", journal, "late", "--after", 0, code=2)
+        assert f"from record {gone + 1} on" in refused
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    """What another process does comes to pass."""
+    until = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < until, "it has not come to pass"
+        time.sleep(0.05)
+
+
+def test_segments_are_let_go_by_a_command(capsys: Say, tmp_path: Path) -> None:
+    journal = tmp_path / "journal"
+    assert main(["journal", "make", "--events", "400", "--agents", "10", str(journal)]) == 0
+    (folder,) = [path.parent for path in journal.rglob("manifest.json")]
+    capsys.readouterr()
+    assert "--days" in run(capsys, "prune", folder, code=2)
+    kept = json.loads(run(capsys, "prune", folder, "--days", 100_000, "--json"))
+    assert (kept["segments"], kept["gone"]) == (0, 0)
+    assert run(capsys, "prune", folder, "--bytes", 1) == "0 segments were let go, 1 are left\n"

@@ -25,6 +25,8 @@ from nomospace.control import (
 from nomospace.host.changes import AgentWent, MemberJoined, MemberRuled
 from nomospace.host.effects import Came, Journey, LeaseTraced, Left, Persist, Ruled, Traced
 from nomospace.law import load
+from nomospace.pipeline.segments import list_journal
+from nomospace.store import segments as segments_module
 from nomospace.store.bundles import BUNDLE_MAX
 from nomospace.store.interface import Step
 from nomospace.store.journal import (
@@ -41,9 +43,14 @@ from nomospace.store.journal import (
 )
 from nomospace.store.memory import MemoryStore
 from nomospace.store.segments import (
+    DAY_US,
+    Retention,
     SealingAlready,
     SegmentLimits,
     _alone,
+    hold,
+    holds,
+    let_go,
     main,
     read_journal,
     read_manifest,
@@ -54,7 +61,7 @@ from nomospace.store.sql import FORGET_FROM
 from nomospace.store.sqlite import SqliteStore
 from nomospace.terms import obj, show, t
 from nomospace.wire.changes import BadRecord, NewerRecord
-from nomospace.wire.segments import BadManifest
+from nomospace.wire.segments import BadManifest, RecordsLetGo
 
 SOURCE = """
 law(counter).
@@ -406,7 +413,7 @@ def test_sealing_in_a_process_of_its_own_beside_a_host(tmp_path: Path) -> None:
     *lines, end = [json.loads(line) for line in ran.stdout.splitlines()]
     assert [line["number"] for line in lines] == [1, 2]  # what is left is old enough too
     total = len(world.records)
-    assert end == {"last": total}
+    assert end == {"last": total, "gone": 0}
     # The host forgets what is sealed, with what it keeps next.
     assert len(store.journal(0, 1_000)) == total
     store.prune(end["last"])
@@ -457,3 +464,112 @@ def test_rulings_of_those_who_went_are_counted_no_longer() -> None:
         world.send(home, "more")
     world.told([Persist((AgentWent("ann@x", ("ann~2@x",)),))])
     assert list(world.scribe._since) == ["bob@x"]
+
+
+def sealed_in(folder: Path, count: int, rows: int = 20) -> World:
+    """The journal of a busy world, in segments of so many records."""
+    world = World()
+    for home in ("ann@x", "bob@x"):
+        world.join(home)
+    world.busy(count)
+    store = MemoryStore()
+    store.begin()
+    store.commit([Step((), (), tuple(world.records))], at=1)
+    seal(store, folder, SegmentLimits(rows=rows, seconds=0), now=world.now)
+    return world
+
+
+def test_the_oldest_segments_are_let_go_by_size_and_by_age_and_laws_stay(tmp_path: Path) -> None:
+    world = sealed_in(tmp_path, 100)
+    whole = read_manifest(tmp_path)
+    assert (whole.gone, whole.first) == (0, 1)
+    size = sum(sum(one.bytes.values()) for one in whole.segments)
+    left = let_go(tmp_path, Retention(bytes=size // 2), now=world.now)
+    assert let_go(tmp_path, Retention(bytes=size // 2), now=world.now) == left
+    assert 0 < left.gone < left.last == whole.last
+    kept = [one for one in whole.segments if one.first > left.gone]
+    assert list(left.segments[1:]) == kept
+    assert sum(sum(one.bytes.values()) for one in kept) <= size // 2
+    names = {path.name for path in tmp_path.rglob("*.parquet")}
+    assert names == {f"seg-{one.number:08d}.parquet" for one in left.segments}
+    listing = list_journal(tmp_path)
+    assert listing.faults == ()
+    assert listing.rows["laws"] == 1
+    # What is left can be audited: its rulings come out as they were, from the first checkpoint on.
+    live = {home: member.snapshot() for home, member in world.members.items()}
+    replayed = replay([record for _, record in read_journal(tmp_path, None)])
+    assert {home: replayed[home, LAW.hash].state for home in live} == {
+        home: snapshot.state for home, snapshot in live.items()
+    }
+    begin = read_segment(tmp_path, left.segments[3])[0][1]
+    at = begin.ruling.at if isinstance(begin, EventRecord) else begin.at
+    later = let_go(tmp_path, Retention(days=1), now=at + DAY_US)
+    assert later.first == left.segments[3].first
+    assert let_go(tmp_path, Retention(days=1), now=world.now + 2 * DAY_US).segments[1:] == (
+        whole.segments[-1],
+    )  # the newest stays
+
+
+def test_what_somebody_needs_is_not_let_go(tmp_path: Path) -> None:
+    world = sealed_in(tmp_path, 60)
+    second = read_manifest(tmp_path).segments[1]
+    hold(tmp_path, "audit", second.last)
+    hold(tmp_path, "later", second.last + 5)
+    assert let_go(tmp_path, Retention(bytes=1), now=world.now).gone == second.last
+    with pytest.raises(RecordsLetGo, match=f"kept from record {second.last + 1} on"):
+        hold(tmp_path, "stream", 1)
+    assert holds(tmp_path) == {"audit": second.last, "later": second.last + 5}
+    hold(tmp_path, "audit", None)
+    (tmp_path / "holds" / "later").write_text("5x")  # who knows what it needs
+    assert let_go(tmp_path, Retention(bytes=1), now=world.now).gone == second.last
+    hold(tmp_path, "later", None)
+    assert let_go(tmp_path, Retention(bytes=1), now=world.now).gone > second.last
+
+
+def test_who_asks_for_records_that_were_let_go_is_told_from_where_to_read(tmp_path: Path) -> None:
+    world = sealed_in(tmp_path, 60)
+    reading = read_journal(tmp_path, None)
+    next(reading)
+    gone = let_go(tmp_path, Retention(bytes=1), now=world.now).gone
+    with pytest.raises(RecordsLetGo, match=f"--after {gone}"):
+        list(read_journal(tmp_path, None, after=1))
+    with pytest.raises(RecordsLetGo):  # they went while it read
+        list(reading)
+    assert next(read_journal(tmp_path, None, after=gone))[0] == gone + 1
+    assert isinstance(next(read_journal(tmp_path, None))[1], LawRecord)
+
+
+@pytest.mark.parametrize("fatal", range(1, 4))
+def test_who_dies_while_segments_are_let_go_leaves_a_whole_journal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fatal: int
+) -> None:
+    world = sealed_in(tmp_path, 60)
+    steps = 0
+
+    def dies(step: Any) -> Any:
+        def taken(*given: Any) -> Any:
+            nonlocal steps
+            steps += 1
+            if steps == fatal:
+                raise KeyboardInterrupt
+            return step(*given)
+
+        return taken
+
+    for name in ("_write_table", "_write_bytes", "_remove_unknown"):
+        monkeypatch.setattr(segments_module, name, dies(getattr(segments_module, name)))
+    with pytest.raises(KeyboardInterrupt):
+        let_go(tmp_path, Retention(bytes=1), now=world.now)
+    monkeypatch.undo()
+    assert list_journal(tmp_path).faults == ()
+    left = let_go(tmp_path, Retention(bytes=1), now=world.now)
+    assert left.gone > 0
+    store = MemoryStore()
+    store.begin()
+    store.commit([Step((), (), tuple(world.records))], at=1)
+    world.busy(5)
+    store.commit([Step((), (), tuple(world.records[store.last_record :]))], at=2)
+    (made,) = seal(store, tmp_path, SegmentLimits(seconds=0), now=world.now + 1)
+    assert made.first == left.last + 1
+    assert made.number > max(one.number for one in left.segments)
+    assert list_journal(tmp_path).faults == ()

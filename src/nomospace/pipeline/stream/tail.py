@@ -122,12 +122,17 @@ class RecordsGone(CallerError):
     code = "pipeline.records-gone"
     words = (
         "records {first:,} to {last:,} of {host} are not with it any more; name the folder of its "
-        "segments (--journal, or the option journal), or leave them out: begin with a later one "
-        "(--since, or the option from) in a new checkpoint"
+        "segments (--journal, or the option journal), or leave them out: begin with {next:,} "
+        "or a later one (--since, or the option from) in a new checkpoint"
     )
     host: str
     first: int
     last: int
+
+    @property
+    def next(self) -> int:
+        """The first that can be read, as far as is known."""
+        return self.last + 1
 
 
 class OtherTail(CallerError):
@@ -159,8 +164,8 @@ class JournalTail(msgspec.Struct, frozen=True):
     def bounds(self) -> RecordRange:
         """The records that can be read now. Raises `HostSilent`, and what the host refuses."""
         page = self.place.talk(lambda host: _asked(host, Records(_BEYOND, 1)))
-        segments = self._manifest().segments
-        first = min([page.first, *[one.first for one in segments[:1]]])
+        manifest = self._manifest()
+        first = min(page.first, manifest.first) if manifest.segments else page.first
         return RecordRange(page.host, first, page.last)
 
     def begin(self, since: str) -> tuple[RecordRange, int]:
@@ -203,9 +208,10 @@ class JournalTail(msgspec.Struct, frozen=True):
 
     def _sealed(self, table: str, after: int, upto: int, host: str) -> Iterator[pa.RecordBatch]:
         # Whatever the host does not have any more was in the manifest before: it is read after.
-        segments = self._manifest().segments
-        if not segments or segments[0].first > after + 1 or segments[-1].last < upto:
-            last = min(upto, segments[0].first - 1) if segments else upto
+        manifest = self._manifest()
+        segments = manifest.segments
+        if not segments or manifest.first > after + 1 or manifest.last < upto:
+            last = min(upto, manifest.first - 1) if segments else upto
             raise RecordsGone(host=host, first=after + 1, last=max(last, after + 1))
         wanted = [one for one in segments if one.last > after and one.first <= upto]
         files = [
