@@ -23,7 +23,7 @@ Tie: TypeAlias = tuple[str, str]
 
 
 class Directory:
-    """The lines of one peer. `believed` is asked for a law whether its controllers may take part.
+    """The lines of one peer. `believed` is asked whether its controllers may take part in a law.
 
     >>> lines = Directory(DirectoryEntry(("bob@b",), edition=4))
     >>> lines.change(DirectoryChanged(5, came=("cat@b",), shared=(Sharing("jobs", "", "cat@b"),)))
@@ -35,7 +35,7 @@ class Directory:
     __slots__ = ("_believed", "_spaces", "agents", "away", "birth", "certificate", "edition")
 
     def __init__(
-        self, entry: DirectoryEntry, believed: Callable[[str], bool] | None = None
+        self, entry: DirectoryEntry, believed: Callable[[bytes, str], bool] | None = None
     ) -> None:
         self.edition = entry.edition
         self.certificate = entry.certificate
@@ -58,7 +58,7 @@ class Directory:
             return False
         if agent is not None and agent not in known[1]:
             return False
-        return not law or self._believed is None or self._believed(law)
+        return not law or self._believed is None or self._believed(self.certificate, law)
 
     def has(self, space: str, agent: str) -> bool:
         """Whether an agent there shares a space, under any law."""
@@ -74,6 +74,7 @@ class Directory:
     def change(self, news: DirectoryChanged) -> list[str]:
         """Take a change in; the spaces that are shared there from now on, or no more."""
         self.edition = news.edition
+        self.certificate = news.certificate or self.certificate
         for agent in news.went:
             self.agents.pop(agent, None)
         for agent in (*news.went, *news.back):

@@ -24,6 +24,8 @@ from collections.abc import Callable, Sequence, Set as AbstractSet
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec.structs import replace
+
 from nomospace.errors import NomospaceError
 from nomospace.host.calls import TellPeer
 from nomospace.host.changes import (
@@ -107,6 +109,8 @@ class Group(HostPart):
         self._called: dict[str, int] = {}
         self._leaving_at: int | None = None
         self._edition = 0
+        self._shown = b""
+        """The certificate that peers were told of last."""
         self._passed: dict[str, None] = {}  # those whose stream came, in part, through others
         self._via = ""  # the neighbour whose frame is looked at
         self._straight = False  # whether the body that is looked at came from its sender itself
@@ -168,6 +172,8 @@ class Group(HostPart):
             self._carry(self._engagement.relay(peer, frame))
         for peer in list(self._called):
             self._call(peer)
+        if not self.frozen and self._host.trust.certificate() != self._shown:
+            self.announce()
         if self._leaving_at is not None:
             self._leave_when_drained()
 
@@ -337,7 +343,7 @@ class Group(HostPart):
         """The view is certain: meet those who are new, and ship what is for their agents."""
         host, name = self._host, self._step.name
         directories = {
-            peer: Directory(entry, partial(self._believed, peer, entry.certificate))
+            peer: Directory(entry, partial(self._believed, peer))
             for peer, entry in entries.items()
             if peer != name
         }
@@ -492,7 +498,11 @@ class Group(HostPart):
 
     def announce(self) -> None:
         """Tell the peers how the agents here, or the spaces they share, have changed."""
-        news = self._host.holding.news(self._edition + 1)
+        edition, certificate = self._edition + 1, self._host.trust.certificate()
+        news = self._host.holding.news(edition)
+        if certificate != self._shown:
+            self._shown = certificate
+            news = replace(news or frames.DirectoryChanged(edition), certificate=certificate)
         if news is None:
             return
         self._edition = news.edition
@@ -532,6 +542,9 @@ class Group(HostPart):
         for one in self.followers:
             one.followed(peer, news, spaces)
             one.shift(news)
+        if news.certificate:  # it may be believed where it was not
+            self._step.note("certificate-heard", peer=peer)
+            self._spread()
 
     def _find_again(self, agent: str) -> None:
         """The host that an agent was at has it no more; another may have said that it came."""

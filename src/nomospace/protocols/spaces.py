@@ -93,7 +93,8 @@ class DirectoryChanged(msgspec.Struct, frozen=True, gc=False, array_like=True, t
     Only what is different in the end is told: who came and left again in one step is not in it. In
     a session every edition follows that the entry at its beginning did not have, in order. What an
     entry of a later view contains may come after it, and is skipped. No program speaks any more for
-    agents that are `away`, and one speaks again for those that are `back`.
+    agents that are `away`, and one speaks again for those that are `back`. `certificate` is that of
+    the host's controllers, when it has another.
     """
 
     edition: int
@@ -103,6 +104,7 @@ class DirectoryChanged(msgspec.Struct, frozen=True, gc=False, array_like=True, t
     parted: tuple[Sharing, ...] = ()
     away: tuple[str, ...] = ()
     back: tuple[str, ...] = ()
+    certificate: bytes = b""
 
 
 class Met(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="met"):

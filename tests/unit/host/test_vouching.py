@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from nomospace.calls.requests import Adopt, Tell
+from nomospace.calls.requests import Adopt, Open, Share, Tell
 from nomospace.control import Ruling
 from nomospace.host.calls import Absent, Arrive, Call, Certified, Present, Uncertified
 from nomospace.host.changes import Durable, LawLearnt
@@ -135,3 +135,46 @@ def test_a_law_is_kept_with_the_first_membership_under_it() -> None:
     assert [one.text.hash for one in learnt] == [LAW.hash]
     again = Host("a", life=2, now=0, durable=disk)
     assert [law.hash for law in again.laws_of("bob@a")] == [LAW.hash]
+
+
+class Dated(Trusting):
+    """Shows a certificate, and believes those that are not called old."""
+
+    def __init__(self, shows: bytes) -> None:
+        self.shows = shows
+
+    def certificate(self) -> bytes:
+        return self.shows
+
+    def host_objection(
+        self, _law: CompiledLaw, _host: str, certificate: bytes
+    ) -> NotAuthentic | None:
+        old = NotAuthentic(reason="trust.expired", why="it has run out")
+        return old if certificate in (b"", b"old") else None
+
+
+def test_a_renewed_certificate_is_told_to_the_group_at_once() -> None:
+    """Nobody comes or goes: peers would go by the one that runs out."""
+    net = Hosts("abc", laws=[LAW])
+    shown = {name: Dated(b"old" if name == "a" else b"good") for name in "abc"}
+    for name, trust in shown.items():
+        net.hosts[name].trust = trust
+    for agent in ("ann@a", "bob@b", "cat@c"):
+        net.agent(agent, on=agent[-1])
+        net.do(agent, Adopt(LAW))
+        net.do(agent, Open("jobs", LAW))
+        net.do(agent, Share(("jobs",)))
+    net.settle()
+    view = net.hosts["b"].view.id
+    assert not net.hosts["b"].group.entries["a"].shares("jobs", LAW.hash)
+    shown["a"].shows = b"renewed"
+    net.run(3)
+    assert net.hosts["b"].view.id == view
+    for name in "bc":
+        lines = net.hosts[name].group.entries["a"]
+        assert lines.certificate == b"renewed"
+        assert lines.shares("jobs", LAW.hash)
+        assert not net.hosts[name].group.doubts("a", LAW.hash)
+    editions = [net.hosts[name].group.entries["a"].edition for name in "bc"]
+    net.run(5)  # and once only
+    assert [net.hosts[name].group.entries["a"].edition for name in "bc"] == editions
