@@ -154,6 +154,8 @@ def changes(before: TopologyView, now: TopologyView, record: int) -> Iterator[Ha
 
 
 router = APIRouter(prefix="/v1", responses=PROBLEMS, tags=["looking"])
+RULINGS_AT_ONCE: Final = 50
+"""How many are read at once: some milliseconds."""
 
 
 def views_of(service: TheService, caller: Caller) -> Views:
@@ -360,7 +362,16 @@ def _in_json(several: tuple[F, ...]) -> tuple[F, ...]:
 @router.get("/rulings")
 async def rulings(views: TheViews, after: After = 0, limit: Limit = 100) -> v.RulingsView:
     """The rulings behind a record of the journal; the latest when that is 0."""
-    return views.rulings(after=after, limit=limit)
+    found: list[v.RulingView] = []
+    last = after or max(0, views.last_record - limit)
+    for start in range(0, limit, RULINGS_AT_ONCE):
+        part = views.rulings(after=last, limit=min(RULINGS_AT_ONCE, limit - start))
+        found += part.rulings
+        if part.last == last:
+            break
+        last = part.last
+        await asyncio.sleep(0)  # others have their turn
+    return v.RulingsView(tuple(found), last)
 
 
 @router.get("/rulings/{record}/why")

@@ -367,13 +367,13 @@ class Views:
             sum(len(member.obligations) for member in members),
         )
 
-    def rulings(self, *, after: int = 0, limit: int = 100) -> viewed.RulingsView:
-        """The rulings after a record of the journal; the latest when that is 0."""
+    def rulings(self, *, after: int | None = None, limit: int = 100) -> viewed.RulingsView:
+        """The rulings among so many records after one of the journal, or among the latest."""
         keeper = self._server.host.keeper
         if keeper is None:
-            return viewed.RulingsView((), after)
+            return viewed.RulingsView((), after or 0)
         limit = _limit(limit)
-        begin = after or max(0, keeper.store.last_record - limit)
+        begin = max(0, keeper.store.last_record - limit) if after is None else after
         found, last = [], begin
         for entry in keeper.store.journal(begin, limit):
             last = entry.seq
