@@ -36,7 +36,7 @@ from nomospace.store.journal import (
 )
 from nomospace.store.private import make_folder
 from nomospace.terms import Term, show
-from nomospace.wire.admin import JournalRecord as Line
+from nomospace.wire.admin import AdminFinding, JournalRecord as Line
 from nomospace.wire.segments import MANIFEST, check_host, check_last, decode_manifest
 
 LOOK_S: Final = 2.0
@@ -133,8 +133,9 @@ class Sealing:
         self._journal = journal
         self._note = on_note
         self._task: asyncio.Task[None] | None = None
-        self._gone = 0
-        """The last record that was let go."""
+        self._last = self._gone = 0
+        """The last record that was sealed, and the last that was let go."""
+        self._trouble = ""
 
     def start(self) -> None:
         """Begin. Raises `OtherJournal`, `BadManifest`: what was sealed there is not from here."""
@@ -145,7 +146,7 @@ class Sealing:
                 manifest = decode_manifest(data, folder)
                 check_last(manifest, self._store.last_record, folder)
                 check_host(manifest.host, self._host, folder)
-                self._gone = manifest.gone
+                self._last, self._gone = manifest.last, manifest.gone
             self._task = asyncio.get_running_loop().create_task(self._seal(), name="journal")
         else:
             self._store.keep_records(self._journal.keep_records)
@@ -157,6 +158,16 @@ class Sealing:
             with suppress(asyncio.CancelledError):
                 await self._task
             self._task = None
+
+    def findings(self) -> list[AdminFinding]:
+        """How it stands with the segments, if there are any."""
+        if self._task is None:
+            return []
+        folder, kept = self._journal.folder, f"records {self._gone + 1} to {self._last}"
+        if self._trouble:
+            mend = "see that the folder can be written into, and has room"
+            return [AdminFinding("journal", False, f"{folder}: {self._trouble}", mend)]
+        return [AdminFinding("journal", True, f"{folder} has {kept}")]
 
     async def _seal(self) -> None:
         journal = self._journal
@@ -209,12 +220,14 @@ class Sealing:
                 with suppress(ProcessLookupError):
                     child.kill()
                 await child.wait()
+        self._trouble = why
         if why:
             self._note("not-sealed", folder=journal.folder, why=why)
             return False
         # The host itself forgets what was sealed, with its commits: nobody else writes its store.
         sealed = msgspec.json.decode(lines.splitlines()[-1], type=_Sealed)
         self._store.prune(sealed.last)
+        self._last = sealed.last
         if sealed.gone > self._gone:
             self._gone = sealed.gone
             self._note("segments-let-go", folder=journal.folder, upto=sealed.gone)

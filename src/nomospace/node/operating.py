@@ -295,7 +295,8 @@ class Operating:
             "look whether the hosts of --join run and can be reached" if alone else "",
         )
         standby = [] if server.standing is None else server.standing.findings()
-        return [store, group, links, *standby, *self._endings()]
+        sealing = [] if server.sealing is None else server.sealing.findings()
+        return [store, group, links, *standby, *sealing, *self._endings()]
 
     def _endings(self) -> Iterator[admin.AdminFinding]:
         """What ends within some weeks of all that this host's trust rests on."""

@@ -96,6 +96,7 @@ class Server:
     ) -> None:
         self.config = config
         self.standing = standing
+        self.sealing: Sealing | None = None
         self._given = host
         self.metrics = Metrics(config.host.name)
         self._log = note_log(config.host.name)
@@ -249,6 +250,7 @@ class Server:
             sealing = Sealing(config.host.name, store, config.store, config.journal, self.note)
             sealing.start()
             parts.push_async_callback(sealing.stop)
+            self.sealing = sealing
         if self.identity is not None:
             self._learn_revoked()
             self.identity.watchers.append(self._learn_revoked)

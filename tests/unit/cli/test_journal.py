@@ -147,6 +147,9 @@ def test_a_host_lets_old_segments_go_and_says_from_where_its_journal_can_be_read
         wait_until(lambda: "segments-let-go" in log.read_text())
         gone = read_manifest(journal).gone
         assert gone == before.last  # the newest segment stays
+        assert main(["doctor", "--host", url]) == 0
+        told = capsys.readouterr().out
+        assert f"{journal} has records {gone + 1} to {read_manifest(journal).last}" in told
         refused = run(capsys, "export", journal, "--after", 1, code=2)
         assert f"it is kept from record {gone + 1} on" in refused
         assert f"(--after {gone})" in refused
