@@ -205,7 +205,7 @@ def _lends() -> None:
 def _letters() -> None:
     from nomospace.host.moving import Moving
 
-    deliver, now_and_then = Moving.deliver, _every(10)
+    deliver, now_and_then = Moving.deliver, _every(3)
 
     def deliver_again(moving: Any, mail: Any) -> None:
         deliver(moving, mail)

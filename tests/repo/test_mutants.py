@@ -6,9 +6,10 @@ import pytest
 
 from nomospace_lab import apps
 from nomospace_lab.sim import registry
+from tests.crash.inside import FAULTS
 from tests.mutants.mutant import Mutant, Worlds
 from tests.mutants.mutants import MUTANTS
-from tests.mutants.run import applies, judges
+from tests.mutants.run import README, applies, judges
 from tests.repo.rooms import PACKAGE, ROOT
 
 
@@ -55,3 +56,8 @@ def test_no_two_mutants_have_the_same_name() -> None:
 def test_each_part_has_its_bugs(least: int, kind: type, places: tuple[str, ...]) -> None:
     found = [one for one in MUTANTS if one.file.startswith(places) and isinstance(one.judge, kind)]
     assert len(found) >= least
+
+
+def test_the_faults_of_real_hosts_are_in_the_table() -> None:
+    rows = README.read_text()
+    assert all(f"\n| {name} | " in rows for name in FAULTS)
