@@ -18,7 +18,7 @@ import httpx
 import pytest
 from playwright._impl._driver import compute_driver_executable
 
-from nomospace.api import guard, logins, looking, models, service, talking
+from nomospace.api import forms, guard, logins, looking, models, service, talking
 from nomospace.cli import main
 from nomospace.errors import NomospaceError
 from nomospace.node.services import web, web_port
@@ -143,6 +143,9 @@ def test_the_limits_are_those_of_the_code() -> None:
     table = dict(re.findall(r"^\| ([^|]+) \| ([0-9][^|]*) \|$", limits, re.MULTILINE))
     assert table == {
         "a body, in bytes": f"{guard.BODY_BYTES_MAX:,}",
+        "values in the JSON of a body, or of a message of a socket": f"{web.VALUES_MAX:,}",
+        "words and signs in the texts of terms of one tuple, template or message; a quoted text "
+        "is one": f"{forms.WORDS_MAX:,}",
         "a body of a request without a token, in bytes": f"{web.STRANGER_BYTES_MAX:,}",
         "a head of a request, in bytes": f"{web_port.HEAD_BYTES_MAX:,}",
         "a message of a socket, in bytes": f"{web_port.SOCKET_BYTES_MAX:,}",
@@ -158,7 +161,7 @@ def test_the_limits_are_those_of_the_code() -> None:
         "these of one address": f"{web_port.LIMITS.strangers_per_address_max:,}",
         "seconds that these stay": f"{web_port.LIMITS.stranger_s:g}",
         "seconds that a question waits": f"{service.WAIT_S_MAX:g}",
-        "tuples that one request writes": f"{models.ROWS_MAX:,}",
+        "tuples that one request writes": f"{models.WRITTEN_MAX:,}",
         "letters kept of one membership": f"{service.INBOX_MAX:,}",
         "agents at work by way of the API": f"{service.SEATS_MAX:,}",
         "viewers of events": f"{looking.VIEWERS_MAX:,}",

@@ -14,7 +14,9 @@ from nomospace.client.tuples import Correlation, correlation
 from nomospace.wire.admin import JournalRecord
 
 ROWS_MAX: Final = 10_000
-"""The most tuples that one request writes, or one answer has."""
+"""The most tuples that one answer has."""
+WRITTEN_MAX: Final = 2_000
+"""The most that one request writes: as many as one step of a host does."""
 WIDTH_MAX: Final = 1_000
 BUNDLE_CHARS_MAX: Final = 1 << 19
 """The longest text that is read as a bundle."""
@@ -150,7 +152,7 @@ class OutAsked(Asked):
 class OutManyAsked(Asked):
     """Tuples to write in one step."""
 
-    rows: Annotated[list[Fields], Field(min_length=1, max_length=ROWS_MAX)]
+    rows: Annotated[list[Fields], Field(min_length=1, max_length=WRITTEN_MAX)]
     to: AgentId | None = None
     ttl: Seconds | None = None
     priority: Priority = 0

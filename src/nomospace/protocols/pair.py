@@ -39,8 +39,11 @@ ACTIVE: Final = "active"
 STANDBY: Final = "standby"
 RESTORED: Final = "restored"
 """What a store is of a pair. One that was restored from a backup waits for the operator's word."""
-TAKEOVER_STEP: Final = 1 << 16
-"""A takeover goes on at the next multiple of this: above all starts of the one before."""
+TAKEOVER_STEP: Final = 1 << 12
+"""A takeover goes on at the next multiple of this: above all starts of the one before.
+
+A store has eight million lives (`wire.talk.LIFE_BITS`), so there are 2,048 takeovers.
+"""
 SYNC: Final = "sync"
 ASYNC: Final = "async"
 ALONE: Final = "alone"
@@ -89,8 +92,8 @@ class Meeting(Enum):
 def next_token(top: int) -> int:
     """What a takeover sets a store's life to; the start that follows counts one more.
 
-    >>> next_token(7), next_token(65_537)
-    (65536, 131072)
+    >>> next_token(7), next_token(4_097)
+    (4096, 8192)
     """
     return (top // TAKEOVER_STEP + 1) * TAKEOVER_STEP
 
