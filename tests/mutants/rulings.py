@@ -128,10 +128,10 @@ RULINGS: Final = (
     Mutant(
         "a term that is gone stays in the index",
         BAG_FILE,
-        """            del found[place]
-            if not found:
+        """    del found[place]
+    if not found:
 """,
-        """            if not found:
+        """    if not found:
 """,
         BAG,
     ),

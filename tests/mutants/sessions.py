@@ -82,8 +82,8 @@ SESSIONS: Final = (
     Mutant(
         "a client says to have seen what is still to come",
         CLIENT,
-        "        return [SendFrame(talk.pack_seen(self.seen))]\n",
-        "        return [SendFrame(talk.pack_seen(self.seen + 1))]\n",
+        "        return [*orders, SendFrame(talk.pack_seen(self.seen))]\n",
+        "        return [*orders, SendFrame(talk.pack_seen(self.seen + 1))]\n",
         CLIENTS,
     ),
     # -- the host's end --------------------------------------------------------------------
