@@ -161,7 +161,7 @@ def test_the_limits_are_those_of_the_code() -> None:
         "these of one address": f"{web_port.LIMITS.strangers_per_address_max:,}",
         "seconds that these stay": f"{web_port.LIMITS.stranger_s:g}",
         "seconds that a question waits": f"{service.WAIT_S_MAX:g}",
-        "tuples that one request writes": f"{models.WRITTEN_MAX:,}",
+        "tuples that one request writes": f"{models.ROWS_MAX:,}",
         "letters kept of one membership": f"{service.INBOX_MAX:,}",
         "agents at work by way of the API": f"{service.SEATS_MAX:,}",
         "viewers of events": f"{looking.VIEWERS_MAX:,}",

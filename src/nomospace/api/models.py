@@ -13,9 +13,7 @@ from nomospace.client import DisclosedRuling, Tuple
 from nomospace.client.tuples import Correlation, correlation
 from nomospace.wire.admin import JournalRecord
 
-ROWS_MAX: Final = 10_000
-"""The most tuples that one answer has."""
-WRITTEN_MAX: Final = 2_000
+ROWS_MAX: Final = 2_000
 """The most that one request writes: as many as one step of a host does."""
 WIDTH_MAX: Final = 1_000
 BUNDLE_CHARS_MAX: Final = 1 << 19
@@ -152,7 +150,7 @@ class OutAsked(Asked):
 class OutManyAsked(Asked):
     """Tuples to write in one step."""
 
-    rows: Annotated[list[Fields], Field(min_length=1, max_length=WRITTEN_MAX)]
+    rows: Annotated[list[Fields], Field(min_length=1, max_length=ROWS_MAX)]
     to: AgentId | None = None
     ttl: Seconds | None = None
     priority: Priority = 0

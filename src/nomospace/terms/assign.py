@@ -217,12 +217,13 @@ class Assigner:
     def _assign(
         self, fields: Fields, names: list[Container[str]], budget: Budget
     ) -> tuple[int, ...] | None:
+        budget.spend(len(fields))
         objects = {pos: value for pos, value in enumerate(fields) if is_object(value)}
         others = [pos for pos in range(len(fields)) if pos not in objects]
         spare = len(objects) - len(self.classes)
         if spare < 0:
             return None
-        budget.spend(len(fields) + len(self.classes) * len(objects))
+        budget.spend(len(self.classes) * len(objects))
         choices = [
             [pos for pos, one in objects.items() if self._takes(nth, one, names[nth], budget)]
             for nth in range(len(self.classes))

@@ -64,8 +64,10 @@ LAWS_MAX: Final = 256
 """How many laws that came as texts are kept."""
 TEMPLATES_MAX: Final = 1_024
 """How many templates are kept ready."""
-CALL_PARTS_MAX: Final = 20_000
-"""How many lists, strings and numbers a call may hold, and a template that goes as bytes."""
+CALL_PARTS_MAX: Final = 15_000
+"""How many lists, strings and numbers a call may hold,"""
+TEMPLATE_PARTS_MAX: Final = 10_000
+"""and how many a template that goes as bytes: it is made ready as well."""
 DEEP_MAX: Final = 4_000
 """How many of its lists and compounds may stand inside more than `packing.DEEP` others."""
 HUGE_MAX: Final = 500
@@ -405,7 +407,8 @@ def _read_template(pattern: bytes) -> Template:
     found = _templates.get(pattern)
     if found is not None:
         return found
-    raw = unpack_parts(pattern)  # within a call they are bytes, and were not counted
+    # Within a call they are bytes, and were not counted.
+    raw = unpack_parts(pattern, TEMPLATE_PARTS_MAX)
     if not isinstance(raw, list):
         raise Unfit("a template that is no list")
     patterns = tuple([ANY if part == _ANY else thaw(part) for part in raw])

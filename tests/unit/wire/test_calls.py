@@ -306,7 +306,7 @@ def test_lists_deep_inside_others_are_counted_before_they_are_read() -> None:
     unpack_parts(nests(few))
     with pytest.raises(CallTooWide, match="that stand inside more than 40 others goes past"):
         unpack_parts(nests(few + 1))
-    wide = pack([[number] for number in range(9_000)])  # many, and none of them deep
+    wide = pack([[number] for number in range(7_000)])  # many, and none of them deep
     assert len(wide) > CALL_PARTS_MAX
     unpack_parts(wide)
 

@@ -167,7 +167,7 @@ async def receivers(client: Any, number: int) -> Again:
 async def large(client: Any, number: int) -> Again:
     """Tuples as large as they may be, written and taken again."""
     space = await (await client.agent(f"large{number}")).space("mine")
-    wide = tuple(range(20_000))
+    wide = tuple(range(14_000))
 
     async def again() -> None:
         await space.out("wide", wide, "x" * 800_000)

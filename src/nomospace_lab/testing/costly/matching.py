@@ -29,7 +29,7 @@ from nomospace.terms.formals import ANY, a, between, same, where
 from nomospace.terms.freezing import TYPE_FORMALS
 from nomospace.terms.predicate import PREDICATE_CHARS_MAX, FaultyPredicate, parse
 from nomospace.terms.templates import WIDTH_MAX, Template, freeze_tuple
-from nomospace.wire.calls import CALL_PARTS_MAX
+from nomospace.wire.calls import TEMPLATE_PARTS_MAX
 from nomospace_lab.testing.costly import CostlyCase, Spent, case
 from nomospace_lab.testing.generate.shapes import doubled
 
@@ -300,11 +300,12 @@ def _change_asked(rng: Random, one: TemplateCase) -> TemplateCase:
 
 
 class Laid(NamedTuple):
-    """A space with tuples in it, and what it is asked for."""
+    """A space with tuples in it, what it is asked for, and what it costs to read that."""
 
     space: Space
     term: tuple[Term, ...]
     every: bool
+    price: int
 
 
 def _lay(asked: TemplateCase) -> Laid:
@@ -313,7 +314,8 @@ def _lay(asked: TemplateCase) -> Laid:
         made = [value(word, at + nth, asked.size) for nth, word in enumerate(asked.values)]
         with suppress(NomospaceError):  # one that is too large is none
             space.put(Record(freeze_tuple(made), HOME, at + 1, HOME, HOME), now=1)
-    return Laid(space, tuple([pattern(word, asked.size) for word in asked.patterns]), asked.every)
+    term = tuple([pattern(word, asked.size) for word in asked.patterns])
+    return Laid(space, term, asked.every, parts_of(term))
 
 
 def parts_of(term: Term) -> int:
@@ -335,9 +337,8 @@ def _ask(laid: Laid) -> Spent:
     """Read the template anew and search the space for it, slice by slice."""
     for known in (parse, priced):
         known.cache_clear()
-    space, term, every = laid
-    price = parts_of(term)
-    if price > CALL_PARTS_MAX * PATTERN_UNITS:
+    space, term, every, price = laid
+    if price > TEMPLATE_PARTS_MAX * PATTERN_UNITS:
         return Spent(price)  # no frame brings it: its parts are counted before they are read
     began = time.thread_time_ns()
     try:
