@@ -6,7 +6,7 @@ from tests.sim.worlds import check_worlds
 
 AGAIN: Final = 107
 """A new primary sends again what had come to an agent that has ended since."""
-SECOND: Final = 17
+SECOND: Final = 24
 """The second primary is killed when the first one is back."""
 
 

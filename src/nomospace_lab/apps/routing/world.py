@@ -314,25 +314,29 @@ def _server_faults(rng: Random, servers: Sequence[str]) -> list[Fault]:
     return found
 
 
-def _kill_again(world: Sites, rng: Random, domain: str) -> None:
-    """Kill a domain's first server, and just after it is back the one that was elected."""
+def _kill_again(world: Sites, rng: Random, domain: str, soon: bool) -> None:
+    """Kill a domain's first server, and just after it is back the one that was elected.
+
+    The others may have to choose `soon`, which takes longer where they hear each other late.
+    """
     down_us, steps = int(rng.uniform(0.8, 3) * SECOND_US), rng.randrange(1, FIRST_STEPS)
     world.crash(Crash(START_US, world.servers[domain][0], down_us, steps))
-    _await_return(world, rng.randrange(SECOND_US), domain)
+    _await_return(world, rng.randrange(SECOND_US), domain, soon)
 
 
-def _await_return(world: Sites, wait_us: int, domain: str) -> None:
+def _await_return(world: Sites, wait_us: int, domain: str, soon: bool) -> None:
     if world.sites[world.servers[domain][0]].life > 1:
-        world.clock.after(wait_us, _kill_elected, world, domain)
+        world.clock.after(wait_us, _kill_elected, world, domain, soon)
     else:
-        world.clock.after(LOOK_US, _await_return, world, wait_us, domain)
+        world.clock.after(LOOK_US, _await_return, world, wait_us, domain, soon)
 
 
-def _kill_elected(world: Sites, domain: str) -> None:
+def _kill_elected(world: Sites, domain: str, soon: bool) -> None:
     for server in primaries(world, domain):
         if server.term:
             down_us = CHOSEN_S * SECOND_US
-            world.at(world.clock.now + down_us - 1, note_primaries, world, domain)
+            if soon:
+                world.at(world.clock.now + down_us - 1, note_primaries, world, domain)
             world.crash(Crash(world.clock.now, server.site, down_us))
 
 
@@ -418,7 +422,7 @@ def routing_world(seed: int, people_of: type[RoutingPeople]) -> Sites:
     faults = _faults(world.rng("faults"), list(homes))
     if several:
         if later_s:
-            _kill_again(world, again, "lab")
+            _kill_again(world, again, "lab", slow is None)
             by_us = later_s * SECOND_US
             faults = [dataclasses.replace(fault, at=fault.at + by_us) for fault in faults]
         else:
