@@ -27,7 +27,7 @@ from nomospace.meaning.ontology import PLAIN, Ontology
 from nomospace.terms import encode
 from nomospace.terms.budget import Slice
 from nomospace.terms.objects import MISSING, Missing, is_object, property_of
-from nomospace.terms.values import Compound, PropertiesTerm, Term
+from nomospace.terms.values import Compound, PropertiesTerm, Term, parts_of
 
 _PACED: Final = 1_024
 """What tuples may cost together that are looked at in one go, whatever is left of a slice."""
@@ -199,6 +199,8 @@ class Facts:
         self._columns: dict[tuple[str, tuple[str, ...]], dict[Term, dict[int, FactRow]]] = {}
         self._values: dict[tuple[str, tuple[str, ...]], dict[Term, Term | Missing]] = {}
         self._order = 0
+        self.widest = 0
+        """The most properties that an object has had here: predicates may go through them."""
         self.slice = Slice(maxsize)
         """What may be looked at before others have their turn: see `paced`."""
         self.changes = 0
@@ -228,6 +230,7 @@ class Facts:
             if type(field) is Compound and is_object(field):
                 shape.append(self._names.get(field.args[0]) or self._name(field.args[0]))
                 keys.append(object_key(field))
+                self.widest = max(self.widest, len(parts_of(field.args[2])))
             else:
                 shape.append(PLAIN_KINDS[field.__class__])
                 keys.append(None)

@@ -48,6 +48,8 @@ ANSWERS_MAX: Final = 100_000
 """How many answers are given at most, unless the question says otherwise."""
 NAMES_SHOWN: Final = 12
 """How many properties are listed where one was asked for that a class does not have."""
+REMEMBERED_MAX: Final = 4_096
+"""Objects of which a test knows what it said."""
 COMPARED_MAX: Final = 200
 """Among how many of them one is looked for that is spelled alike."""
 CORRELATE: Final = ("auto", "always", "never")
@@ -206,6 +208,23 @@ def value_test(field: Field) -> Test:
             return lambda found: False
 
 
+def _remembering(test: Test) -> Test:
+    """The same, which knows what it said of the last objects: who joins asks again and again."""
+    said: dict[int, tuple[Term, bool]] = {}
+
+    def ask(found: Term) -> bool:
+        known = said.get(id(found))
+        if known is not None and known[0] is found:
+            return known[1]
+        if len(said) >= REMEMBERED_MAX:
+            said.clear()
+        answer = test(found)
+        said[id(found)] = found, answer
+        return answer
+
+    return ask
+
+
 def object_test(field: ClassField) -> Test | None:
     """What a field asks of an object beside its class, or none where the class is enough.
 
@@ -222,7 +241,7 @@ def object_test(field: ClassField) -> Test | None:
         listed = parts_of(field.equal)[2]
         tests.append(lambda found: same(parts_of(found)[2], listed))
     if field.predicate:
-        tests.append(compiled(field.predicate, field=False))
+        tests.append(_remembering(compiled(field.predicate, field=False)))
     if len(tests) <= 1:
         return tests[0] if tests else None
     return lambda found: all(test(found) for test in tests)

@@ -17,7 +17,7 @@ import pytest
 
 from nomospace.client.remote import connect
 from nomospace.errors import NomospaceError
-from nomospace.protocols.pair import STANDBY, SYNC, NotPaired
+from nomospace.protocols.pair import STANDBY, SYNC, NotPaired, next_token
 from nomospace.store.paired import PairRow, look
 from tests import nursery
 from tests.ports import free_port
@@ -243,7 +243,7 @@ def test_a_takeover_shows_what_may_be_lost_and_lower_tokens_are_refused(pair: Pa
             await asyncio.to_thread(said, other)
             again = pair.start("icu", "run", "icu", "--listen", "127.0.0.1:0", *joins)
             await asyncio.to_thread(said, again)
-            while "another process of ward has 65537" not in pair.log("icu"):
+            while f"another process of ward has {next_token(0) + 1}" not in pair.log("icu"):
                 await asyncio.sleep(0.05)
             late = asyncio.create_task(jobs.out("job", 3))
             await asyncio.sleep(0.5)

@@ -92,7 +92,7 @@ class Compiler:
             held = need.hub is not None and node in self.network.hubs[need.hub].nodes
             if (need.node == node or held) and isinstance(need.asks, ClassField):
                 if need.asks.predicate:
-                    price += price_of(need.asks.predicate, field=False)
+                    price += price_of(need.asks.predicate, field=False) + self.facts.widest // 8
             elif need.node == node:
                 price += ROW_UNITS
         return price
