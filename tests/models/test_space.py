@@ -58,6 +58,7 @@ SMALL = {
     "slots.SWEEP_AFTER": 2,
     "shelves.SHARD_FROM": 5,
     "shelves.SEGMENT": 7,
+    "slots.SEGMENT": 7,
     "shelves.SHRINK_AT": (1, 3),
     "store.SEGMENT": 7,
     "store.SHRINK_AT": (1, 3),

@@ -13,6 +13,7 @@ from nomospace.protocols.lease import FutureToken, OtherHostsStore, TakenOver
 from nomospace.protocols.pair import (
     ACTIVE,
     STANDBY,
+    TAKEOVER_STEP,
     BadCommit,
     NeverFilled,
     NotAStandby,
@@ -101,7 +102,7 @@ def test_a_standby_has_what_the_active_one_has(
         assert (beginning.birth, beginning.last_at) == (5, 39)
         store.close()
     assert look(tmp_path / "a.db").number == look(tmp_path / "b.db").number
-    assert look(tmp_path / "b.db").life > look(tmp_path / "a.db").life + 60_000
+    assert look(tmp_path / "b.db").life > look(tmp_path / "a.db").life + TAKEOVER_STEP // 2
 
 
 def test_what_does_not_follow_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
@@ -184,7 +185,7 @@ def test_a_store_of_a_pair_is_not_opened_as_if_it_stood_alone(tmp_path: Path) ->
         assert look(tmp_path / name) == before
         take_over(tmp_path / name)
         taken = SqliteStore(tmp_path / name)
-        assert taken.begin().life == (before.life if name == "a.db" else 65_536) + 1
+        assert taken.begin().life == (before.life if name == "a.db" else TAKEOVER_STEP) + 1
         assert taken.fenced
         taken.close()
 
