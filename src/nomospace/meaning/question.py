@@ -34,7 +34,7 @@ from nomospace.terms.scanner import VALUES, Scanner
 from nomospace.terms.source import FaultyText, Source, Span
 from nomospace.terms.templates import WIDTH_MAX, Template
 from nomospace.terms.text import show
-from nomospace.terms.values import ATOMIC, Compound, PropertiesTerm, Term, parts_of, same
+from nomospace.terms.values import ATOMIC, Compound, PropertiesTerm, Term, parts_of, same, weight
 
 TEMPLATE_CHARS_MAX: Final = 20_000
 """The longest template text, in characters."""
@@ -48,8 +48,8 @@ ANSWERS_MAX: Final = 100_000
 """How many answers are given at most, unless the question says otherwise."""
 NAMES_SHOWN: Final = 12
 """How many properties are listed where one was asked for that a class does not have."""
-REMEMBERED_MAX: Final = 4_096
-"""Objects of which a test knows what it said."""
+REMEMBERED_BYTES_MAX: Final = 1_000_000
+"""How much the objects may be of which a test knows what it said: it keeps them in memory."""
 COMPARED_MAX: Final = 200
 """Among how many of them one is looked for that is spelled alike."""
 CORRELATE: Final = ("auto", "always", "never")
@@ -211,15 +211,20 @@ def value_test(field: Field) -> Test:
 def _remembering(test: Test) -> Test:
     """The same, which knows what it said of the last objects: who joins asks again and again."""
     said: dict[int, tuple[Term, bool]] = {}
+    room = REMEMBERED_BYTES_MAX
 
     def ask(found: Term) -> bool:
+        nonlocal room
         known = said.get(id(found))
-        if known is not None and known[0] is found:
+        if known is not None:  # and is this very object, as it is kept
             return known[1]
-        if len(said) >= REMEMBERED_MAX:
-            said.clear()
         answer = test(found)
-        said[id(found)] = found, answer
+        room -= weight(found)
+        if room < 0:
+            said.clear()
+            room = REMEMBERED_BYTES_MAX
+        else:
+            said[id(found)] = found, answer
         return answer
 
     return ask

@@ -368,7 +368,8 @@ def test_who_served_with_one_other_or_without_it_brings_what_it_has_to_three(fir
         site: PairedServer(DomainServer(site, "lab", two, limits=limits)) for site in ("q1", "q2")
     }
     copies = pair["q1"].hear("s", Register("lab", ANN, 0), now=0)
-    pair["q2"].hear("q1", copies[-1].frame, now=0)  # type: ignore[union-attr]
+    assert isinstance(copies[-1], TransmitFrame)
+    pair["q2"].hear("q1", copies[-1].frame, now=0)
     pair[first].take_over(1) if first == "q2" else pair[first].standby_away()
     pair[first].hear("s", Register("lab", BOB, 0), now=0)
     three = Three()
