@@ -219,6 +219,15 @@ class RedisServer(Server):
         told = ["--bind", "127.0.0.1", "--port", str(self.port), "--dir", str(self.folder)]
         return [self.program, *told, "--save", "", "--appendonly", "yes", "--appendfsync", "always"]
 
+    def answers(self) -> bool:
+        """Whether it carries commands out: it takes connections before it has read its file."""
+        try:
+            with socket.create_connection(("127.0.0.1", self.port), timeout=1.0) as sock:
+                sock.sendall(b"PING\r\n")
+                return sock.recv(5) == b"+PONG"
+        except OSError:
+            return False
+
 
 @contextmanager
 def redis_server() -> Iterator[RedisServer]:

@@ -19,6 +19,7 @@ from nomospace.node.principals import Door, OpenDoor, Standings
 from nomospace.node.turns import Turns
 from nomospace.sessions.host_session import Gate, Outgoing
 from nomospace.wire.calls import LawShelf
+from tests.proxy import TURNS
 
 
 class ServedHost(Host):
@@ -98,14 +99,16 @@ class _Addressed:
 class _Preface(asyncio.Protocol):
     """Takes the first frame of a plain connection off, as the port of a host does."""
 
-    def __init__(self, make: Callable[[], ClientLink]) -> None:
+    def __init__(self, make: Callable[[], ClientLink], open: list[asyncio.Transport]) -> None:
         self._make = make
         self._said = b""
+        self._open = open
         self._transport: asyncio.Transport
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # Not every loop derives its transports from the class of that name.
         self._transport = cast("asyncio.Transport", transport)
+        self._open.append(self._transport)
 
     def data_received(self, data: bytes) -> None:
         self._said += data
@@ -122,8 +125,9 @@ class _Preface(asyncio.Protocol):
 async def serve(host: ServedHost, port: int = 0) -> AsyncIterator[str]:
     """A port of a host for clients; gives its address."""
     loop = asyncio.get_running_loop()
+    opened: list[asyncio.Transport] = []
     server = await loop.create_server(
-        lambda: _Preface(lambda: ClientLink(host.clients)), "127.0.0.1", port
+        lambda: _Preface(lambda: ClientLink(host.clients), opened), "127.0.0.1", port
     )
     at = server.sockets[0].getsockname()[1]
     try:
@@ -131,6 +135,11 @@ async def serve(host: ServedHost, port: int = 0) -> AsyncIterator[str]:
     finally:
         server.close()
         host.clients.stop()
+        for _ in range(TURNS):  # who was taken in just now is seen some turns of the loop later
+            await asyncio.sleep(0)
+            for transport in opened:
+                if not transport.is_closing():
+                    transport.abort()
 
 
 class Proxy:
@@ -166,8 +175,10 @@ class Proxy:
     async def __aexit__(self, *_: object) -> None:
         self._server.close()
         self.cut()
-        for task in list(self._tasks):
-            task.cancel()
+        for _turn in range(TURNS):
+            await asyncio.sleep(0)
+            for task in list(self._tasks):
+                task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def cut_up(self, after: int) -> None:
@@ -196,9 +207,13 @@ class Proxy:
             writer.transport.abort()
             return
         self.connections += 1
+        coming = asyncio.current_task()
+        assert coming is not None
+        self._tasks.add(coming)
+        coming.add_done_callback(self._tasks.discard)
         try:
             far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self._to)
-        except OSError:
+        except (OSError, asyncio.CancelledError):
             writer.transport.abort()
             return
         self._pairs.append((writer, far_writer))

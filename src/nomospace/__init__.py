@@ -66,6 +66,7 @@ _FACE = {
     "between": ("nomospace.terms.templates", "between"),
     "connect": ("nomospace.client.remote", "connect"),
     "dependence_function": ("nomospace.meaning", "dependence_function"),
+    "field": ("nomospace.calls.partition", "field"),
     "fetch_law": ("nomospace.client.laws", "fetch_law"),
     "find_controller": ("nomospace.client.controllers", "find_controller"),
     "load_mapping": ("nomospace.client.ontologies", "load_mapping"),
@@ -80,6 +81,7 @@ _FACE = {
 }
 
 if TYPE_CHECKING:
+    from nomospace.calls.partition import field as field
     from nomospace.calls.problems import (
         AgentAway as AgentAway,
         Busy as Busy,

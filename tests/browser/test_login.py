@@ -12,6 +12,7 @@ from websockets.exceptions import ConnectionClosedError, InvalidStatus
 from websockets.sync.client import connect
 
 from nomospace.api.guard import SESSION_ENDED
+from nomospace.api.logins import _lasted
 from nomospace.node.principals import OpenDoor, Principal
 from tests.browser.conftest import Open
 from tests.browser.screens import faults
@@ -198,6 +199,56 @@ def test_a_session_whose_token_is_taken_back_shows_nothing_more(open_page: Open)
         expect(page.locator(NOW)).to_have_count(0)
 
 
+async def twelve_hours_pass(servers: Servers) -> int:
+    """The sessions have lasted as long as they may: what their timers do, is done."""
+    logins = next(iter(servers.values())).served.service.logins
+    hashes = list(logins._sessions)
+    for hash in hashes:
+        logins._end(hash, _lasted())
+    return len(hashes)
+
+
+async def sleep_for_a_week(servers: Servers) -> None:
+    """The sessions are gone, and who slept heard nothing of it."""
+    logins = next(iter(servers.values())).served.service.logins
+    for held in logins._sessions.values():
+        held.watchers.clear()
+    logins._sessions.clear()
+
+
+def test_a_page_left_open_for_a_week_says_what_to_do_and_keeps_what_was_typed(
+    open_page: Open,
+) -> None:
+    with site() as ward:
+        page = open_page(ward, "/now", errors_wanted=True)
+        field = page.get_by_label("Show only rulings with this text")
+
+        def log_in() -> None:
+            expect(page.locator(NOW)).to_have_count(0)
+            page.get_by_role("link", name="Log in").click()
+            page.get_by_label("Token").fill(ward.token)
+            page.keyboard.press("Enter")
+            page.wait_for_selector(NOW)
+
+        field.fill("alarm")
+        assert ward.do(twelve_hours_pass) == 1
+        expect(page.get_by_role("alert")).to_contain_text("has lasted its 12 hours; log in again.")
+        log_in()
+        expect(field).to_have_value("alarm")
+        page.wait_for_function("window.did_handshake")
+        # The machine with the browser slept, and its connection ended without a word.
+        ward.do(sleep_for_a_week)
+        page.evaluate("window.socket.io.engine.close()")
+        expect(page.get_by_role("alert")).to_contain_text("does not know this window any more")
+        log_in()
+        expect(field).to_have_value("alarm")
+        # Who logs out leaves nothing for whoever sits down next.
+        page.wait_for_function("window.did_handshake")
+        page.get_by_role("button", name="Log out").click()
+        expect(page.get_by_role("alert")).to_contain_text("You are logged out")
+        assert page.evaluate("sessionStorage.length") == 0
+
+
 def test_a_window_says_that_the_host_is_away_and_was_restarted(open_page: Open) -> None:
     with site() as ward:
         page = open_page(ward, "/communities", errors_wanted=True)
@@ -207,7 +258,7 @@ def test_a_window_says_that_the_host_is_away_and_was_restarted(open_page: Open) 
     assert page.locator("main[aria-label=Communities]").count() == 1  # what was seen stays
     expect(page.locator("#place")).to_have_css("filter", "grayscale(1)")
     with site(api=address) as again:
-        expect(page.get_by_role("alert")).to_contain_text("The host was restarted")
+        expect(page.get_by_role("alert")).to_contain_text("the host was restarted without it")
         page.get_by_role("link", name="Log in").click()
         page.get_by_label("Token").fill(again.token)
         page.keyboard.press("Enter")

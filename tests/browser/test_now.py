@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from nomospace_lab.pages.first_minute import AWAY
-from tests.browser.conftest import Open
+from tests.browser.conftest import CONNECTED, Open
 from tests.browser.site import Servers, Site, site
 from tests.browser.ward import HOSTS, begin, hospital_of
 
@@ -51,6 +51,16 @@ def test_the_map_has_hosts_as_rooms_and_agents_as_signs(page: Page) -> None:
     expect(desk).to_have_attribute("aria-label", "desk@ward-1, mediator, at Surgery")
     expect(page.locator(".map-shared")).to_have_count(1)
     expect(page.locator(".map-link").nth(1)).to_be_attached()
+
+
+def test_what_a_page_begins_with_is_drawn_without_a_socket(ward: Site, chromium: Browser) -> None:
+    with chromium.new_context() as context:
+        context.route_web_socket("**", lambda _: None)
+        page = context.new_page()
+        page.goto(ward.link("/now"))
+        expect(page.locator("[data-item='agent desk@ward-1']")).to_be_visible()
+        expect(page.locator(".ruling").first).to_be_visible()
+        assert not page.evaluate(CONNECTED)
 
 
 def test_messages_are_pulses_that_lead_to_their_story(page: Page) -> None:

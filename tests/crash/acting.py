@@ -2,9 +2,9 @@
 
     python -P acting.py FOLDER
 
-Trust, a stream's state, a service's log, a store with its backup and what was restored from it. A
-line of JSON on standard output says when each thing was begun, and when it was acknowledged: a
-command had ended, a call had returned.
+Trust, a stream's state, a service's log, a store with its backup and what was restored from it, a
+journal whose segments are let go. A line of JSON on standard output says when each thing was begun,
+and when it was acknowledged: a command had ended, a call had returned.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ from nomospace.node.services.keeping import ServiceLog
 from nomospace.pipeline.stream.state import ROWS, Memory
 from nomospace.protocols.spaces import Row
 from nomospace.store.interface import Step
+from nomospace.store.journal import LawRecord, TupleRecord, encode_record
+from nomospace.store.segments import Retention, SegmentLimits, hold, let_go, seal
 from nomospace.store.sqlite import SqliteStore
 
 BATCHES = 5
@@ -34,6 +36,10 @@ BATCH_ROWS = 20
 TOKENS = 3
 CHANGES = 6
 TUPLES = 5
+ROUNDS = 5
+ROUND_RECORDS = 4
+HELD_AFTER = 2 * ROUND_RECORDS
+"""What somebody holds goes no more, from then on."""
 
 
 class Said(msgspec.Struct):
@@ -132,6 +138,33 @@ def keep_store(folder: Path) -> None:
         run("restore", backup, "--store", copy, "--force")
 
 
+def keep_journal(folder: Path) -> None:
+    """A journal that is sealed; its oldest segments go, but for what somebody holds."""
+    journal = folder / "old" / "journal"
+    store = SqliteStore(folder / "old" / "ward.db")
+    store.begin()
+    for number in range(1, ROUNDS + 1):
+        law = LawRecord("ward", number, f"{number:064x}", f"law{number}", "law(a).")
+        rows = [
+            TupleRecord("ward", number, "jobs", "ann@ward", n, "written", "", b"\x90")
+            for n in range(ROUND_RECORDS - 1)
+        ]
+        with told("recorded") as facts:
+            facts["last"] = number * ROUND_RECORDS
+            records = (encode_record(law), *map(encode_record, rows))
+            store.commit([Step(records=records)], at=number)
+        with told("sealed") as facts:
+            facts["last"] = number * ROUND_RECORDS
+            seal(store, journal, SegmentLimits(rows=ROUND_RECORDS, seconds=0), now=number)
+        if number == 2:
+            with told("held") as facts:
+                facts["after"] = HELD_AFTER
+                hold(journal, "audit", HELD_AFTER)
+        with told("gone") as facts:
+            facts["gone"] = let_go(journal, Retention(bytes=1), now=number).gone
+    store.close()
+
+
 if __name__ == "__main__":
-    for keep in (keep_trust, keep_stream, keep_service, keep_store):
+    for keep in (keep_trust, keep_stream, keep_service, keep_store, keep_journal):
         keep(Path(sys.argv[1]))

@@ -38,6 +38,8 @@ FAULTS: Final[dict[str, Fault]] = {}
 """By what such a host does."""
 FORGETFUL: Final = "remembers few who have gone"
 """No fault, and given as one: what is remembered of those who have gone is full after a few."""
+FULL: Final = 4_096
+"""What caches of addresses hold."""
 COUNTS_MAX: Final = 100
 """Numbers that such a host counts by name."""
 
@@ -226,20 +228,21 @@ def _anew() -> None:
 @_fault("takes a tuple and leaves it there")
 def _stays() -> None:
     from nomospace.space import Space
+    from nomospace.space.store import SpaceRecords
 
-    remove, lend, now_and_then = Space.remove, Space.lend, _every(5)
+    remove, lend, now_and_then = SpaceRecords.remove, Space.lend, _every(5)
     lending = list[bool]()
 
-    def let_stay(space: Any, record: Any) -> None:
+    def let_stay(records: Any, record: Any) -> None:
         if lending or record.fields[0] != "job" or not now_and_then():
-            remove(space, record)
+            remove(records, record)
 
     def let_go(space: Any, *given: Any, **more: Any) -> None:
         lending.append(True)
         lend(space, *given, **more)
         lending.clear()
 
-    _put(Space, "remove", let_stay)
+    _put(SpaceRecords, "remove", let_stay)
     _put(Space, "lend", let_go)
 
 
@@ -315,15 +318,27 @@ def _unkept() -> None:
 
 
 def _remember_few() -> None:
+    from nomospace.calls import addresses
     from nomospace.host import core, system
+    from nomospace.protocols import links
     from nomospace.protocols.routing.limits import RoutingLimits
+    from nomospace.sessions.host_sessions import HostSessions
     from nomospace.store import journal, sqlite
+    from nomospace.wire import calls
 
     few = partial(RoutingLimits, guesses_max=100, passed_max=100, tombs_max=100)
     _put(core, "RoutingLimits", few)
     _put(system, "DEPARTED_MAX", 100)
     _put(journal, "COUNTS_MAX", COUNTS_MAX)
     _put(sqlite, "CACHE_KB", 512)
+    _put(calls, "TEMPLATES_MAX", 100)
+    (HostSessions.__init__.__kwdefaults__ or {})["sessions_max"] = 200
+    for number in range(FULL):  # caches that cannot be made smaller are full from the beginning
+        nobody = f"nobody-{number}@nowhere"
+        addresses.owner_of(nobody)
+        addresses.key_at("law", nobody)
+        addresses.home_of(nobody, "law")
+        links._mark("nowhere", number)
 
 
 def main() -> int:

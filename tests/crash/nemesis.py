@@ -10,6 +10,7 @@
 | clock ahead | all its clocks jump ahead, as when a machine has slept |
 | clock set | the clock that people set jumps, and the machine starts anew |
 | disk full | its files cannot grow past what the kernel allows them now (RLIMIT_FSIZE) |
+| fail over | the database's primary is killed and its replica promoted, for all hosts at once |
 """
 
 from __future__ import annotations
@@ -21,12 +22,14 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 from nomospace.client import own_tokens
 from tests.crash.inside import PROGRAM, ClockFile
+from tests.crash.replica import ReplicatedPostgres
 from tests.parity.processes import HOSTS, Process, Real, Stores
 from tests.proxy import Proxy
 
@@ -56,15 +59,38 @@ def _token_behind(host: str, port: int) -> str:
 setattr(own_tokens, "find", _token_behind)  # noqa: B010 (to mypy a function is no variable)
 
 
+@dataclass(frozen=True)
+class AttackTold:
+    """What was done to a host, and when."""
+
+    attack: str
+    host: str
+    called: float
+    returned: float
+
+    def since(self, began: float) -> Self:
+        """The same, counted from a moment."""
+        return replace(self, called=self.called - began, returned=self.returned - began)
+
+
 class Attacked(Real):
     """Hosts that much can be done to; each has a clock of its own, and perhaps a fault."""
 
-    def __init__(self, stores: Stores | None = None, *, fault: str = "") -> None:
+    def __init__(
+        self,
+        stores: Stores | None = None,
+        *,
+        fault: str = "",
+        database: ReplicatedPostgres | None = None,
+    ) -> None:
         super().__init__(stores)
+        self.database = database
         self.jumps: list[float] = []
         """When clocks jumped ahead, by `time.monotonic`."""
         self.attacks = 0
         """How many attacks have begun or ended."""
+        self.story: list[AttackTold] = []
+        """What was done to them, by `time.monotonic`."""
         self._fault = fault
         self._doors: dict[str, Proxy] = {}
 
@@ -149,6 +175,8 @@ class Nemesis:
         self._names = names
         self._pauses_s = pauses_s
         self._kinds = only or tuple(ATTACKS)
+        if hosts.database is None:
+            self._kinds = tuple([kind for kind in self._kinds if kind != FAIL_OVER])
         self._answers = answers
         self._next = 0
 
@@ -166,8 +194,10 @@ class Nemesis:
             if not kind:
                 continue
             self._hosts.attacks += 1
-            await ATTACKS[kind](self, self._rng.choice(self._names))
+            name, began = self._rng.choice(self._names), time.monotonic()
+            await ATTACKS[kind](self, name)
             self._hosts.attacks += 1
+            self._hosts.story.append(AttackTold(kind, name, began, time.monotonic()))
             self.attacks[kind] += 1
 
     @property
@@ -211,7 +241,16 @@ class Nemesis:
         await asyncio.sleep(self._seconds)
         self._hosts.limit(name)
 
+    async def _fail_over(self, _: str) -> None:
+        pair = self._hosts.database
+        assert pair is not None, "which only hosts with such a database have"
+        await asyncio.to_thread(pair.kill_primary)
+        await asyncio.sleep(self._seconds / 4)
+        await asyncio.to_thread(pair.promote)
+        await asyncio.to_thread(pair.rejoin)
 
+
+FAIL_OVER: Final = "fail over"
 ATTACKS: Final = {
     "kill": Nemesis._kill,
     "pause": Nemesis._pause,
@@ -221,4 +260,5 @@ ATTACKS: Final = {
     "disk full": Nemesis._disk_full,
     "clock set": Nemesis._clock_set,
     "slow": Nemesis._slow,
+    FAIL_OVER: Nemesis._fail_over,
 }

@@ -39,8 +39,10 @@ from nomospace.errors import NomospaceError
 from nomospace.node.services.keeping import ServiceLog
 from nomospace.pipeline.stream.state import Memory, present
 from nomospace.store.backup import read_backup, restore_backup
+from nomospace.store.holds import holds
 from nomospace.store.interface import Beginning
-from nomospace.store.segments import read_manifest
+from nomospace.store.journal import LawRecord
+from nomospace.store.segments import read_journal, read_manifest
 from nomospace.store.sqlite import SqliteStore
 from tests.crash import acting
 from tests.crash.disk import Disk, lay_out, read_log
@@ -344,6 +346,35 @@ def check_files(folder: Path, told: list[Told], now: int) -> Iterator[str]:
         if found != list(range(len(found))) or len(found) <= max(changes, default=-1):
             yield f"the service has {found}, and {changes} were acknowledged"
     yield from _stores(folder, all_of)
+    yield from _journal(folder / "old", all_of)
+
+
+def _journal(folder: Path, all_of: Callable[..., list[dict[str, Any]]]) -> Iterator[str]:
+    """What a journal that lets segments go must have: all that it does not say has gone."""
+    recorded = [one["last"] for one in all_of("recorded")]
+    if not recorded:
+        return
+    journal = folder / "journal"
+    with _store(folder / "ward.db") as (store, _):
+        manifest = read_manifest(journal)
+        there = [*read_journal(journal, store)]
+    numbers = [number for number, _ in there]
+    rest = [number for number in numbers if number > manifest.gone]
+    if rest != list(range(manifest.gone + 1, manifest.gone + 1 + len(rest))):
+        yield f"the journal has {numbers}, and says that up to {manifest.gone} is gone"
+    if max(numbers) < max(recorded):
+        yield f"the journal ends with {max(numbers)}, and {max(recorded)} was acknowledged"
+    laws = {record.at for _, record in there if isinstance(record, LawRecord)}
+    if laws != set(range(1, 1 + max(numbers) // acting.ROUND_RECORDS)):
+        yield f"of all laws the journal has {sorted(laws)}"
+    for what, has in (("sealed", manifest.last), ("gone", manifest.gone)):
+        told = [one["last" if what == "sealed" else what] for one in all_of(what)]
+        if has < max(told, default=0):
+            yield f"{what} is {has}, and {max(told)} was acknowledged"
+    held = [one["after"] for one in all_of("held")]
+    if held and (holds(journal).get("audit") != held[0] or manifest.gone > held[0]):
+        yield f"up to {manifest.gone} is gone, and {holds(journal)} are held"
+    yield from _hashes(journal)
 
 
 def _trust(folder: Path, all_of: Callable[..., list[dict[str, Any]]]) -> Iterator[str]:

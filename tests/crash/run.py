@@ -1,6 +1,7 @@
 """Kill hosts at random moments under load, and count what was promised against what came.
 
     python -m tests.crash.run --kills 200 --seed 7 [--store postgresql] [--transport tls] [--json]
+    python -m tests.crash.run --workers 2 --kills 200 [--transport tls]
     python -m tests.crash.run --takeover --kills 100 [--takeover-s 2] [--tuples 100000]
     python -m tests.crash.run --takeover --kills 20 --failovers 20
     python -m tests.crash.run --standby --kills 100 [--tuples 100000]
@@ -231,6 +232,7 @@ async def crash(
     store: str = "sqlite",
     transport: str = "tcp",
     seal: bool = False,
+    workers: int = 0,
     pace_s: float = PACE_S,
     say: Callable[[str], None] = lambda _: None,
     keep: bool = False,
@@ -242,9 +244,14 @@ async def crash(
             stores = Schemas(shared_postgres().url, f"crash{os.getpid()}_{seed}")
         elif store == "memory":
             stores = Nowhere()
-        hosts = parts.enter_context(Hosts(stores, transport=transport, seal=seal))
+        names = NAMES[:2] if workers else NAMES
+        rng = random.Random(seed)
+        hosts = parts.enter_context(
+            Hosts(stores, transport=transport, seal=seal, names=names, workers=workers, rng=rng)
+        )
         hosts.keep = True  # until all is well
-        outcome = Outcome(seed, store, transport, folder=str(hosts.folder))
+        count = len(names) * max(1, workers)
+        outcome = Outcome(seed, store, transport, folder=str(hosts.folder), hosts=count)
         await Run(hosts, outcome, pace_s=pace_s, say=say).play(kills)
         for name, code in hosts.end().items():
             if code:
@@ -257,8 +264,8 @@ async def crash(
 
 def compare(hosts: Hosts, outcome: Outcome) -> None:
     """Hold the journals of hosts that have ended against what they have kept."""
-    for name in hosts.names:
-        reading = read(hosts.store(name), folder := hosts.segments(name))
+    for name, store, folder in hosts.kept():
+        reading = read(store, folder)
         for what, count in (
             ("segments", 0 if folder is None else len(read_manifest(folder).segments)),
             ("control states replayed", reading.members),
@@ -270,7 +277,7 @@ def compare(hosts: Hosts, outcome: Outcome) -> None:
             Fault(f"the store and the journal of {name} differ", f"  {wrong}")
             for wrong in reading.wrong
         ]
-    retold = retell([(hosts.store(name), hosts.segments(name)) for name in hosts.names])
+    retold = retell([(store, folder) for _, store, folder in hosts.kept()])
     outcome.checked["rulings replayed"] = retold.same
     outcome.faults += [Fault("a ruling is not reproduced", f"  {wrong}") for wrong in retold.wrong]
 
@@ -286,6 +293,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--store", choices=stores, default="sqlite", help=about)
     about = "how hosts reach each other, and clients them (NATS is for hosts only)"
     parser.add_argument("--transport", choices=TRANSPORTS, default="tcp", help=about)
+    about = "two hosts of so many workers each; mostly one of these is killed, and comes back"
+    parser.add_argument("--workers", type=int, default=0, help=about)
     parser.add_argument("--seal", action="store_true", help="seal segments all the time")
     parser.add_argument("--json", action="store_true", help="print one object")
     parser.add_argument("--keep", action="store_true", help="keep stores and logs in any case")
@@ -329,6 +338,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             store=given.store,
             transport=given.transport,
             seal=given.seal,
+            workers=given.workers,
             say=say,
             keep=given.keep,
         )

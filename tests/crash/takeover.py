@@ -95,7 +95,11 @@ class StandingHosts(Hosts):
         self.said = asyncio.Condition()
         self.stood: dict[str, int] = dict.fromkeys(places, 0)
         """How often each has begun to stand by."""
+        self._serving: set[str] = set()
+        """Whose last word was that it serves."""
         self.readers: dict[asyncio.Task[None], None] = {}
+        self.settings: dict[str, str] = {}
+        """What a process or a host is told besides, as a file of settings."""
 
     def url(self, name: str) -> str:
         """Where clients find a host: of `ward`, all places."""
@@ -112,7 +116,15 @@ class StandingHosts(Hosts):
         given = ["--listen", f"127.0.0.1:{self._ports[name]}", "--store", self.store(name)]
         for port in self._places.values():
             given += ["--join", f"127.0.0.1:{port}"]
-        self._processes[name] = Process(name, self.folder, [*given, "--insecure"])
+        given += ["--insecure", *self._told(name)]
+        self._processes[name] = Process(name, self.folder, given)
+
+    def _told(self, name: str) -> list[str]:
+        if name not in self.settings:
+            return []
+        file = self.folder / f"{name}.toml"
+        file.write_text(self.settings[name])
+        return ["--config", str(file)]
 
     def begin_at(self, place: str) -> None:
         """Start one of the processes that stand for `ward`."""
@@ -123,7 +135,7 @@ class StandingHosts(Hosts):
         folder = self.folder / place
         folder.mkdir(exist_ok=True)
         given = ["--listen", f"127.0.0.1:{self._places[place]}", "--store", store, "--insecure"]
-        given += ["--join", f"127.0.0.1:{self._ports['icu']}", *more]
+        given += ["--join", f"127.0.0.1:{self._ports['icu']}", *more, *self._told(place)]
         process = self.standing[place] = Process(WARD, folder, given, how=how)
         reader = asyncio.create_task(self._read(place, process))
         self.readers[reader] = None
@@ -134,9 +146,12 @@ class StandingHosts(Hosts):
         while line := await asyncio.to_thread(process.child.stdout.readline):
             said = json.loads(line)
             async with self.said:
-                if "life" in said and said["life"] > self.life:
-                    self.active, self.life = place, said["life"]
+                if "life" in said:
+                    self._serving.add(place)
+                    if said["life"] > self.life:
+                        self.active, self.life = place, said["life"]
                 elif "standby" in said:
+                    self._serving.discard(place)
                     self.stood[place] += 1
                 self.said.notify_all()
         process.child.stdout.close()
@@ -150,17 +165,24 @@ class StandingHosts(Hosts):
 
     async def served_after(self, life: int) -> None:
         """Wait until a later life than that serves."""
+        await self._until(lambda: self.life > life, f"nobody served after life {life}")
+
+    async def one_serves(self) -> None:
+        """Wait until who served last has not begun to stand by since: busy machines lose leases."""
+        await self._until(lambda: self.active in self._serving, "nobody serves")
+
+    async def _until(self, told: Callable[[], bool], otherwise: str) -> None:
         try:
             async with asyncio.timeout(TAKEN_S), self.said:
-                await self.said.wait_for(lambda: self.life > life)
+                await self.said.wait_for(told)
         except TimeoutError:
             states = {
                 place: Path(f"/proc/{one.child.pid}/stat").read_text().split()[2]
                 for place, one in self.standing.items()
             }
             raise AssertionError(
-                f"nobody served after life {life} in {TAKEN_S:g} s; {self.active} served last, "
-                f"with life {self.life}; the processes: {states}"
+                f"{otherwise} in {TAKEN_S:g} s; {self.active} served last, with life {self.life}; "
+                f"of {sorted(self._serving)} it was the last word; the processes: {states}"
             ) from None
 
     async def take_over(self, place: str) -> None:
@@ -171,8 +193,8 @@ class StandingHosts(Hosts):
 
     async def stands_again(self, place: str, times: int) -> None:
         """Wait until a process has begun to stand by more often than so many times."""
-        async with asyncio.timeout(TAKEN_S), self.said:
-            await self.said.wait_for(lambda: self.stood[place] > times)
+        again = f"{place} did not stand by again, which it had done {times} times"
+        await self._until(lambda: self.stood[place] > times, again)
 
     def signal(self, place: str, number: int) -> None:
         """Send a signal to one of the processes, by its id."""
@@ -217,6 +239,7 @@ class TakeoverRun(Run):
             hosts.check_alive()
             if load.errors:
                 return
+            await hosts.one_serves()
             place, life, stood = hosts.active, hosts.life, dict(hosts.stood)
             pauses = number % 2 == 1
             began = time.monotonic()

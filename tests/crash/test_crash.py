@@ -33,6 +33,19 @@ def test_hosts_that_are_killed_lose_nothing_and_double_nothing(store: str, kills
 
 
 @pytest.mark.slow
+def test_workers_that_are_killed_lose_nothing_and_double_nothing() -> None:
+    async def play() -> Outcome:
+        async with asyncio.timeout(RUN_S):
+            return await crash(kills=4, seed=2, workers=2, pace_s=0.5)
+
+    outcome = asyncio.run(play())
+    assert outcome.good, outcome.told()
+    assert (outcome.kills, outcome.hosts) == (4, 4)
+    for kind in KINDS:
+        assert outcome.checked[kind] > 0, outcome.told()
+
+
+@pytest.mark.slow
 def test_hosts_that_keep_nothing_are_caught() -> None:
     """The check of the check: after one kill the programs miss what they were promised."""
     assert not _played(1, 3, "memory").good

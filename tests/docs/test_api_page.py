@@ -18,7 +18,7 @@ import httpx
 import pytest
 from playwright._impl._driver import compute_driver_executable
 
-from nomospace.api import forms, guard, logins, looking, models, service, talking
+from nomospace.api import forms, guard, inboxes, logins, looking, models, service, talking
 from nomospace.cli import main
 from nomospace.errors import NomospaceError
 from nomospace.node.services import web, web_port
@@ -144,8 +144,13 @@ def test_the_limits_are_those_of_the_code() -> None:
     assert table == {
         "a body, in bytes": f"{guard.BODY_BYTES_MAX:,}",
         "values in the JSON of a body, or of a message of a socket": f"{web.VALUES_MAX:,}",
+        "characters of such JSON that stand in no text, spaces aside": f"{web.BARE_MAX:,}",
+        "parts of one tuple, template or message: a value is one, a list 3, a dict 6 and 3 for "
+        "each key, an integer past 64 bits 4 and one for each 256, a word or sign in the text of "
+        "a term 6, and 32 characters of such a text one, of which an escape is "
+        "ten": f"{forms.PARTS_MAX:,}",
         "words and signs in the texts of terms of one tuple, template or message; a quoted text "
-        "is one": f"{forms.WORDS_MAX:,}",
+        "is one, and so are eight blanks or more": f"{forms.WORDS_MAX:,}",
         "a body of a request without a token, in bytes": f"{web.STRANGER_BYTES_MAX:,}",
         "a head of a request, in bytes": f"{web_port.HEAD_BYTES_MAX:,}",
         "a message of a socket, in bytes": f"{web_port.SOCKET_BYTES_MAX:,}",
@@ -162,7 +167,12 @@ def test_the_limits_are_those_of_the_code() -> None:
         "seconds that these stay": f"{web_port.LIMITS.stranger_s:g}",
         "seconds that a question waits": f"{service.WAIT_S_MAX:g}",
         "tuples that one request writes": f"{models.ROWS_MAX:,}",
-        "letters kept of one membership": f"{service.INBOX_MAX:,}",
+        "letters kept of one membership": f"{inboxes.INBOX_MAX:,}",
+        "bytes of letters kept of one agent": f"{inboxes.INBOX_BYTES_MAX:,}",
+        "bytes of letters in one answer, before the last of them": f"{inboxes.SHOWN_BYTES_MAX:,}",
+        "characters that wait for a slow client of a socket, before the last message": (
+            f"{talking.WAITING_CHARS_MAX:,}"
+        ),
         "agents at work by way of the API": f"{service.SEATS_MAX:,}",
         "viewers of events": f"{looking.VIEWERS_MAX:,}",
         "events of a second that one viewer is told": f"{looking.EVENTS_S_MAX:,}",

@@ -4,7 +4,7 @@ import re
 
 from nomospace.meaning.sql import building, layout, networks, tables
 from nomospace.meaning.sql.dialects import DIALECTS
-from nomospace.store import keeping, matching
+from nomospace.store import matching
 from tests.repo.rooms import ROOT
 
 TEXT = (ROOT / "docs" / "meaning" / "databases.md").read_text("utf-8")
@@ -17,8 +17,6 @@ LIMITS = {
     "questions whose statements are kept": tables.PLANS_MAX,
     "tuples of answers that are kept": tables.TUPLES_MAX,
     "seconds that a statement may take": int(matching.STATEMENT_S),
-    "sets of tables that are kept of one store; the one asked longest ago goes": keeping.SETS_MAX,
-    "seconds that a question waits for another that changes its set": int(keeping.WAIT_S),
 }
 
 
@@ -27,9 +25,6 @@ def test_limits() -> None:
     assert dict(rows) == {what: f"{value:,}" for what, value in LIMITS.items()}
     assert f"a path of over {layout.PATH_NAMES_MAX} names" in TEXT
     assert f"a join of over {networks.ATOMS_MAX} fields" in TEXT
-    assert keeping.SETS_MAX == 8
-    assert "the old one stays until eight are newer" in TEXT
-    assert f"changing the set for over {keeping.WAIT_S:g} seconds" in TEXT
 
 
 def test_every_database_is_named() -> None:

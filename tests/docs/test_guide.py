@@ -3,7 +3,7 @@
 import pytest
 
 from nomospace import laws
-from nomospace.control.membership import HISTORY_MAX, STATE_MAX
+from nomospace.control.membership import HISTORY_MAX, SPACE_STATE_MAX, STATE_MAX
 from nomospace.host.mailing import REASONS_MAX
 from nomospace.law import prelude
 from nomospace.law.parse import GOAL_DEPTH_MAX, RULES_MAX
@@ -90,6 +90,8 @@ def test_every_limit_of_evaluation() -> None:
 
 
 def test_the_limit_of_the_state() -> None:
+    row = f"| the same at the controller of a space | {SPACE_STATE_MAX:,} each |"
+    assert row in SECTIONS["Limits"]
     row = f"| terms in a control state, and pending obligations | {STATE_MAX:,} each |"
     assert row in SECTIONS["Limits"]
 

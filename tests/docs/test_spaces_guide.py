@@ -62,6 +62,7 @@ LIMITS = {
 }
 RAISING = (
     "calls.addresses",
+    "calls.partition",
     "calls.problems",
     "client",
     "host.lending",

@@ -4,6 +4,9 @@ The model knows no hosts that talk, only who is connected: a shared space is the
 connected agents hold; parting is a projection by the agent that holds each tuple; a misplaced
 tuple is with its destination as soon as both share its space and are connected. Between two steps
 the world is left alone until it has settled.
+
+A partitioned space differs in one thing: what is written while it is shared is held by the keeper
+of the host that its key names, among the connected hosts where somebody has ever shared it.
 """
 
 from __future__ import annotations
@@ -27,14 +30,17 @@ from nomospace.calls.requests import (
     Seek,
     Share,
 )
+from nomospace.host.calls import Drain
 from nomospace.host.effects import Answer
+from nomospace.protocols.homes import Homes
 from nomospace.terms.templates import ANY, Template
 from nomospace_lab.sim.faults import Crash
 from nomospace_lab.sim.federation import Sites
 from nomospace_lab.sim.network import Link
 
 ALL = Template.of((ANY, ANY, ANY))
-SPACES = ("jobs", "news")
+PARTED = "shards"
+SPACES = ("jobs", "news", PARTED)
 STEPS = 45
 MEET_S = 9.0
 """A lost contact is noticed and agreed on in less."""
@@ -66,6 +72,21 @@ class Model:
         self.shared: dict[tuple[str, str], bool] = {}
         self.links: set[frozenset[str]] = set()
         self.tuples: list[Tuple] = []
+        self.weights: dict[str, float] = {}
+        """Of the hosts that keep a share of the partitioned space."""
+
+    def keep(self, host: str) -> None:
+        """A host has a share of the partitioned space from now on."""
+        keeper = f"@{host}"
+        self.weights.setdefault(host, 1.0)
+        self.home[keeper], self.shared[keeper, PARTED] = host, True
+
+    def place(self, one: Tuple) -> None:
+        """Let a tuple of the partitioned space be where its key says."""
+        here = self.home[one.cur]
+        kept = {h: w for h, w in self.weights.items() if f"@{h}" in self.home}
+        weights = {h: w for h, w in kept.items() if self.connected(here, h)}
+        one.cur = one.dest = "@" + Homes(weights).home(one.fields[1])
 
     def connected(self, a: str, b: str) -> bool:
         reach, queue = {a}, [a]
@@ -97,8 +118,14 @@ class Model:
 
     def settle(self) -> None:
         """Misplaced tuples migrate."""
+        for agent, host in list(self.home.items()):
+            if self.shared.get((agent, PARTED), False):
+                self.keep(host)
         for one in self.tuples:
-            if (
+            if one.space == PARTED:
+                if self.shared[one.cur, PARTED]:
+                    self.place(one)
+            elif (
                 one.cur != one.dest
                 and self.shared.get((one.cur, one.space), False)
                 and self.shared.get((one.dest, one.space), False)
@@ -124,8 +151,11 @@ class Pair:
             self.world.arrive(agent, host)
             self.model.home[agent] = host
             for space in SPACES:
-                self.world.call(agent, Open(space))
+                self.world.call(agent, Open(space, partition="1" * (space == PARTED)))
                 self.model.shared[agent, space] = False
+            if self.rng.random() < 0.7:
+                self.world.call(agent, Share((PARTED,)))
+                self.model.shared[agent, PARTED] = True
         self.agents = list(self.model.home)
         self.deeds = (
             (8, self.out),
@@ -137,11 +167,12 @@ class Pair:
             (3, self.move),
             (7, self.relink),
             (1, self.restart),
+            (1, self.drain),
         )
 
     def step(self) -> None:
         [(_, deed)] = self.rng.choices(self.deeds, [weight for weight, _ in self.deeds])
-        agent, space = self.rng.choice(self.agents), self.rng.choice(SPACES)
+        agent, space = self.rng.choice(self.agents), self.rng.choice((*SPACES, PARTED))
         settle_s = deed(agent, space)
         self.model.settle()
         self.world.pass_s(settle_s)
@@ -168,6 +199,11 @@ class Pair:
 
     def out_for(self, agent: str, space: str) -> float:
         to, fields = self.rng.choice(self.agents), self.fields()
+        if space == PARTED:
+            answer = self.world.ask(agent, Out(space, fields, to=to))
+            assert answer.error is not None
+            assert answer.error.code == "space.at-home-elsewhere"
+            return 0
         self.world.call(agent, Out(space, fields, to=to))
         self.model.tuples.append(Tuple(space, fields, agent, to))
         return ACT_S
@@ -175,6 +211,12 @@ class Pair:
     def take_one(self, agent: str, space: str) -> float:
         template = self.template()
         host = self.rng.choice(self.hosts)
+        if space == PARTED and self.model.shared[agent, space] and is_keyed(template):
+            found = self.world.ask(agent, Seek(space, TAKE_NOWAIT, template)).value
+            there = self.matching(agent, space, template, None)
+            assert (found is None) == (not there), (found, there)
+            self.took(found, there)
+            return 0
         found = self.world.ask(agent, Seek(space, TAKE_NOWAIT, template, at=host)).value
         there = self.matching(agent, space, template, host)
         if not self.model.shared[agent, space] and host != self.model.home[agent]:
@@ -186,7 +228,8 @@ class Pair:
     def take_everything(self, agent: str, space: str) -> float:
         template = self.template()
         found = self.world.ask(agent, Seek(space, TAKE_ALL, template)).value
-        there = self.matching(agent, space, template, self.model.home[agent])
+        by_key = space == PARTED and self.model.shared[agent, space] and is_keyed(template)
+        there = self.matching(agent, space, template, None if by_key else self.model.home[agent])
         assert sorted(f.fields for f in found) == sorted(one.fields for one in there)
         for one in found:
             self.took(one, there)
@@ -234,9 +277,16 @@ class Pair:
         self.world.crash(Crash(0, host, 500_000))
         return MEET_S
 
+    def drain(self, _: str, __: str) -> float:
+        host = self.rng.choice(self.hosts)
+        drained = self.model.weights.get(host, 1.0) > 0
+        self.world.tell(host, Drain(drained))
+        self.model.weights[host] = 0.0 if drained else 1.0
+        return ACT_S
+
     # -- comparing -------------------------------------------------------------------------
 
-    def matching(self, agent: str, space: str, template: Template, host: str) -> list[Tuple]:
+    def matching(self, agent: str, space: str, template: Template, host: str | None) -> list[Tuple]:
         there = self.model.visible(agent, space, host=host)
         return [one for one in there if template.matches(one.fields)]
 
@@ -278,6 +328,10 @@ class Pair:
                     shown = sorted((f.fields, f.source) for f in found)
                     want = sorted((one.fields, one.cur) for one in there)
                     assert shown == want, f"{says} after {after}"
+
+
+def is_keyed(template: Template) -> bool:
+    return any(place == 1 for place, _ in template.equal)
 
 
 @pytest.mark.parametrize("seed", range(24))

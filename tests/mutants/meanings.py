@@ -83,8 +83,8 @@ MEANINGS: Final = (
     Mutant(
         "what a when says of the computed object is not filled in",
         ASSIGN,
-        "                        properties.setdefault(mine.path[0], found)\n",
-        "                        properties.setdefault(mine.path[0], None)\n",
+        "                    properties.setdefault(name, found)\n",
+        "                    properties.setdefault(name, None)\n",
         ORACLE,
     ),
     Mutant(

@@ -6,7 +6,9 @@ from typing import Final
 
 from tests.mutants.births import BIRTHS
 from tests.mutants.collecting import COLLECTING
+from tests.mutants.digests import DIGESTS
 from tests.mutants.meanings import MEANINGS
+from tests.mutants.partition import PARTITION
 from tests.mutants.routing import ROUTING
 from tests.mutants.rulings import RULINGS
 from tests.mutants.sessions import SESSIONS
@@ -20,8 +22,10 @@ MUTANTS: Final = (
     *ROUTING,
     *MEANINGS,
     *COLLECTING,
+    *DIGESTS,
     *STREAMS,
     *BIRTHS,
     *SESSIONS,
     *TAKEOVER,
+    *PARTITION,
 )

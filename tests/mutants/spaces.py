@@ -260,8 +260,8 @@ SPACES: Final = (
     Mutant(
         "LimeSystem still shows who has departed",
         SYSTEM,
-        "if says[line] is None and line in self._present]:\n",
-        "if says[line] is None and line in self._present][:1]:\n",
+        "says[line] is not None or line in self._departed:\n",
+        "says[line] is not None or self._departed:\n",
         FEDERATION,
     ),
     Mutant(
@@ -331,12 +331,12 @@ SPACES: Final = (
     Mutant(
         "a misplaced tuple is forgotten when its agent is met",
         PLACING,
-        """            level.space.remove(record)
-            self._step.forget(level.name, record)
-            host.group.give(peer, Migrated(level.name, level.law, row_of(record)))
+        """        level.space.remove(record)
+        self._step.forget(level.name, record)
+        self._host.group.give(peer, Migrated(level.name, level.law, row_of(record)))
 """,
-        """            level.space.remove(record)
-            self._step.forget(level.name, record)
+        """        level.space.remove(record)
+        self._step.forget(level.name, record)
 """,
         FEDERATION,
     ),
@@ -401,9 +401,9 @@ SPACES: Final = (
     Mutant(
         "a leased tuple that was acknowledged comes back",
         LENDING,
-        "            elif word.done:\n",
-        "            elif not word.done:\n",
-        FEDERATION,
+        "            step.forget(space.name, record)\n",
+        "",
+        LEASES,
     ),
     Mutant(
         "a lease that is renewed ends when it would have",
@@ -443,7 +443,7 @@ SPACES: Final = (
     Mutant(
         "a tuple under a lease is shown to a host that its taker is not at",
         LENDING,
-        " and lines is not None and body.agent in lines.agents:\n",
+        " and lines is not None and lines.has_agent(body.agent):\n",
         ":\n",
         "tests/unit/host/test_leases.py",
     ),

@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 
 from nomospace.calls.problems import ReadOnly
-from nomospace.calls.requests import Open, Out, OutMany, Share
-from nomospace.host.calls import Depart
+from nomospace.calls.requests import READ_ALL, Open, Out, OutMany, Seek, Share
+from nomospace.host.calls import Arrive, Call, Depart, Tick
+from nomospace.host.core import Host
+from nomospace.host.effects import Answer
 from nomospace.host.operations import Firing
 from nomospace.host.system import SYSTEM
 from nomospace.terms.templates import ANY, Template
@@ -196,7 +198,7 @@ def test_the_system_space_changes_in_the_step_of_the_engagement() -> None:
     connected = Template.of((ANY, ANY, ANY, "connected"))
 
     def look() -> None:
-        space = net.hosts["b"].system.space
+        space = net.hosts["b"].system.looked_at()
         found = space.find_all(connected)
         hosts.append(sorted(str(record.fields[1]) for record in found))
 
@@ -207,3 +209,41 @@ def test_the_system_space_changes_in_the_step_of_the_engagement() -> None:
         [ANN, BOB],
         [ANN, BOB, CAT],
     ]
+
+
+def test_who_departed_before_anybody_looked_is_shown_as_departed() -> None:
+    """2.2.5: a host shows what became of its group, though nobody asked while it was so."""
+    net = Hosts("abc")
+    net.agent(ANN)
+    net.agent(BOB)
+    net.agent(CAT, "jobs")
+    net.settle()
+    net.cut("ac bc")
+    net.settle()
+    net.tell("b", Depart(BOB))
+    net.settle()
+    departed = [one for n in (3, 4, 5) for one in system(net, ANN, *[ANY] * (n - 1), "departed")]
+    assert sorted(departed) == [
+        ("agent", BOB, "b", "departed"),
+        ("agent", CAT, "c", "departed"),
+        ("host", "c", "departed"),
+        ("space", "jobs", CAT, "c", "departed"),
+    ]
+    net.join("ac bc")
+    net.settle()
+    assert system(net, ANN, "agent", ANY, ANY, "departed") == [("agent", BOB, "b", "departed")]
+
+
+def test_many_lines_are_first_shown_in_several_steps() -> None:
+    """No step of a host grows with its group: who looks first waits until all lines are there."""
+    host, answers = Host("a", life=1, now=0), list[Answer]()
+    for number in range(2_000):
+        host.handle(Arrive(f"a{number}@a"), now=0)
+    look = Call(7, "a0@a", Seek(SYSTEM, READ_ALL, Template.of(("agent", ANY, "a", ANY))))
+    effects, steps = host.handle(look, now=0), 1
+    while not answers:
+        answers += [one for one in effects if isinstance(one, Answer) and one.op == 7]
+        effects, steps = host.handle(Tick(), now=0), steps + 1
+        assert steps < 100
+    assert steps > 3
+    assert len(answers[0].value) == 2_000

@@ -121,6 +121,8 @@ class Real:
         self._proxies: dict[tuple[str, str], Proxy] = {}
         self._processes: dict[str, Process] = {}
         self._clients: dict[str, Any] = {}
+        self.keep = bool(os.environ.get("NOMOSPACE_KEEP_WORLDS"))
+        """Whether stores and logs stay when all is over."""
 
     # -- hosts -------------------------------------------------------------------------------
 
@@ -187,8 +189,8 @@ class Real:
         for proxy in self._proxies.values():
             await proxy.__aexit__()
         logs = {name: (self.folder / f"{name}.log").read_text() for name in codes}
-        keep = os.environ.get("NOMOSPACE_KEEP_WORLDS")
-        if not keep:
+        if not self.keep and not any(codes.values()):
             shutil.rmtree(self.folder, ignore_errors=True)
         for name, code in codes.items():
-            assert code == 0, f"host {name} ended with {code}:\n{logs[name][-3_000:]}"
+            said = f"host {name} ended with {code} ({self.folder})"
+            assert code == 0, f"{said}:\n{logs[name][-3_000:]}"

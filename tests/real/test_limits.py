@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from nomospace import ANY, MoveRefused
-from nomospace.calls.problems import TooMuch
+from nomospace.calls.problems import TooManyFound, TooMuch
 from nomospace.client.remote import RemoteAgent
-from nomospace.wire.framing import FrameTooLarge
 from tests.parity.worlds import see
 from tests.real.hosts import RealHost, caller, end, play, start
 
@@ -34,7 +33,7 @@ def test_an_agent_that_carries_too_much_stays_and_is_told(tmp_path: Path) -> Non
                 await mine.out("part", number, PART)
             with pytest.raises(MoveRefused, match="carries, and at most 16,711,680 fit"):
                 await ann.move("icu")
-            with pytest.raises(FrameTooLarge):
+            with pytest.raises(TooManyFound):
                 await mine.take_all("part", int, ANY)
             for _ in range(PARTS - 1):  # they are all there still
                 assert await mine.take_nowait("part", int, ANY) is not None

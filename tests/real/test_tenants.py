@@ -5,6 +5,7 @@ A well-behaved client works beside each of them; what it gets done meanwhile is 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from copy import copy
@@ -13,7 +14,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from nomospace.calls.problems import Refused
+from nomospace import field
+from nomospace.calls.problems import Refused, TooManyFound
 from nomospace.calls.requests import (
     TAKE,
     TAKE_NOWAIT,
@@ -29,13 +31,19 @@ from nomospace.calls.requests import (
     Tell,
 )
 from nomospace.client import own_tokens
-from nomospace.host.shares import TooManyMoved, TooManyReceivers, TooManyRowsAtOnce
+from nomospace.client.remote import RemoteHost
+from nomospace.host.shares import (
+    TooManyMoved,
+    TooManyReceivers,
+    TooManyRowsAtOnce,
+    TooManySpaces,
+)
 from nomospace.host.speaking import OntologyTooLong
 from nomospace.law import load
 from nomospace.law.parts import LawTooLong
 from nomospace.meaning.canon import NotAnOntology, written
 from nomospace.meaning.ontology import Ontology, OntologyClass
-from nomospace.terms import t
+from nomospace.terms import between, t
 from nomospace.terms.templates import ANY, Template
 from nomospace.wire.calls import CallTooWide, LawAltered
 from nomospace.wire.forms import WireAdopt
@@ -397,5 +405,75 @@ def test_ontology_that_takes_long_to_read(host: RealHost) -> None:
             assert long.code == "limits.ontology-text"
             good = Ontology("cars", [OntologyClass("Car", ("Automobile",))])
             assert await tenant.call(opened(good.hash, written(good))) is None
+
+    play(program())
+
+
+def test_large_tuples_that_are_read_and_taken_together(host: RealHost) -> None:
+    """What one call finds has a limit in bytes; many that come together are kept some at a time."""
+
+    async def program() -> None:
+        async with caller(host, None) as client, steady(host, None) as ann:
+            space = await (await client.agent("fatima")).space("fat", shared=True)
+            await asyncio.gather(*[space.out("fat", n, "x" * 900_000) for n in range(30)])
+            for look in (space.read_all, space.take_all):
+                with pytest.raises(TooManyFound, match="bytes") as refused:
+                    await look("fat", int, str)
+                assert refused.value.code == "limits.bulk"
+            assert len(await space.take_all("fat", between(0, 1), str)) == 2
+            await asyncio.gather(*[space.take("fat", n, str) for n in range(2, 30)])
+        assert ann.behind_s < 0.15
+
+    play(program())
+
+
+def test_large_lists_that_make_every_write_dear(host: RealHost) -> None:
+    """To see whether an agent has its share few of its tuples are weighed, and in no time."""
+
+    async def program() -> None:
+        async with caller(host, None) as client, steady(host, None) as ann:
+            space = await (await client.agent("listel")).space("wide", shared=True)
+            for number in range(60):
+                await space.out("wide", number, [300] * 9_000)
+        assert ann.behind_s < 0.1
+
+    play(program())
+
+
+def test_large_messages_that_are_remembered(host: RealHost) -> None:
+    """Rulings that can be explained, and the journal of a host without a store, have few bytes."""
+    echo = load("law(echo). sent(_, _, _) :- do(forward). arrived(_, _, _) :- do(deliver).")
+
+    async def program() -> None:
+        async with caller(host, None) as client, steady(host, None):
+            agent = await client.agent("letitia")
+            member = await agent.adopt(echo)
+            before = host.rss
+            for _ in range(100):
+                await member.send(["x" * 900_000], to=agent.id)
+                await anext(member.inbox())
+            assert host.rss - before < ROOM
+
+    play(program())
+
+
+def test_partitioned_spaces_that_are_left_behind(host: RealHost) -> None:
+    """A host keeps its shares of so many, whoever opened them; what was told of them stays told."""
+
+    async def left_behind(client: RemoteHost) -> None:
+        for number in range(10):
+            agent = await client.agent(f"partha-{number}")
+            for name in range(900):
+                await agent.space(f"p{number}-{name}", shared=True, partition=field(1))
+            await agent.end()
+
+    async def program() -> None:
+        async with caller(host, None) as client, steady(host, None) as ann:
+            before, used_s = host.rss, host.processor_s
+            with pytest.raises(TooManySpaces, match="the number of partitioned spaces"):
+                await left_behind(client)
+            assert host.rss - before < ROOM
+            assert host.processor_s - used_s < 10
+        assert ann.behind_s < 0.1
 
     play(program())

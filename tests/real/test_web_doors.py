@@ -91,21 +91,81 @@ def test_json_and_texts_of_terms_that_take_long_to_read(plain: RealHost) -> None
     headers = {"authorization": f"Bearer {plain.said['api_token']}"}
     out = f"{plain.said['api']}/v1/agents/victor@plain/spaces/jobs/out"
     many = "f(" + "1," * 40_000 + "1)"
+    escaped = "'" + "\\n" * 40_000 + "'"
+    nested = b'{"a":' * 90 + b"1" + b"}" * 90
 
     async def story() -> None:
         async with httpx.AsyncClient(headers=headers, trust_env=False) as client:
             assert (await client.post(out, json={"fields": ["job", 1]})).status_code == 200
             async with steady(plain, None) as ann:
                 for body, status, code in (
-                    (b'{"fields": [[' + b"[1]," * 600_000 + b"1]]}", 413, "body-too-wide"),
-                    (b'{"fields": [[' + b'"",' * 600_000 + b"1]]}", 413, "body-too-wide"),
-                    (json.dumps({"fields": [{"term": many}] * 40}).encode(), 400, "bad-field"),
+                    (b'{"fields": [[' + b"[1]," * 500_000 + b"1]]}", 413, "body-too-wide"),
+                    (b'{"fields": [[' + b'"",' * 500_000 + b"1]]}", 413, "body-too-wide"),
+                    (json.dumps({"fields": [{"term": many}] * 20}).encode(), 400, "bad-field"),
+                    (json.dumps({"fields": [{"term": escaped}]}).encode(), 400, "bad-field"),
+                    (b'{"fields": [' + b",".join([nested] * 50) + b"]}", 400, "bad-field"),
+                    (b'{"fields": ["' + b'\\"a' * 690_000 + b'"]}', 400, "too-large"),
+                    (b'{"fields": [' + b"1" * 4_000 * 120 + b"]}", 400, "bad-request"),
+                    (b'{"fields": ["' + b"x" * 2_100_000 + b'"]}', 413, "body-too-large"),
                 ):
                     json_too = {"content-type": "application/json"}
                     answer = await client.post(out, content=body, headers=json_too)
                     assert answer.status_code == status
                     assert answer.json()["code"].endswith(code)
             assert ann.behind_s < 0.2
+
+    play(story())
+
+
+def test_letters_of_many_memberships(plain: RealHost) -> None:
+    """The inboxes of one agent have one room, of which the largest of them gives up some."""
+    headers = {"authorization": f"Bearer {plain.said['api_token']}"}
+    law = f"{ECHO} R2. arrived(_, _, _) :- do(deliver)."
+
+    async def story() -> None:
+        eve = f"{plain.said['api']}/v1/agents/eve@plain/communities"
+        async with httpx.AsyncClient(headers=headers, trust_env=False, timeout=60) as client:
+            for _ in range(12):
+                asked = {"text": law, "another": True}
+                assert (await client.post(eve, json=asked)).status_code == 200
+            mine = (await client.get(eve)).json()
+            for one in mine:
+                letter = {"message": ["x" * 900_000], "to": one["address"]}
+                sent = await client.post(f"{eve}/{mine[0]['key']}/send", json=letter)
+                assert sent.status_code == 200
+            kept = [
+                (await client.get(f"{eve}/{one['key']}/inbox", params={"wait": wait})).json()
+                for one, wait in zip(reversed(mine), [10, *[0] * 11], strict=True)
+            ]
+            assert [len(one["letters"]) for one in kept] == [1] * 4 + [0] * 8
+
+    play(story())
+
+
+def test_a_story_among_large_messages(plain: RealHost) -> None:
+    """Of the large records around a moment few are read, one at a time."""
+    headers = {"authorization": f"Bearer {plain.said['api_token']}"}
+
+    async def story() -> None:
+        address = f"nomos+plain://{plain.address}"
+        client = httpx.AsyncClient(headers=headers, trust_env=False, timeout=60)
+        async with connect(address) as host, client, steady(plain, None) as ann:
+            agent = await host.agent("stella")
+            member = await agent.adopt(load(ECHO))
+            for _ in range(60):
+                await member.send(["x" * 900_000], to=agent.id)
+            last = (await client.get(f"{plain.said['api']}/v1/journal?limit=1")).json()["last"]
+            before, told = plain.rss, 0
+            ann.behind_s = 0
+            for number in range(last, 0, -1):
+                about = {"about": f"plain/{number}"}
+                answer = await client.get(f"{plain.said['api']}/v1/story", params=about)
+                told += answer.status_code == 200
+                if told == 2:
+                    break
+            assert told == 2
+            assert plain.rss - before < 100 << 20
+        assert ann.behind_s < 0.4
 
     play(story())
 

@@ -45,3 +45,9 @@ def test_a_client_loads_no_host(statement: str) -> None:
     others = {name.partition(".")[0] for name in loaded} - {*sys.stdlib_module_names}
     assert "msgspec" in others or statement == "import nomospace"
     assert not others & {"cryptography", "fastapi", "nicegui", "prometheus_client", "rich", "typer"}
+
+
+def test_commands_that_speak_with_a_host_load_none() -> None:
+    loaded = loaded_by("import nomospace.cli.agent, nomospace.cli.space, nomospace.cli.tuple")
+    rooms = {name.split(".")[1] for name in loaded if name.startswith("nomospace.")}
+    assert not rooms & {*HEAVY, *BESIDES}

@@ -14,6 +14,13 @@ BOTH_WAYS: Final = {
         "outcomes placing",
         "outcomes reacting",
     ),
+    "what is at home elsewhere is found, aimed and sent by those that know where it lies": (
+        "group partitioning",
+        "holding partitioning",
+        "partitioning placing",
+        "partitioning reacting",
+        "partitioning seeking",
+    ),
     "an operation under law is a message: asked of its controller, done when that has ruled": (
         "certifying governing",
         "governed governing",
@@ -28,6 +35,7 @@ BOTH_WAYS: Final = {
         "deciding suspending",
         "governed suspending",
         "governing suspending",
+        "looking system",
         "reacting suspending",
         "serving suspending",
     ),

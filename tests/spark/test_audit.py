@@ -10,8 +10,8 @@ import pytest
 
 from nomospace.pipeline import segments, workers
 from nomospace.pipeline.audit import tables
-from nomospace.pipeline.jobs.audit import AuditEngine, EventFilter, run_audit
-from nomospace.pipeline.segments import BadSegments, list_journal, read_spark
+from nomospace.pipeline.jobs.audit import AuditEngine, run_audit
+from nomospace.pipeline.segments import BadSegments, EventFilter, list_journal, read_spark
 from nomospace.pipeline.workers import OtherPython
 from nomospace_lab import apps
 from nomospace_lab.sim import find

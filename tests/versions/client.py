@@ -1,6 +1,6 @@
 """A client that works from one file to another, and then says what it asked for and was told.
 
-    python client.py URLS AGENT PEER,... BEGAN FOLDER
+    python client.py URLS ACCESS AGENT PEER,... BEGAN FOLDER
 
 It begins when FOLDER has a file `go`, and ends when it has `stop`. It imports no tests, so each
 version can run it. Its operations come as JSON, as `nomospace_lab.testing.outside.Operation` has
@@ -74,10 +74,11 @@ class Worker:
         self.history.append({**one, "returned": self._now, **found(answer)})
         return answer
 
-    async def work(self, urls: dict[str, str]) -> None:
+    async def work(self, urls: dict[str, str], access: dict[str, str]) -> None:
         """Until the file is there; then until all letters have come."""
         name, _, home = self._me.partition("@")
-        async with ns.connect(urls[home], reconnect_s=RECONNECT_S, hosts=urls) as host:
+        told: dict[str, Any] = {"hosts": urls, **access}
+        async with ns.connect(urls[home], reconnect_s=RECONNECT_S, **told) as host:
             agent, walker = await host.agent(self._me), await host.agent(f"walker-{name}@{home}")
             jobs = await agent.space("jobs", shared=True)
             papers = await agent.space(SPACE, shared=True, ontology=CARS)
@@ -185,9 +186,9 @@ def ids_of(found: Any) -> list[str]:
     return [f"{paper.args[0]} {paper.args[1]}" for _, paper in found.tuples]
 
 
-def main(urls: str, me: str, peers: str, began: str, folder: str) -> None:
+def main(urls: str, access: str, me: str, peers: str, began: str, folder: str) -> None:
     worker = Worker(me, peers.split(","), float(began), Path(folder))
-    asyncio.run(worker.work(json.loads(urls)))
+    asyncio.run(worker.work(json.loads(urls), json.loads(access)))
     print(json.dumps([worker.moves, worker.history]))
 
 

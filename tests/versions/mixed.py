@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from nomospace import ANY, TimedOut
-from nomospace.client.remote import connect
+from nomospace.client.remote import RemoteHost, connect
 from nomospace_lab.apps.correlation.papers import CARS, SPACE
 from nomospace_lab.testing.outside import Operation
 from tests import nursery
 from tests.parity.processes import HOSTS, PACE, Process, Real
+from tests.real.trust import Trust
+from tests.servers import shared_nats
 from tests.versions.client import ids_of
 from tests.versions.earlier import earlier, python
 
@@ -24,16 +26,38 @@ LEFT_S: Final = 2.5
 """Longer than a client's lease lasts."""
 
 
+TRANSPORTS: Final = ("tcp", "tls", "nats", "sealed")
+"""How hosts speak: with `tls` and `sealed` (over NATS) they and their clients show who they are."""
+
+
 class Mixed(Real):
     """Three hosts, each of one of the two versions."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, transport: str = "tcp") -> None:
+        super().__init__(nats_port=shared_nats().port if transport in TRANSPORTS[2:] else 0)
         self._old: set[str] = set()
+        self._trust: Trust | None = None
+        if transport in ("tls", "sealed"):
+            self._trust = Trust(self.folder / "trust")
+            for name in HOSTS:
+                self._trust.member(name)
 
     def url(self, name: str) -> str:
         """Where clients find a host."""
-        return f"nomos+plain://127.0.0.1:{self._ports[name]}"
+        scheme = "nomos+plain" if self._trust is None else "nomos"
+        return f"{scheme}://127.0.0.1:{self._ports[name]}"
+
+    def access(self, *agents: str) -> dict[str, str]:
+        """What clients show, besides, to speak for agents."""
+        if self._trust is None:
+            return {}
+        return {"trust": str(self._trust.folder), "token": self._trust.token(*agents)}
+
+    async def _arguments(self, name: str, store: str) -> list[str]:
+        given = await super()._arguments(name, store)
+        if self._trust is None:
+            return given
+        return ["--trust", str(self._trust.folder), *given[1:]]
 
     def turn(self, *names: str, old: bool) -> None:
         """From their next start hosts are of this version."""
@@ -94,7 +118,8 @@ class VersionClients:
             for me in self._agents:
                 peers = ",".join([one for one in self._agents if one != me])
                 urls = json.dumps({name: self._hosts.url(name) for name in names})
-                said = [urls, me, peers, str(self._began)]
+                access = json.dumps(self._hosts.access(me, f"walker-{me}"))
+                said = [urls, access, me, peers, str(self._began)]
                 self._running[me] = nursery.start(
                     [*said, str(self._hosts.folder)],
                     folder=self._hosts.folder, log=log, program=CLIENT,
@@ -134,22 +159,26 @@ class VersionClients:
     def _add(self, kind: Any, called: float, ids: tuple[str, ...], topic: str) -> None:
         self.history.append(Operation("(end)", kind, called, self._now, ids, topic))
 
+    def _connected(self, agent: str, name: str) -> RemoteHost:
+        access: dict[str, Any] = self._hosts.access(f"{agent}@{name}")
+        return connect(self._hosts.url(name), **access)
+
     async def _whole(self) -> None:
         """Until each host sees what was written at the others."""
         names = {me.partition("@")[2]: None for me in self._agents}
         for name in names:
-            async with connect(self._hosts.url(name)) as host:
+            async with self._connected("marker", name) as host:
                 marks = await (await host.agent("marker")).space("marks", shared=True)
                 await marks.out("mark", name)
         for name in names:
-            async with connect(self._hosts.url(name)) as host:
+            async with self._connected("marker", name) as host:
                 marks = await (await host.agent("marker")).space("marks", shared=True)
                 for other in names:
                     await marks.read("mark", other, timeout=ENDS_S)
 
     async def _empty(self) -> None:
         """Take what is left, until there is nothing for longer than a lease lasts."""
-        async with connect(self._hosts.url(HOSTS[0])) as host:
+        async with self._connected("undertaker", HOSTS[0]) as host:
             agent = await host.agent("undertaker")
             jobs = await agent.space("jobs", shared=True)
             dead = await agent.space("jobs.dead", shared=True)

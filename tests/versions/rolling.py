@@ -1,6 +1,6 @@
 """Three hosts go from the earlier version to this one under load, and back, one after the other.
 
-    python -m tests.versions.rolling --rounds 3
+    python -m tests.versions.rolling --rounds 3 [--transport tls]
 
 Six client processes, three of each version, use the hosts all the time. Each round stops every host
 in turn, gracefully or by `kill -9`, and starts it with this version, on the store that is there;
@@ -22,7 +22,7 @@ from typing import Final
 
 from nomospace_lab.testing.outside import HistoryVerdict, explain
 from tests.parity.processes import HOSTS
-from tests.versions.mixed import Mixed, VersionClients
+from tests.versions.mixed import TRANSPORTS, Mixed, VersionClients
 
 AGENTS: Final = tuple([f"{version}@{name}" for name in HOSTS for version in ("old", "new")])
 
@@ -46,11 +46,11 @@ class RollingOutcome:
         return "\n".join([done, steps, f"the earlier version: {self.refused}", str(self.verdict)])
 
 
-async def roll(*, rounds: int, pause_s: float, seed: int) -> RollingOutcome:
+async def roll(*, rounds: int, pause_s: float, seed: int, transport: str = "tcp") -> RollingOutcome:
     """One run with hosts of its own."""
     began = time.monotonic()
     rng = random.Random(seed)
-    hosts = Mixed()
+    hosts = Mixed(transport)
     hosts.turn(*HOSTS, old=True)
     clients = VersionClients(hosts, *AGENTS)
     steps: Counter[str] = Counter()
@@ -88,8 +88,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--rounds", type=int, default=3, help="up and back so often (default: 3)")
     parser.add_argument("--pause", type=float, default=2.0, help="seconds between two hosts")
     parser.add_argument("--seed", type=int, default=1)
+    about = "how hosts speak; with tls and sealed (over NATS) all show who they are"
+    parser.add_argument("--transport", choices=TRANSPORTS, default="tcp", help=about)
     given = parser.parse_args(arguments)
-    outcome = asyncio.run(roll(rounds=given.rounds, pause_s=given.pause, seed=given.seed))
+    ways = {"rounds": given.rounds, "pause_s": given.pause, "transport": given.transport}
+    outcome = asyncio.run(roll(seed=given.seed, **ways))
     print(outcome.told())
     return 0 if outcome.verdict.answer == "yes" else 1
 

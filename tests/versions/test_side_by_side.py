@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import re
+from typing import Any
 
 import pytest
 
+from nomospace import field
+from nomospace.calls.partition import OtherPartition
 from nomospace.client.remote import connect
 from nomospace.node.peering import LINK_VERSION, LINK_VERSIONS, PREFACE, Greeting, encode_word
 from nomospace.protocols.courier import Receipt
@@ -25,10 +28,33 @@ RUN_S = 300.0
 READ_BYTES = 65_536
 
 
+async def _has_another_space(hosts: Mixed) -> None:
+    """A host that knows no partitions never takes a partitioned space for its own."""
+    access: dict[str, Any] = hosts.access("ann@ward", "bob@icu")
+    async with (
+        connect(hosts.url("ward"), **access) as ward,
+        connect(hosts.url("icu"), **access) as icu,
+    ):
+        ann, bob = await ward.agent("ann"), await icu.agent("bob")
+        theirs = await ann.space("parted", shared=True)
+        await bob.system.read("space", "parted", "ann@ward", "ward", "connected", timeout=30)
+        with pytest.raises(OtherPartition) as raised:  # which the newer one says
+            await bob.space("parted", shared=True, partition=field(1))
+        assert "not partitioned at host ward" in str(raised.value)
+        mine = await bob.space("shards", shared=True, partition=field(1))
+        await mine.out("job", 1)
+        theirs = await ann.space("shards", shared=True)
+        await theirs.out("job", 2)
+        assert await theirs.read_all("job", int, at="icu") == []
+        assert await mine.read_all("job", int, at="ward") == []
+        assert await mine.take("job", 1, timeout=30) == ("job", 1)
+        assert await theirs.take("job", 2, timeout=30) == ("job", 2)
+
+
 @pytest.mark.slow
 def test_two_versions_are_one_group_and_a_store_goes_up_and_back() -> None:
     async def story() -> None:
-        hosts = Mixed()
+        hosts = Mixed("tls")
         hosts.turn("ward", old=True)
         clients = VersionClients(hosts, "new@ward", "old@icu")
         try:
@@ -40,17 +66,19 @@ def test_two_versions_are_one_group_and_a_store_goes_up_and_back() -> None:
             assert outcome.answer == "yes", str(outcome)
             kinds = {one.kind for one in clients.history}
             assert {"out", "take", "lend", "send", "receive"} <= kinds
+            await _has_another_space(hosts)
 
             await hosts.stop("ward")
             hosts.turn("ward", old=False)
             await hosts.start("ward")
-            async with connect(hosts.url("ward")) as ward:
+            access: dict[str, Any] = hosts.access("ann@ward")
+            async with connect(hosts.url("ward"), **access) as ward:
                 await (await (await ward.agent("ann")).space("kept")).out("note", 17)
             await hosts.stop("ward")
             refused = await hosts.go_back("ward")
             said = rf"has version {VERSION}, and this nomospace knows versions up to \d+; upgrade"
             assert re.search(said, refused), refused
-            async with connect(hosts.url("ward")) as ward:
+            async with connect(hosts.url("ward"), **access) as ward:
                 kept = await (await ward.agent("ann")).space("kept")
                 assert await kept.take_nowait("note", int) == ("note", 17)
         finally:

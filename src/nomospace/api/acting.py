@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from typing import Final
 
 from fastapi import APIRouter
 from starlette.requests import Request
+from starlette.responses import Response
 
 from nomospace.api import models as m
-from nomospace.api.forms import fields_of, json_of, message_of, template_of
+from nomospace.api.forms import SMALL, fields_of, is_small, json_of, message_of, template_of
 from nomospace.api.matching import read_file
 from nomospace.api.routing import (
     PROBLEMS,
@@ -26,11 +28,15 @@ from nomospace.api.routing import (
 from nomospace.api.service import AgentSeat, Membership
 from nomospace.calls.problems import StaysInStore
 from nomospace.client.membership import read_certificate
+from nomospace.client.tuples import as_tuples
 from nomospace.wire.admin import WhereLine
 
 router = APIRouter(prefix="/v1/agents/{agent}", responses=PROBLEMS)
+JSON: Final = "application/json"
 SPACE = "/spaces/{space}"
 LAW = "/communities/{law}"
+_writing: Final = asyncio.Lock()
+"""Whose turn it is to have a large answer written, in a thread that gives way."""
 
 
 @router.get("", tags=["agents"])
@@ -68,7 +74,8 @@ async def open_space(
 
     Under a law, which the agent has adopted, every operation is ruled on. With an ontology, in
     YAML, templates match by meaning. With the engine `store` its tuples lie in the host's store,
-    and may be more than memory holds.
+    and may be more than memory holds. With a partition (`1` for the second field of its tuples,
+    `0.vin` for a property of the first) each tuple is at home at the host that this names.
     """
     law = await service.law(law=asked.law) if asked.law else None
     words = None
@@ -81,6 +88,7 @@ async def open_space(
         law=law,
         ontology=words,
         engine=asked.engine,
+        partition=asked.partition,
     )
     if opened.shared and not asked.shared:
         with suppress(StaysInStore):  # it is shared as long as it is open, and the answer says so
@@ -137,24 +145,27 @@ async def find(seat: AgentSeat, space: str, asked: m.FindAsked | m.TakeAsked) ->
         dest=asked.dest,
         **asked.correlation(),
     )
-    return m.MaybeFound(tuple=None if found is None else m.TupleFound.of(found))
+    if found is None:
+        return m.MaybeFound(tuple=None)
+    if is_small([found]):
+        return m.MaybeFound(tuple=m.TupleFound.of(found))
+    async with _writing:
+        return m.MaybeFound(tuple=await asyncio.to_thread(m.TupleFound.of, found))
 
 
-@router.post(f"{SPACE}/read-all", tags=["spaces"], response_model_exclude_unset=True)
-async def read_all(seat: TheSeat, space: SpacePath, asked: m.FindAllAsked) -> m.AllFound:
+@router.post(f"{SPACE}/read-all", tags=["spaces"], response_model=m.AllFound)
+async def read_all(seat: TheSeat, space: SpacePath, asked: m.FindAllAsked) -> Response:
     """All tuples that match at one host or agent."""
     return await _find_all(seat, space, asked, take=False)
 
 
-@router.post(f"{SPACE}/take-all", tags=["spaces"], response_model_exclude_unset=True)
-async def take_all(seat: TheSeat, space: SpacePath, asked: m.FindAllAsked) -> m.AllFound:
+@router.post(f"{SPACE}/take-all", tags=["spaces"], response_model=m.AllFound)
+async def take_all(seat: TheSeat, space: SpacePath, asked: m.FindAllAsked) -> Response:
     """Take all tuples that match at one host or agent, in one step."""
     return await _find_all(seat, space, asked, take=True)
 
 
-async def _find_all(
-    seat: AgentSeat, space: str, asked: m.FindAllAsked, *, take: bool
-) -> m.AllFound:
+async def _find_all(seat: AgentSeat, space: str, asked: m.FindAllAsked, *, take: bool) -> Response:
     found = await seat.find_all(
         space,
         template_of(asked.template),
@@ -163,7 +174,16 @@ async def _find_all(
         dest=asked.dest,
         **asked.correlation(),
     )
-    return m.AllFound(tuples=[m.TupleFound.of(one) for one in found])
+
+    def write() -> bytes:
+        tuples = [m.TupleFound.of(one) for one in as_tuples(found)]
+        told = [one.model_dump_json(exclude_unset=True) for one in tuples]
+        return f'{{"tuples":[{",".join(told)}]}}'.encode()
+
+    if is_small([one.fields for one in found[:SMALL]]):
+        return Response(write(), media_type=JSON)
+    async with _writing:
+        return Response(await asyncio.to_thread(write), media_type=JSON)
 
 
 @router.post(f"{SPACE}/settle", tags=["spaces"])
@@ -257,8 +277,16 @@ async def _letters(
     request: Request, seat: AgentSeat, law: str, after: int, limit: int, wait: float
 ) -> m.Letters:
     found = await while_wanted(request, seat.inbox(law).after(after, limit, wait), seat)
-    letters = [
-        m.LetterTold(number=one.number, sender=one.sender, message=json_of(one.message))
-        for one in found
-    ]
+
+    def write() -> list[m.LetterTold]:
+        return [
+            m.LetterTold(number=one.number, sender=one.sender, message=json_of(one.message))
+            for one in found
+        ]
+
+    if sum([one.size for one in found]) <= SMALL:
+        letters = write()
+    else:
+        async with _writing:
+            letters = await asyncio.to_thread(write)
     return m.Letters(letters=letters, last=letters[-1].number if letters else after)

@@ -229,16 +229,18 @@ async def lay_out(work: Workers, text: str, *, who: str = "") -> str:
     return await work.layout(text, NAMES["law"], who)
 
 
-def recorded_events(views: Views, law: str, *, most: int = EVENTS_MAX) -> str:
+async def recorded_events(views: Views, law: str, *, most: int = EVENTS_MAX) -> str:
     """The latest messages under a law at a host, as lines for `nomospace law run`.
 
     Each member that sends or gets one begins with the control state that it has now, so a run is
     near to what would happen next, and not a copy of what did. Times begin with 0. What arrived
     from members here is left out: their sending brings it about.
     """
-    rulings = [one for one in views.rulings(limit=RULINGS_MAX).rulings if one.law == law]
+    rulings = await views.latest(law=law, most=RULINGS_MAX, among=RULINGS_MAX)
     here = {one.home: one for one in views.members(law)}
-    chosen = [one for one in rulings if one.kind in ("sent", "arrived") and one.home in here]
+    chosen = [
+        one for one in reversed(rulings) if one.kind in ("sent", "arrived") and one.home in here
+    ]
     lines: list[tuple[int, dict[str, object]]] = []
     homes: dict[str, None] = {}
     for one in [one for one in chosen if one.kind == "sent" or one.sender not in here][-most:]:

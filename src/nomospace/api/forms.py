@@ -28,9 +28,10 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from nomospace.errors import CallerError
 from nomospace.terms import Compound, Term, freeze, show
-from nomospace.terms.objects import Object, is_object
+from nomospace.terms.freezing import named_parts
+from nomospace.terms.objects import is_object
 from nomospace.terms.source import Faulty, Source
-from nomospace.terms.values import Atomic, dict_items
+from nomospace.terms.values import OBJECT, Atomic, dict_items
 from nomospace.terms.written import read_fields, read_patterns
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
@@ -41,11 +42,24 @@ _OBJECT_KEYS: Final = ("class", "id", "properties")
 _RESERVED: Final = (["term"], ["pattern"], ["dict"])
 TEXT_MAX: Final = 100_000
 """The longest text of a term, in characters."""
-WORDS_MAX: Final = 2_000
-"""Words and signs in the texts of one tuple, template or message: all others wait while they are
-read, 6 µs each. A text in quotes is one of them."""
+PARTS_MAX: Final = 6_000
+"""What one tuple, template or message may have: all others wait while it is read, about 2 µs for
+each. A plain value is one; other things count as `_PARTS` says."""
+_PARTS: Final = {"list": 3, "dict": 6, "key": 3, "huge": 4, "word": 6}
+WORDS_MAX: Final = PARTS_MAX // _PARTS["word"]
+"""Words and signs in the texts of terms of one tuple, template or message. A text in quotes is one
+of them, and so are eight blanks or more."""
+SMALL: Final = 4_096
+"""What is so small is written at once: characters, and 16 for each part."""
+_CHARS: Final = 32
+"""Characters of a text of a term that are a part. An escape, which has two, is `_ESCAPE` more."""
+_ESCAPE: Final = 8
+_BITS: Final = 256
+"""Bits of a huge integer that are one more part."""
+_HUGE: Final = 64
+"""An integer of more bits is no plain value."""
 _WORD: Final = re.compile(
-    r"""'(?:[^'\\]|\\.|'')*+'?|"(?:[^"\\]|\\.|"")*+"?|\w+|[^\w\s]""", re.DOTALL
+    r"""'(?:[^'\\]++|\\.|'')*+'?|"(?:[^"\\]++|\\.|"")*+"?|\w+|[^\w\s]|\s{8,}+""", re.DOTALL
 )
 
 
@@ -72,8 +86,8 @@ def fields_of(data: Sequence[object], what: str = "field") -> tuple[Term, ...]:
     Traceback (most recent call last):
     nomospace.api.forms.BadField: field 1 has a key 'propertes' beside its class ...
     """
-    words = [0]
-    return tuple([_term(one, f"{what} {at}", False, words) for at, one in enumerate(data, 1)])
+    parts = [0]
+    return tuple([_term(one, f"{what} {at}", False, parts) for at, one in enumerate(data, 1)])
 
 
 def template_of(data: Sequence[object]) -> tuple[Term, ...]:
@@ -82,8 +96,8 @@ def template_of(data: Sequence[object]) -> tuple[Term, ...]:
     >>> template_of(["job", {"pattern": "_:int"}])
     ('job', term('formal(int)'))
     """
-    words = [0]
-    return tuple([_term(one, f"pattern {at}", True, words) for at, one in enumerate(data, 1)])
+    parts = [0]
+    return tuple([_term(one, f"pattern {at}", True, parts) for at, one in enumerate(data, 1)])
 
 
 def message_of(data: object) -> Term:
@@ -92,27 +106,44 @@ def message_of(data: object) -> Term:
     >>> message_of("publish(alarm(fire))")
     term('publish(alarm(fire))')
     """
-    return _term({"term": data} if isinstance(data, str) else data, "the message", False, [0])
+    message = {"term": data} if isinstance(data, str) else data
+    return freeze(_term(message, "the message", False, [0]))
 
 
 def words_in(text: str) -> int:
     """How many words and signs a text has; of many, more than `WORDS_MAX`.
 
     >>> words_in("room(3, 'it''s, so')"), words_in(50_000 * "1,")
-    (6, 2001)
+    (6, 1001)
     """
     return sum(1 for _ in islice(_WORD.finditer(text), WORDS_MAX + 1))
 
 
-def _term(data: Any, where: str, holes: bool, words: list[int], depth: int = DEPTH_MAX) -> Term:
-    """`words` are those in all texts of the tuple so far."""
+def _count(parts: list[int], more: int, where: str) -> None:
+    parts[0] += more
+    if parts[0] > PARTS_MAX:
+        told = ", ".join([f"a {name} as {count}" for name, count in _PARTS.items()])
+        more_told = f"{told}, and {_CHARS} characters of a text as one"
+        why = f"has more parts than {PARTS_MAX:,}, which are read at once, counting {more_told}"
+        raise BadField(where=where, why=why)
+
+
+def _term(data: Any, where: str, holes: bool, parts: list[int], depth: int = DEPTH_MAX) -> Term:
+    """A value as a term that is yet to be frozen: once, as a whole, by whoever is given it.
+
+    `parts` are those of the tuple so far.
+    """
     if depth == 0:
         raise BadField(where=where, why=f"nests over {DEPTH_MAX} deep")
     if isinstance(data, list):
-        return tuple([_term(one, where, holes, words, depth - 1) for one in data])
+        _count(parts, _PARTS["list"], where)
+        return tuple([_term(one, where, holes, parts, depth - 1) for one in data])
     if not isinstance(data, dict):
+        bits = data.bit_length() if type(data) is int else 0
+        _count(parts, _PARTS["huge"] + bits // _BITS if bits > _HUGE else 1, where)
         value: Atomic = data
         return value
+    _count(parts, _PARTS["dict"] + _PARTS["key"] * len(data), where)
     (key, text), *more = data.items() or [("", "")]
     if key in ("term", "pattern") and not more:
         if not isinstance(text, str) or len(text) > TEXT_MAX:
@@ -120,21 +151,21 @@ def _term(data: Any, where: str, holes: bool, words: list[int], depth: int = DEP
             raise BadField(where=where, why=why)
         if key == "pattern" and not holes:
             raise BadField(where=where, why="is a pattern, and here a value is wanted")
-        words[0] += words_in(text)
-        if words[0] > WORDS_MAX:
-            why = f"has the {WORDS_MAX:,}th word or sign in texts of terms, and no more are read"
-            raise BadField(where=where, why=why)
+        chars = len(text) + _ESCAPE * text.count("\\")
+        _count(parts, chars // _CHARS + _PARTS["word"] * words_in(text), where)
         return (read_patterns if key == "pattern" else read_fields)([text])[0]
     if "class" in data:
-        return _object(data, where, words, depth)
+        return _object(data, where, parts, depth)
     if key == "dict" and not more:
         if not isinstance(text, dict):
             raise BadField(where=where, why="has a dict that is none")
         data = text
-    return freeze({k: _term(one, where, holes, words, depth - 1) for k, one in data.items()})
+        _count(parts, _PARTS["key"] * len(data), where)
+    held = {k: _term(one, where, holes, parts, depth - 1) for k, one in data.items()}
+    return Compound(OBJECT, (None, None, named_parts(held)))
 
 
-def _object(data: dict[str, object], where: str, words: list[int], depth: int) -> Term:
+def _object(data: dict[str, object], where: str, parts: list[int], depth: int) -> Term:
     properties = data.get("properties", {})
     class_name = data.get("class")
     if not isinstance(class_name, str) or not class_name:
@@ -145,8 +176,10 @@ def _object(data: dict[str, object], where: str, words: list[int], depth: int) -
     if extra := [key for key in data if key not in _OBJECT_KEYS]:
         why = f'has a key {extra[0][:60]!r} beside its class (for a dict, write {{"dict": …}})'
         raise BadField(where=where, why=why)
-    held = {name: _term(one, where, False, words, depth - 1) for name, one in properties.items()}
-    return Object(class_name, _term(data.get("id"), where, False, words, depth - 1), held).term
+    _count(parts, _PARTS["key"] * len(properties), where)
+    held = {name: _term(one, where, False, parts, depth - 1) for name, one in properties.items()}
+    identity = _term(data.get("id"), where, False, parts, depth - 1)
+    return Compound(OBJECT, (class_name, identity, named_parts(held)))
 
 
 def json_of(term: Any) -> Any:
@@ -176,8 +209,31 @@ def json_of(term: Any) -> Any:
     return {"term": show(term)} if isinstance(term, Compound | bytes) else term
 
 
+def is_small(term: object) -> bool:
+    """Whether a term, as programs see it, has few parts and characters: it is soon written.
+
+    >>> is_small(("job", {"rooms": [1, 2]})), is_small(("job", "x" * 5_000)), is_small([[]] * 300)
+    (True, False, False)
+    """
+    todo: list[object] = [term]
+    left = SMALL
+    while todo and left >= 0:
+        part = todo.pop()
+        left -= 16
+        if isinstance(part, str | bytes):
+            left -= len(part)
+        elif isinstance(part, Compound):
+            todo += part.args[:SMALL]
+        elif isinstance(part, list | tuple):
+            todo += part[:SMALL]
+        elif isinstance(part, dict):
+            left -= sum(map(len, islice(part, SMALL)))
+            todo += islice(part.values(), SMALL)
+    return left >= 0
+
+
 _PIECE: Final = re.compile(
-    r"""'(?:[^'\\\n]|\\.|'')*'|"(?:[^"\\\n]|\\.|"")*"|[()\[\]{},]|[^'"()\[\]{},]+|.""", re.DOTALL
+    r"""(?s)'(?:[^'\\\n]++|\\.|'')*'|"(?:[^"\\\n]++|\\.|"")*"|[()\[\]{},]|[^'"()\[\]{},]+|."""
 )
 
 

@@ -28,12 +28,13 @@ from math import ceil
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlencode
 
+from nomospace.api.logins import SESSION_S
 from nomospace.calls.problems import NotLetIn
 from nomospace.errors import CallerError, LimitReached, NomospaceError, Unavailable
 from nomospace.node.services.web import (
     STRANGER_BYTES_MAX,
     body_of,
-    check_values,
+    counting,
     let_in,
     problem,
     status_of,
@@ -50,13 +51,14 @@ from nomospace.node.services.web_port import (
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
+    from starlette.requests import Request
     from starlette.responses import Response
 
     from nomospace.api.logins import LoginListener
     from nomospace.api.service import Service
     from nomospace.node.principals import Principal
 
-BODY_BYTES_MAX: Final = 4 * 1024 * 1024
+BODY_BYTES_MAX: Final = 2 << 20
 """The largest body of a request."""
 RATE_S: Final = 200.0
 """Requests of one token in a second, in the long run."""
@@ -250,7 +252,8 @@ class Guard:
             try:
                 body = await body_of(Request(scope, receive), bytes_max)
                 if scope["path"].startswith("/v1/"):
-                    check_values(body)
+                    for _ in counting(body):
+                        await asyncio.sleep(0)
                 await self._app(scope, _again(body, receive), answering.send)
             except NomospaceError as error:
                 await answer(error)(scope, receive, send)
@@ -494,6 +497,19 @@ def cookie_of(header: str) -> str:
     except CookieError:
         return ""
     return "" if found is None else found.value
+
+
+def with_cookie(response: Response, request: Request, key: str) -> Response:
+    """An answer after which the browser has a session; no script can read its key."""
+    response.set_cookie(
+        COOKIE,
+        key,
+        max_age=int(SESSION_S),
+        httponly=True,
+        samesite="strict",
+        secure=request.url.scheme == "https",
+    )
+    return response
 
 
 def _again(body: bytes, receive: Receive) -> Receive:

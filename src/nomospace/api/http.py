@@ -19,8 +19,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from nomospace.api import acting, benching, looking, matching, models as m, talking
-from nomospace.api.guard import COOKIE, Buckets, Guard, answer, cookie_of
-from nomospace.api.logins import LOGIN_S, SESSION_S
+from nomospace.api.guard import COOKIE, Buckets, Guard, answer, cookie_of, with_cookie
+from nomospace.api.logins import LOGIN_S
 from nomospace.api.looking import Live
 from nomospace.api.routing import PROBLEM_MODEL, PROBLEMS, Caller, TheService
 from nomospace.api.service import Service
@@ -75,16 +75,7 @@ async def log_in(request: Request, asked: m.Login, service: TheService) -> Respo
     """Begin a session of a browser: the answer sets a cookie that no script can read."""
     before = cookie_of(request.headers.get("cookie", ""))
     key = service.logins.log_in(asked.token, before=before)
-    response = Response(status_code=204)
-    response.set_cookie(
-        COOKIE,
-        key,
-        max_age=int(SESSION_S),
-        httponly=True,
-        samesite="strict",
-        secure=request.url.scheme == "https",
-    )
-    return response
+    return with_cookie(Response(status_code=204), request, key)
 
 
 @router.delete("/v1/session", status_code=204, response_class=Response)

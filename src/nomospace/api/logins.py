@@ -146,7 +146,8 @@ class Logins:
         if held is None:
             return loop.call_soon(told, _ended()).cancel
         held.watchers.append(told)
-        timer = loop.call_later(max(0, held.until - self._now()) / 1e6, self.log_out, key)
+        left_s = max(0, held.until - self._now()) / 1e6
+        timer = loop.call_later(left_s, self._end, _hash(key), _lasted())
 
         def end() -> None:
             timer.cancel()
@@ -154,12 +155,12 @@ class Logins:
 
         return end
 
-    def _end(self, hash: str) -> None:
+    def _end(self, hash: str, why: NotLetIn | None = None) -> None:
         ended = self._sessions.pop(hash, None)
         if ended is not None:
             self._keep(_LOGIN + hash, b"")
             for told in list(ended.watchers):
-                told(_ended())
+                told(why or _ended())
 
     def _make_room(
         self,
@@ -181,6 +182,10 @@ class Logins:
 
 def _hash(key: str) -> str:
     return sha256(key.encode()).hexdigest()
+
+
+def _lasted() -> NotLetIn:
+    return NotLetIn(why=f"this session has lasted its {SESSION_S / 3600:g} hours; log in again")
 
 
 def _ended() -> NotLetIn:

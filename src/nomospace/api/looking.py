@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Final, TypeVar, cast
 
 import msgspec
 from fastapi import APIRouter, Depends, Path, Query
+from pydantic import TypeAdapter
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
@@ -156,6 +157,12 @@ def changes(before: TopologyView, now: TopologyView, record: int) -> Iterator[Ha
 router = APIRouter(prefix="/v1", responses=PROBLEMS, tags=["looking"])
 RULINGS_AT_ONCE: Final = 50
 """How many are read at once: some milliseconds."""
+TUPLES_AT_ONCE: Final = 200
+"""How many are written at once."""
+RECORDS_AT_ONCE: Final = 100
+_TUPLE_LINES: Final = TypeAdapter(list[v.TupleView])
+_TUPLES: Final = TypeAdapter(v.TuplesView)
+_RECORDS: Final = TypeAdapter(list[a.JournalRecord])
 
 
 def views_of(service: TheService, caller: Caller) -> Views:
@@ -232,6 +239,24 @@ async def disengage(views: TheViews) -> a.ContactLine:
     return await views.ask(a.Disengage())
 
 
+@router.get("/contact/drain")
+async def drained(views: TheViews) -> a.DrainLine:
+    """Whether the host keeps no share of partitioned spaces, and how much of them lies there."""
+    return await views.ask(a.DrainHost())
+
+
+@router.post("/contact/drain")
+async def drain(views: TheViews) -> a.DrainLine:
+    """Let what lies here of partitioned spaces move to other hosts, before this one is stopped."""
+    return await views.ask(a.DrainHost(drained=True))
+
+
+@router.delete("/contact/drain")
+async def undrain(views: TheViews) -> a.DrainLine:
+    """Have the host keep its share of partitioned spaces again."""
+    return await views.ask(a.DrainHost(drained=False))
+
+
 @router.post("/contact/position")
 async def position(views: TheViews, asked: m.HostPosition) -> a.ContactLine:
     """Tell where the host is: two or three numbers, in metres, as a device has measured them."""
@@ -292,7 +317,7 @@ async def inside(
     return replace(found, leases=_in_json(found.leases))
 
 
-@router.get("/spaces/{space}/tuples")
+@router.get("/spaces/{space}/tuples", response_model=v.TuplesView)
 async def tuples(
     views: TheViews,
     space: SpacePath,
@@ -300,15 +325,30 @@ async def tuples(
     template: Annotated[str, Query(max_length=10_000)] = "",
     limit: Limit = 100,
     after: Annotated[int, Query(ge=0)] = 0,
-) -> v.TuplesView:
+) -> Response:
     """The oldest tuples of a space; of an agent, those in its private one.
 
     With a template (`job, _:int`, as `nomospace tuple read` takes it), those that match. `after`
     passes over so many.
     """
     asked = typed_template(template)
+    await views.read_ages()
     found = views.tuples(space, agent=agent, template=asked, limit=limit, after=after)
-    return replace(found, tuples=_in_json(found.tuples), sets=_in_json(found.sets))
+    lines: list[bytes] = []
+    for start in range(0, len(found.tuples), TUPLES_AT_ONCE):
+        await asyncio.sleep(0)  # others have their turn
+        part = list(_in_json(found.tuples[start : start + TUPLES_AT_ONCE]))
+        lines.append(_TUPLE_LINES.dump_json(part)[1:-1])
+    rest = _TUPLES.dump_json(replace(found, tuples=(), sets=_in_json(found.sets)))
+    return _with_lines(rest, "tuples", lines)
+
+
+def _with_lines(rest: bytes, name: str, parts: list[bytes]) -> Response:
+    """An answer whose list was written in parts, so that nobody waits for all of it."""
+    body = rest.replace(
+        b'"%b":[]' % name.encode(), b'"%b":[%b]' % (name.encode(), b",".join(parts)), 1
+    )
+    return Response(body, media_type="application/json")
 
 
 @router.post("/spaces/{space}/tell")
@@ -380,11 +420,17 @@ async def why(views: TheViews, record: Annotated[int, Path(ge=1, le=2**53)]) -> 
     return views.why(record)
 
 
-@router.get("/journal")
-async def journal(views: TheViews, after: After = 0, limit: Limit = 100) -> m.JournalLines:
+@router.get("/journal", response_model=m.JournalLines)
+async def journal(views: TheViews, after: After = 0, limit: Limit = 100) -> Response:
     """Records of the journal behind a number; the latest when that is 0."""
-    lines = views.records(after=after, limit=limit)
-    return m.JournalLines(records=lines, last=lines[-1].seq if lines else after)
+    last = after or views.last_record - limit
+    last, left, parts = last or -1, limit, list[bytes]()  # 0 would ask for the latest again
+    while left and (lines := views.records(after=last, limit=min(left, RECORDS_AT_ONCE))):
+        parts.append(_RECORDS.dump_json(lines)[1:-1])
+        last, left = lines[-1].seq, left - len(lines)
+        await asyncio.sleep(0)  # others have their turn
+    rest = m.JournalLines(records=[], last=max(after, last)).model_dump_json().encode()
+    return _with_lines(rest, "records", parts)
 
 
 @router.get("/metrics")

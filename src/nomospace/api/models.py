@@ -8,6 +8,7 @@ from pydantic import Base64Bytes, BaseModel, ConfigDict, Field
 
 from nomospace.api.forms import json_of
 from nomospace.api.service import LAW_CHARS_MAX, WAIT_S_MAX
+from nomospace.calls.partition import PROPERTY_MAX
 from nomospace.calls.ways import PRIORITY_MAX
 from nomospace.client import DisclosedRuling, Tuple
 from nomospace.client.tuples import Correlation, correlation
@@ -119,6 +120,7 @@ class OpenSpace(Asked):
     law: Annotated[str, Field(max_length=200)] = ""
     ontology: Annotated[str, Field(max_length=LAW_CHARS_MAX)] = ""
     engine: Literal["", "memory", "store"] = ""
+    partition: Annotated[str, Field(max_length=PROPERTY_MAX + 4)] = ""
 
 
 class SpaceOpened(BaseModel):

@@ -62,7 +62,11 @@ AgentPath = Annotated[str, Path(alias="agent", min_length=3, max_length=401)]
 
 
 async def seat_of(agent: AgentPath, service: TheService, caller: Caller) -> AgentSeat:
-    """The agent of the path, if the caller may be it; in the loop, where hosts are told things."""
+    """The agent of the path, if the caller may be it; in the loop, where hosts are told things.
+
+    The body was read before: others have their turn before anything is done with it.
+    """
+    await asyncio.sleep(0)
     return service.seat(caller, agent)
 
 

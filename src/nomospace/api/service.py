@@ -8,25 +8,26 @@ that a browser happens to show must be let in.
 
 An agent that acts by way of this service is a `AgentSeat`: a connection of its own, which shares
 nothing with programs that run as the same agent. Its inbox is a numbered ring, so that a client
-that lost an answer asks again; what is older than `INBOX_MAX` letters, or than the host's start, is
-gone from it.
+that lost an answer asks again (`inboxes`).
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, Final, Literal, Unpack
 
+from nomospace.api.inboxes import WAIT_S_MAX as WAIT_S_MAX, NumberedInbox
 from nomospace.api.logins import End, LoginListener, Logins
 from nomospace.calls.addresses import address_of, key_at, key_of, split_key
+from nomospace.calls.answers import Found
 from nomospace.calls.problems import NotAnOperator, NotLetIn, NotYourAgent
 from nomospace.calls.requests import CLIENT_PROGRAM, Quit, SendPlain, Settle, Show, Tell
+from nomospace.calls.ways import Way
 from nomospace.client import Agent, Departed, DisclosedRuling, Space, TimedOut, Tuple
+from nomospace.client.space import seek_of
 from nomospace.client.tuples import Correlation, agent_id, micros
 from nomospace.errors import CallerError, NomospaceError, Unavailable
 from nomospace.law import CompiledLaw
@@ -41,16 +42,12 @@ from nomospace.node.working import Workers
 from nomospace.terms import Term, freeze
 from nomospace.wire.admin import WhereLine
 
-INBOX_MAX: Final = 1_000
-"""How many letters of one membership are kept for those who ask late."""
 SPACES_MAX: Final = 1_000
 """How many spaces of one agent are held; one that is let go is opened again."""
 SEATS_MAX: Final = 1_000
 """How many agents act by way of the service at a time; the one idle longest makes room."""
 SWEEP_S: Final = 1.0
 """How often it is looked who was not asked anything for long."""
-WAIT_S_MAX: Final = 60.0
-"""The longest that one question waits: for a tuple, or for a letter."""
 LAW_CHARS_MAX: Final = 1_000_000
 
 
@@ -92,15 +89,6 @@ class TooManySeats(Unavailable):
 
 
 @dataclass(frozen=True, slots=True)
-class NumberedLetter:
-    """A message that a law has delivered. `number` counts those of one membership from 1."""
-
-    number: int
-    sender: str
-    message: Term
-
-
-@dataclass(frozen=True, slots=True)
 class Membership:
     """An agent's place in a community. What its law does not disclose is `None`.
 
@@ -117,34 +105,6 @@ class Membership:
     key: str
 
 
-class NumberedInbox:
-    """The letters of one membership, numbered, the latest `INBOX_MAX` of them."""
-
-    def __init__(self) -> None:
-        self._letters: deque[NumberedLetter] = deque(maxlen=INBOX_MAX)
-        self._last = 0
-        self._bell = asyncio.Event()
-
-    def on_mail(self, sender: str, message: Term) -> None:
-        """The host brings a message."""
-        self._last += 1
-        self._letters.append(NumberedLetter(self._last, sender, message))
-        self._bell.set()
-
-    async def after(self, number: int, limit: int, wait_s: float) -> list[NumberedLetter]:
-        """Letters after a number, the oldest first; waits for one if there is none."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(min(wait_s, WAIT_S_MAX)):
-                while wait_s > 0 and self._last <= number:
-                    self._bell.clear()
-                    await self._bell.wait()
-        return self.since(number, limit)
-
-    def since(self, number: int, limit: int) -> list[NumberedLetter]:
-        """Letters after a number that are there, the oldest first."""
-        return [letter for letter in self._letters if letter.number > number][: max(1, limit)]
-
-
 class AgentSeat:
     """One agent, as the service acts for it."""
 
@@ -152,9 +112,9 @@ class AgentSeat:
         self._service = service
         self._line = line
         self._agent = Agent(line)
-        plain = NumberedInbox()
-        self._inboxes: dict[str, NumberedInbox] = {"": plain}
+        self._inboxes: dict[str, NumberedInbox] = {}
         """By law; the one of plain messages has none."""
+        plain = self._inboxes[""] = NumberedInbox(self._inboxes)
         line.attend("", plain)
         self._spaces: dict[str, Space] = {}
         self.busy = 0
@@ -179,17 +139,24 @@ class AgentSeat:
         law: CompiledLaw | None = None,
         ontology: Ontology | str | None = None,
         engine: str = "",
+        partition: str = "",
     ) -> Space:
         """The agent's interface space of a name: as it is, made and shared as asked for.
 
         What it was opened under counts from then on: law and ontology need not be named again.
         """
         found = self._spaces.get(name)
-        if found is None or law is not None or ontology is not None or engine:
+        if found is None or law is not None or ontology is not None or engine or partition:
             if law is None:
                 law = self._service.law_over(name, self.id)
             found = await self._agent.space(
-                name, shared=shared, durable=durable, law=law, ontology=ontology, engine=engine
+                name,
+                shared=shared,
+                durable=durable,
+                law=law,
+                ontology=ontology,
+                engine=engine,
+                partition=partition,
             )
             self._spaces[name] = found
             while len(self._spaces) > SPACES_MAX:
@@ -237,11 +204,17 @@ class AgentSeat:
         at: str | None = None,
         dest: str | None = None,
         **sets: Unpack[Correlation],
-    ) -> list[Tuple]:
-        """All tuples of a host or agent that match, read or taken in one step."""
+    ) -> Sequence[Found]:
+        """All tuples of a host or agent that match, read or taken in one step.
+
+        `client.tuples.as_tuples` shows them as programs see them, which takes its time.
+        """
+        how = Way.TAKE_ALL if take else Way.READ_ALL
         opened = await self.space(space)
-        look = opened.take_all if take else opened.read_all
-        return await look(*template, at=at, dest=dest, **sets)
+        found: Sequence[Found] = await self._line.seek(
+            seek_of(opened.name, how, template, at, dest, sets)
+        )
+        return found
 
     async def settle(
         self,
@@ -261,7 +234,7 @@ class AgentSeat:
         self, law: CompiledLaw, args: Sequence[Term] = (), *, another: bool = False
     ) -> DisclosedRuling:
         """Adopt a law, perhaps once more; what the agent may know of the ruling."""
-        inbox = NumberedInbox()
+        inbox = NumberedInbox(self._inboxes)
         frozen = tuple([freeze(arg) for arg in args])
         mine = self._service.members_of(self.id, law.hash) if another else []
         number = next(one for one in count(1) if address_of(self.id, one) not in mine)
@@ -300,7 +273,7 @@ class AgentSeat:
             hash, number = split_key(law)
             if address_of(self.id, number) not in self._service.members_of(self.id, hash):
                 raise NotAMemberHere(agent=self.id, law=law)
-            inbox = self._inboxes[law] = NumberedInbox()
+            inbox = self._inboxes[law] = NumberedInbox(self._inboxes)
             self._line.attend(law, inbox)
         return inbox
 

@@ -38,12 +38,14 @@ from nomospace.api.service import WAIT_S_MAX, AgentSeat, Service
 from nomospace.client import Tuple
 from nomospace.client.reactions import AnyHandle
 from nomospace.errors import CallerError, NomospaceError
-from nomospace.node.services.web import VALUES_MAX, check_values
+from nomospace.node.services.web import VALUES_MAX, counting
 
 UNDER_WAY_MAX: Final = 100
 """How many operations, reactions and listenings one socket has at a time."""
 WAITING_MAX: Final = 1_000
 """How many messages may wait for a client that reads slowly."""
+WAITING_CHARS_MAX: Final = 16_000_000
+"""How many characters they may have, before the last of them."""
 TOO_SLOW: Final = 1013
 SUSPENDED: Final = 4403
 """The code with which a socket is closed whose agent was suspended."""
@@ -134,7 +136,9 @@ class AgentSocket:
     def __init__(self, socket: WebSocket, seat: AgentSeat) -> None:
         self._socket = socket
         self._seat = seat
-        self._outgoing: asyncio.Queue[dict[str, object]] = asyncio.Queue(WAITING_MAX)
+        self._outgoing: asyncio.Queue[str] = asyncio.Queue(WAITING_MAX)
+        self._waiting = 0
+        """Characters that wait to be sent."""
         self._tasks: dict[int | str, asyncio.Task[None]] = {}
         self._handles: dict[int | str, AnyHandle] = {}
         self._buckets = Buckets()
@@ -193,6 +197,9 @@ class AgentSocket:
                 return
             key: int | str | None = None
             try:
+                if len(text) > VALUES_MAX:
+                    for _ in counting(text.encode(errors="replace")):
+                        await asyncio.sleep(0)
                 said = _object(text)
                 key = _key(said)
                 self._begin(key, said)
@@ -271,23 +278,24 @@ class AgentSocket:
     # -- telling -----------------------------------------------------------------------------------
 
     def _tell(self, message: dict[str, object]) -> None:
-        try:
-            self._outgoing.put_nowait(message)
-        except asyncio.QueueFull:
+        text = json.dumps(message)
+        if self._outgoing.full() or self._waiting > WAITING_CHARS_MAX:
             self._clogged = True
+        else:
+            self._waiting += len(text)
+            self._outgoing.put_nowait(text)
 
     async def _write(self) -> None:
         while not self._clogged:
-            message = await self._outgoing.get()
+            text = await self._outgoing.get()
+            self._waiting -= len(text)
             try:
-                await self._socket.send_text(json.dumps(message))
+                await self._socket.send_text(text)
             except (WebSocketDisconnect, RuntimeError):
                 return
 
 
 def _object(text: str) -> dict[str, object]:
-    if len(text) > VALUES_MAX:
-        check_values(text.encode(errors="replace"))
     try:
         said = json.loads(text)
     except (ValueError, RecursionError):

@@ -351,6 +351,15 @@ class OntologyUnknown(CallerError):
         return f"ontology {self.hash[:12]!r} is not known to this host; give the ontology itself"
 
 
+class AgentUnborn(Unavailable):
+    """An agent of a host with several processes is under way to one of them, or not on record."""
+
+    code = "node.agent-unborn"
+    words = "{agent} is on its way to a worker of {host}, or to its record there; ask again soon"
+    agent: str
+    host: str
+
+
 class AgentAway(Unavailable):
     """An agent was asked for that is not at this host: it is at another one, or under way.
 

@@ -64,7 +64,8 @@ class Open(msgspec.Struct, frozen=True, array_like=True, tag="open"):
 
     It speaks an ontology; where none is given, that which the space speaks on this host. `engine`
     is `memory` or `store`; empty, that which the space has on this host. One that lies in the store
-    is shared at once.
+    is shared at once. `partition` is the text of a `calls.partition.PartitionKey`; empty, that
+    which the space has on this host.
     """
 
     space: str
@@ -72,6 +73,7 @@ class Open(msgspec.Struct, frozen=True, array_like=True, tag="open"):
     durable: bool = True
     ontology: OntologyText | None = None
     engine: str = ""
+    partition: str = ""
 
 
 class Share(msgspec.Struct, frozen=True, array_like=True, tag="share"):

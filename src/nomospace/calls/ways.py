@@ -59,3 +59,5 @@ WEAK: Final = Strength.WEAK
 
 PRIORITY_MAX: Final = 100
 """The highest priority of a tuple; the lowest is as far below 0."""
+DEAD: Final = ".dead"
+"""Dead letters of space `jobs` lie in space `jobs.dead`."""

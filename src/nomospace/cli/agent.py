@@ -16,9 +16,9 @@ from nomospace.cli import SAID_NO
 from nomospace.cli.remote_options import (
     Commands,
     Remote,
-    Unusable,
     print_json,
     print_table,
+    usable,
 )
 from nomospace.errors import CallerError, NomospaceError
 
@@ -180,10 +180,8 @@ def bundle(
 
     file = out or Path(f"{program}.bundle")
     made = make(code, program, key, publisher or key.stem, module)
-    try:
+    with usable(file, "cannot be written"):
         file.write_bytes(made)
-    except OSError as error:
-        raise Unusable(what=str(file), why=f"cannot be written: {error.strerror}") from None
     print(f"{file}: {len(made):,} bytes, signed by {publisher or key.stem}")
 
 

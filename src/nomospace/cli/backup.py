@@ -7,13 +7,13 @@ Nothing that is there is lost by a slip: a backup replaces no file and a restore
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nomospace.cli.remote_options import Commands, Unusable, print_json
+from nomospace.cli.remote_options import Commands, JsonOption, Unusable, say
 from nomospace.cli.stores import opened
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ restore_app = Commands()
 StoreOption = Annotated[
     str, typer.Option("--store", metavar="URL", help="A file, or postgresql://…?schema=NAME.")
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 _BESIDE = ("", "-wal", "-shm", "-sums")
 """The files of a store in SQLite: what was not yet moved into the first is in the second."""
@@ -40,13 +39,30 @@ def backup(
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Write all of a store, as it is at one moment, into a file; its host may go on running."""
-    from nomospace.store.backup import write_backup
+    """Write all of a store, as it is at one moment, into a file; its host may go on running.
 
-    if file.exists() and not force:
-        raise Unusable(what=str(file), why="it is there already; --force replaces it")
-    with opened(store) as source, _files(file):
-        _tell("wrote", file, source.where, write_backup(source, file), as_json=as_json)
+    The stores of all workers of a host go into as many files, as they are at one moment.
+    """
+    from nomospace.node.workers import store_of
+    from nomospace.store.backup import write_backup
+    from nomospace.store.cut import backup_of, workers_in, write_cut
+
+    with ExitStack() as held:
+        source = held.enter_context(opened(store))
+        count = workers_in(source)
+        files = [backup_of(file, number) for number in range(1, count + 1)]
+        for one in files:
+            if one.exists() and not force:
+                raise Unusable(what=str(one), why="it is there already; --force replaces it")
+        held.enter_context(_files(file))
+        if count == 1:
+            _tell("wrote", file, source.where, write_backup(source, file), as_json=as_json)
+            return
+        numbers = range(2, count + 1)
+        stores = [held.enter_context(opened(store_of(store, number))) for number in numbers]
+        done = write_cut([source, *stores], file)
+        for one, its, summary in zip(files, [source, *stores], done, strict=True):
+            _tell("wrote", one, its.where, summary, as_json=as_json)
 
 
 @restore_app.command()
@@ -64,18 +80,27 @@ def restore(
     The backup may come from another kind of store. It is looked at whole before anything is made.
     Run one host with it only: two that believe to be the same would confuse their peers.
     """
+    from nomospace.node.workers import store_of
     from nomospace.store.backup import restore_backup
+    from nomospace.store.cut import read_cut
+    from nomospace.store.interface import StoreNotEmpty
     from nomospace.store.opening import open_store
     from nomospace.store.sqlite import SqliteStore
 
-    target = open_store(store)
+    if not isinstance(open_store(store), SqliteStore):
+        _refuse_force(store, force=force)
     with _files(file):
-        if isinstance(target, SqliteStore):
-            summary = _restore_file(file, target, force=force)
-        else:
-            _refuse_force(store, force=force)
-            summary = restore_backup(file, target)
-    _tell("restored", file, target.where, summary, as_json=as_json)
+        parts = read_cut(file)
+        targets = [open_store(store_of(store, number)) for number in range(1, len(parts) + 1)]
+        for target in targets:  # all of them, or none
+            if isinstance(target, SqliteStore) and target.path.exists() and not force:
+                raise StoreNotEmpty(where=target.where)
+        for part, target in zip(parts, targets, strict=True):
+            if isinstance(target, SqliteStore):
+                summary = _restore_file(part, target, force=force)
+            else:
+                summary = restore_backup(part, target)
+            _tell("restored", part, target.where, summary, as_json=as_json)
 
 
 def _refuse_force(store: str, *, force: bool) -> None:
@@ -162,9 +187,7 @@ def _tell(did: str, file: Path, store: str, summary: BackupSummary, *, as_json: 
         "kept": summary.kept,
         "records": summary.records,
     }
-    if as_json:
-        print_json(facts)
-        return
     way = f"{store} into {file}" if did == "wrote" else f"{store} from {file}"
     parts = f"{summary.changes:,} changes, {summary.kept:,} answers under way"
-    print(f"{did} {way}: {parts}, {summary.records:,} records; as of {facts['at']}")
+    words = f"{did} {way}: {parts}, {summary.records:,} records; as of {facts['at']}"
+    say(facts, words, as_json=as_json)

@@ -2,15 +2,14 @@
 with a running host, and the command that mends it.
 """
 
-import json
 import shutil
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Literal
 
+import msgspec
 import typer
 
 from nomospace.cli.checkout import NoCheckout, checkout
@@ -18,11 +17,13 @@ from nomospace.cli.remote_options import (
     TIMEOUT_S,
     Commands,
     IdentityOption,
+    JsonOption,
     Remote,
     TimeoutOption,
     TokenOption,
     TrustOption,
     Unusable,
+    print_json,
 )
 from nomospace.extras import EXTRAS, is_here
 
@@ -32,8 +33,7 @@ PYTHON_MIN = (3, 11)
 FREE_MB_MIN = 500
 
 
-@dataclass(frozen=True)
-class DoctorFinding:
+class DoctorFinding(msgspec.Struct, frozen=True):
     """One thing looked at. `mend` is a command to run, and empty when nothing needs mending."""
 
     what: str
@@ -55,7 +55,7 @@ def doctor(
     identity: IdentityOption = "",
     trust: TrustOption = "",
     timeout: TimeoutOption = TIMEOUT_S,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Say what is missing here and what mends it; exit code 1 when something needed is.
 
@@ -74,7 +74,7 @@ def doctor(
         findings = list(examine())
     ok = all(f.state in ("ok", "optional") for f in findings)
     if as_json:
-        print(json.dumps({"ok": ok, "findings": [asdict(f) for f in findings]}, indent=2))
+        print_json({"ok": ok, "findings": findings})
     else:
         for f in findings:
             print(f"{f.state:<8} {f.what:<9} {f.found}")

@@ -1,6 +1,5 @@
 """`nomospace host`: a host in this process, and the contact of a running one with others."""
 
-import json
 import logging
 import sys
 import time
@@ -8,21 +7,36 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
 import typer
 
-from nomospace.cli.remote_options import Commands, Remote, Unusable, print_json
+from nomospace.cli import SAID_NO
+from nomospace.cli.remote_options import Commands, JsonOption, Remote, Unusable, print_json
 from nomospace.extras import need
 
 if TYPE_CHECKING:
     from nomospace.api.http import ServedApi
     from nomospace.node.config import Config
     from nomospace.node.serve import Server
+    from nomospace.node.workers import WorkerPart
     from nomospace.store.paired import PairRow
     from nomospace.wire.admin import ContactLine
 
 T = TypeVar("T")
+NameArgument = Annotated[str, typer.Argument(help="The host's name; may stand in the file.")]
+ConfigOption = Annotated[
+    Path | None, typer.Option("--config", "-c", help="A TOML file; flags win over it.")
+]
+InsecureOption = Annotated[
+    bool, typer.Option(help="No certificates: for a trial on this machine alone.")
+]
+HeartbeatOption = Annotated[
+    int | None, typer.Option(help="Milliseconds between two signs of life to other hosts.")
+]
+LossOption = Annotated[
+    int | None, typer.Option(help="Milliseconds of silence after which a host is gone.")
+]
 ModeOption = Annotated[
     str, typer.Option("--mode", help="With a standby: sync (the default), or async.")
 ]
@@ -42,13 +56,17 @@ def _told(**flags: T | None) -> dict[str, T]:
     return {name: value for name, value in flags.items() if value is not None}
 
 
+DRAIN_EVERY_S: Final = 0.2
+"""How often a host that is drained is asked how far it is."""
+DRAIN_SHOWN_S: Final = 2.0
+"""How often that is said."""
+
+
 @app.command()
 def run(
-    name: Annotated[str, typer.Argument(help="The host's name; may stand in the file.")] = "",
+    name: NameArgument = "",
     *,
-    config: Annotated[
-        Path | None, typer.Option("--config", "-c", help="A TOML file; flags win over it.")
-    ] = None,
+    config: ConfigOption = None,
     listen: Annotated[
         str, typer.Option(help="Where peers and clients come in; port 0 is any free one.")
     ] = "",
@@ -72,13 +90,14 @@ def run(
     ] = "",
     mode: ModeOption = "",
     alone: AloneOption = False,
+    workers: Annotated[
+        int | None, typer.Option(help="How many processes serve the host; for all cores.")
+    ] = None,
     takeover_s: Annotated[
         float | None, typer.Option(help="Seconds in which another takes over; 10, at least 2.")
     ] = None,
     trust: Annotated[str, typer.Option(help="The folder that `nomospace trust init` made.")] = "",
-    insecure: Annotated[
-        bool, typer.Option(help="No certificates: for a trial on this machine alone.")
-    ] = False,
+    insecure: InsecureOption = False,
     eager: Annotated[
         bool, typer.Option(help="Tell who wrote to an agent of its moves, before they ask.")
     ] = False,
@@ -95,12 +114,8 @@ def run(
     console: Annotated[
         bool, typer.Option(help="Show the console at the address of the API.")
     ] = True,
-    heartbeat_ms: Annotated[
-        int | None, typer.Option(help="Milliseconds between two signs of life to other hosts.")
-    ] = None,
-    loss_ms: Annotated[
-        int | None, typer.Option(help="Milliseconds of silence after which a host is gone.")
-    ] = None,
+    heartbeat_ms: HeartbeatOption = None,
+    loss_ms: LossOption = None,
     policy: Annotated[
         str, typer.Option(help="With whom to engage: reachable, announced, or position.")
     ] = "",
@@ -113,6 +128,9 @@ def run(
     place: Annotated[
         str, typer.Option("--position", metavar="X,Y", help="Where it is at its start, in metres.")
     ] = "",
+    capacity: Annotated[
+        float | None, typer.Option(help="Its weight among the homes of partitioned spaces; 1.")
+    ] = None,
     log: Annotated[str, typer.Option(help="How to log: text, or json.")] = "",
     as_json: Annotated[
         bool, typer.Option("--json", help="Say on standard output when it is ready, as JSON.")
@@ -139,6 +157,7 @@ def run(
         insecure=insecure or None,
         eager=eager or None,
         standby=standby or None,
+        workers=workers,
         takeover_s=takeover_s,
         standby_=_told(listen=standby_listen or None, mode=mode or None, alone=alone or None),
         journal={"folder": segments} if segments else None if record else {"on": False},
@@ -149,6 +168,7 @@ def run(
             **_told(range_m=range_m, speed_max=speed_max),
             **_told(policy=policy or None, position=_numbers(place.split(",")) if place else None),
         },
+        spaces=_told(capacity=capacity),
         log={"form": log} if log else None,
     )
 
@@ -157,14 +177,12 @@ def run(
 
 @app.command()
 def standby(
-    name: Annotated[str, typer.Argument(help="The host's name; may stand in the file.")] = "",
+    name: NameArgument = "",
     *,
     of: Annotated[
         str, typer.Option(metavar="ADDRESS", help="The other machine: its --standby-listen.")
     ] = "",
-    config: Annotated[
-        Path | None, typer.Option("--config", "-c", help="A TOML file, as of run; flags win.")
-    ] = None,
+    config: ConfigOption = None,
     store: Annotated[
         str, typer.Option(help="A file of its own (the default: NAME.db); a new one is filled.")
     ] = "",
@@ -175,17 +193,11 @@ def standby(
         list[str] | None, typer.Option(help="The address of a host to join then; may be repeated.")
     ] = None,
     trust: Annotated[str, typer.Option(help="The folder with the host's certificate.")] = "",
-    insecure: Annotated[
-        bool, typer.Option(help="No certificates: for a trial on this machine alone.")
-    ] = False,
+    insecure: InsecureOption = False,
     mode: ModeOption = "",
     alone: AloneOption = False,
-    heartbeat_ms: Annotated[
-        int | None, typer.Option(help="Milliseconds between two signs of life to other hosts.")
-    ] = None,
-    loss_ms: Annotated[
-        int | None, typer.Option(help="Milliseconds of silence after which a host is gone.")
-    ] = None,
+    heartbeat_ms: HeartbeatOption = None,
+    loss_ms: LossOption = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Say on standard output when it stands by or is ready.")
     ] = False,
@@ -223,7 +235,7 @@ def takeover(
     ],
     *,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Let a standby be the host, after showing what may be lost; or an active one go on alone.
 
@@ -293,33 +305,22 @@ def _run(told: "Config", *, console: bool, as_json: bool) -> None:
 
     configure("json" if told.log.form == "json" else "text")
 
-    def ready(server: "Server") -> None:
-        address = str(server.listener.address)
+    def say(line: dict[str, object]) -> None:
         if as_json:
-            line = {
-                "host": told.host.name,
-                "address": address,
-                "url": server.url,
-                "life": server.host.life,
-            }
-            if server.own.token:  # for programs of its user this is found by itself
-                line["token"] = server.own.token
-            if server.services is not None:
-                line["http"] = server.services.url
-            if server.served is not None:
-                line["api"] = server.served.url
-                line["api_token"] = server.served.service.own_token
-            print(json.dumps(line), flush=True)
+            print_json(line)
             return
-        with_token = f" with the token {server.own.token}" if server.own.token else ""
+        with_token = f" with the token {line['token']}" if "token" in line else ""
         if sys.stderr.isatty():
-            _say_to_all(f"host {told.host.name} serves at {address}; Ctrl-C ends it")
-        if server.services is not None:
-            _say_to_all(f"its services are at {server.services.url}{with_token}")
+            _say_to_all(f"host {line['host']} serves at {line['address']}; Ctrl-C ends it")
+        if "http" in line:
+            _say_to_all(f"its services are at {line['http']}{with_token}")
             with_token = " with the same token" if with_token else ""
-        if server.served is not None:
+        if "api" in line:
             what = "console and API are" if console else "API is"
-            _say_to_all(f"its {what} at {server.served.url}{with_token}")
+            _say_to_all(f"its {what} at {line['api']}{with_token}")
+
+    def ready(server: "Server") -> None:
+        say(_facts(server))
 
     beside = None
     if told.api.listen:  # a host without it does not pay for loading it
@@ -327,6 +328,17 @@ def _run(told: "Config", *, console: bool, as_json: bool) -> None:
         from nomospace.api.http import serving
 
         beside = _with_console if console else serving
+    if told.host.workers is not None:
+        from nomospace.node.spreading import begun
+        from nomospace.node.supervisor import Supervisor, end_with
+
+        async def work(config: "Config", part: "WorkerPart") -> None:
+            end_with(part.alive)
+            server = Server(config, beside=beside if config.api.listen else None, worker=part)
+            await server.run(lambda server: begun(server, _facts(server)))
+
+        Supervisor(told, lambda config, part: run_loop(work(config, part)), say).run()
+        return
     if not (told.host.standby or told.paired):
         run_loop(Server(told, beside=beside).run(ready))
         return
@@ -335,11 +347,29 @@ def _run(told: "Config", *, console: bool, as_json: bool) -> None:
 
     def standing(what: str) -> None:
         if as_json:
-            print(json.dumps({"host": told.host.name, "standby": what}), flush=True)
+            print_json({"host": told.host.name, "standby": what})
         else:
             _say_to_all(f"{what} stands by for host {told.host.name}")
 
     run_loop(stand(told, beside=beside, ready=ready, standing=standing))
+
+
+def _facts(server: "Server") -> dict[str, object]:
+    """What there is to say of a host that serves."""
+    line: dict[str, object] = {
+        "host": server.config.host.name,
+        "address": str(server.listener.address),
+        "url": server.url,
+        "life": server.host.life,
+    }
+    if server.own.token:  # for programs of its user this is found by itself
+        line["token"] = server.own.token
+    if server.services is not None:
+        line["http"] = server.services.url
+    if server.served is not None:
+        line["api"] = server.served.url
+        line["api_token"] = server.served.service.own_token
+    return line
 
 
 def _say_to_all(words: str) -> None:
@@ -375,6 +405,43 @@ def disengage(remote: Remote) -> None:
     from nomospace.wire.admin import Disengage
 
     _say(remote, remote.ask(Disengage()))
+
+
+@app.command()
+def drain(
+    remote: Remote,
+    *,
+    off: Annotated[bool, typer.Option("--off", help="Have it keep its share again.")] = False,
+    wait: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0, help="Wait at most so long for it.")
+    ] = 60.0,
+) -> None:
+    """Let what a host has of partitioned spaces move to other hosts, before it is stopped.
+
+    It waits until nothing is left, and says how far it is. That the host is drained is kept, also
+    when it starts again, until --off. Exit code 1 when something is left after the time.
+    """
+    from nomospace.wire.admin import DrainHost
+
+    line = remote.ask(DrainHost(not off))
+    until, shown = time.monotonic() + wait, time.monotonic()
+    while line.drained and (line.left or line.moving) and time.monotonic() < until:
+        time.sleep(DRAIN_EVERY_S)
+        line = remote.ask(DrainHost())
+        if time.monotonic() - shown >= DRAIN_SHOWN_S and not remote.as_json:
+            shown = time.monotonic()
+            print(f"{line.left:,} tuples left, {line.moving:,} under way", file=sys.stderr)
+    if not line.drained:
+        words = f"{line.host} keeps its share of partitioned spaces"
+    elif not line.left and not line.moving:
+        words = f"{line.host} is drained: nothing of partitioned spaces lies there"
+    else:
+        words = f"{line.left:,} tuples are left at {line.host}, and {line.moving:,} are under way"
+        if line.alone:
+            words += f"; no other host shares {', '.join(line.alone)}"
+    remote.say(line, words)
+    if line.drained and (line.left or line.moving):
+        raise typer.Exit(SAID_NO)
 
 
 @app.command()

@@ -13,7 +13,7 @@ import re
 import sys
 import time
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from itertools import islice
@@ -26,10 +26,12 @@ import typer
 from nomospace.cli.laboratory import plug
 from nomospace.cli.remote_options import (
     Commands,
+    JsonOption,
     Remote,
     Unusable,
     print_json,
     print_table,
+    say,
 )
 from nomospace.cli.stores import opened
 from nomospace.store.private import open_file, whole
@@ -93,7 +95,7 @@ def ls(
 ) -> None:
     """List the sealed segments of a journal folder: their records, rows, sizes and times."""
     rows = [("segment", "records", *[table.value for table in JournalTable], "kB", "from", "until")]
-    from nomospace.store.segments import holds
+    from nomospace.store.holds import holds
 
     segments, gone = _segments(folder)
     if gone:
@@ -237,7 +239,7 @@ def prune(
     bytes_: Annotated[
         int, typer.Option("--bytes", min=0, help="Let the oldest go, down to so many bytes.")
     ] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Let the oldest segments of a journal go; the host may go on running.
 
@@ -256,12 +258,10 @@ def prune(
         if left == then:
             break
     facts = {"segments": len(before) - len(left), "left": len(left), "gone": gone}
-    if as_json:
-        print_json(facts)
-    else:
-        print(f"{facts['segments']} segments were let go, {len(left)} are left")
-        if gone:
-            print(f"the journal begins with record {gone + 1}")
+    words = f"{facts['segments']} segments were let go, {len(left)} are left"
+    if gone:
+        words += f"\nthe journal begins with record {gone + 1}"
+    say(facts, words, as_json=as_json)
 
 
 @app.command(name="hold")
@@ -328,22 +328,21 @@ def export(
             return
         count = _write_file(rows, out, table.value, form)
     facts = {"file": str(out), "table": table.value, "format": form.value, "rows": count}
-    if as_json:
-        print_json(facts)
-    else:
-        print(f"wrote {count:,} rows of {table.value} to {out}")
+    say(facts, f"wrote {count:,} rows of {table.value} to {out}", as_json=as_json)
 
 
 def _rows(folder: Path | None, store: Store | None, table: str, after: int) -> Iterator[JournalRow]:
+    from nomospace.store.holds import reading
     from nomospace.store.interface import JournalEntry
     from nomospace.store.journal import encode_record
     from nomospace.store.parquet import row_of
     from nomospace.store.segments import read_journal
 
-    for seq, record in read_journal(folder, store, after=after):
-        of, row = row_of(JournalEntry(seq, encode_record(record)))
-        if of == table:
-            yield row
+    with nullcontext() if folder is None else reading(folder):
+        for seq, record in read_journal(folder, store, after=after):
+            of, row = row_of(JournalEntry(seq, encode_record(record)))
+            if of == table:
+                yield row
 
 
 def _write_file(rows: Iterator[JournalRow], out: Path, table: str, form: Format) -> int:

@@ -7,7 +7,6 @@ the formatter's, a scenario that failed, a run that had to be stopped.
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
-from nomospace.cli.remote_options import Commands, Remote, Unusable
+from nomospace.cli.remote_options import Commands, JsonOption, Remote, Unusable, print_json, usable
 
 if TYPE_CHECKING:
     from nomospace.control import Explanation
@@ -30,7 +29,6 @@ LawArgument = Annotated[str, typer.Argument(metavar="LAW", help="A .law or .law.
 LawsArgument = Annotated[
     list[str], typer.Argument(metavar="LAW...", help="Files; - is a .law text on stdin.")
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 # -- check ---------------------------------------------------------------------------------
@@ -61,7 +59,8 @@ def check(
                 "warnings": counts["warning"],
                 "notes": counts["note"],
                 "findings": rows,
-            }
+            },
+            indent=2,
         )
     else:
         print(", ".join(counted(n, kind) for kind, n in counts.items() if n or kind != "note"))
@@ -144,7 +143,7 @@ def fmt(
                 _write(name, done)
     look_only = check_only or show_diff
     if as_json:
-        print_json({"changed": changed, "written": not look_only})
+        print_json({"changed": changed, "written": not look_only}, indent=2)
     elif not show_diff and laws != ["-"]:
         for name in changed:
             print(f"would lay out {name}" if look_only else f"laid out {name}")
@@ -169,12 +168,9 @@ def _write(name: str, text: str) -> None:
     from nomospace.store.private import whole
 
     path = Path(name).resolve()
-    try:
-        with whole(path) as new:
-            new.write_text(text, encoding="utf-8")
-            new.chmod(path.stat().st_mode)
-    except OSError as error:
-        raise Unusable(what=name, why=f"cannot be written: {error.strerror}") from None
+    with usable(name, "cannot be written"), whole(path) as new:
+        new.write_text(text, encoding="utf-8")
+        new.chmod(path.stat().st_mode)
 
 
 # -- hash and diff -------------------------------------------------------------------------
@@ -186,7 +182,7 @@ def hash_(laws: LawsArgument, *, as_json: JsonOption = False) -> None:
     found = [(name, _load(name)) for name in laws]
     if as_json:
         rows = [{"file": n, "name": law.name, "hash": law.hash} for n, law in found]
-        print_json(rows[0] if len(rows) == 1 else rows)
+        print_json(rows[0] if len(rows) == 1 else rows, indent=2)
         return
     for name, law in found:
         print(law.hash if len(found) == 1 else f"{law.hash}  {name}")
@@ -204,7 +200,7 @@ def diff(
 
     found = diff_laws(_load(old).tree, _load(new).tree)
     if as_json:
-        print_json(found.to_data())
+        print_json(found.to_data(), indent=2)
     else:
         sys.stdout.write(found.render())
     if not found.same:
@@ -250,7 +246,7 @@ def explain(
     first = True
     for explanation in found:
         if as_json:
-            print_json(_explanation_data(explanation), indent=None)
+            print_json(_explanation_data(explanation))
             continue
         if not first:
             print()
@@ -333,7 +329,7 @@ def run(
     with _lines(events) as lines:
         try:
             for row in going.rows(_flushing(lines) if events == "-" else lines, name):
-                print_json(row, indent=None)
+                print_json(row)
         except (BadLine, Endless) as error:
             _complain(error)
             raise typer.Exit(1 if isinstance(error, Endless) else 2) from None
@@ -378,11 +374,11 @@ def run_scenarios(
         data = {
             "passed": len(results) - len(failed),
             "failed": len(failed),
-            "scenarios": [result.to_data() for result in results],
+            "scenarios": results,
         }
         if coverage:
             data["coverage"] = [one.to_data() for one in covered]
-        print_json(data)
+        print_json(data, indent=2)
     else:
         if coverage:
             print()
@@ -483,15 +479,7 @@ def _lines(name: str) -> Iterator[Iterator[bytes]]:
     if name == "-":
         yield lines(_stdin())
         return
-    try:
+    with usable(name, "cannot be read"):
         file = Path(name).open("rb")  # noqa: SIM115  # closed below; only opening may fail so
-    except OSError as error:
-        raise Unusable(what=name, why=f"cannot be read: {error.strerror}") from None
     with file:
         yield lines(file)
-
-
-def print_json(data: object, *, indent: int | None = 2) -> None:
-    """Data as JSON, in letters where the output can carry them."""
-    encoding = (sys.stdout.encoding or "").lower().replace("-", "")
-    print(json.dumps(data, indent=indent, ensure_ascii=encoding != "utf8"))

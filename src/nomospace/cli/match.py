@@ -2,26 +2,25 @@
 
 Answers go to stdout, one line of JSON each, sorted by the ids of their tuples; the rest goes to
 stderr. Exit codes: 0 fine, with or without answers; 1 a limit was met and answers may be missing,
-which stderr says; 2 the ontology, a tuple, the template or an option cannot be used.
+which stderr says; 2 the ontology, a tuple, a template or an option cannot be used.
 
-An engine is found by its name in `ENGINES`: a module and a function in it that opens an
-`QuestionEngine` over an ontology and tuples. Only the chosen one is loaded. SQLite and PostgreSQL
-keep their tables beside a store of their own kind, so that the next question finds them.
+An engine is one of `ENGINES`: a `QuestionEngine` over an ontology and tuples, in this process or a
+database (`match_engines`).
 """
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from importlib import import_module
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, Protocol, TypeAlias
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Final, Protocol
 
 import typer
 
 from nomospace.cli import SAID_NO
-from nomospace.cli.remote_options import Commands, Unusable
+from nomospace.cli.remote_options import Commands, Unusable, print_json, usable
 from nomospace.meaning.answers import Answers, MeaningAnswer
 from nomospace.meaning.facts import Fact, Facts
 from nomospace.meaning.jsonforms import read_facts
@@ -33,50 +32,47 @@ from nomospace.meaning.question import ANSWERS_MAX, SET_MAX, Question, parse_tem
 if TYPE_CHECKING:
     from typing import TextIO
 
-ENGINES: Final = {
-    "memory": "nomospace.cli.match:open_memory",
-    "sqlite": "nomospace.cli.match_engines:open_sqlite",
-    "postgres": "nomospace.cli.match_engines:open_postgres",
-    "duckdb": "nomospace.cli.match_engines:open_duckdb",
-    "spark": "nomospace.cli.match_engines:open_spark",
-}
-"""Where each engine is opened, as `module:function`."""
+ENGINES: Final = ("memory", "sqlite", "postgres", "duckdb", "spark")
 
-KEEPING: Final = ("sqlite", "postgres")
-"""The engines that keep tables, each beside stores of its own kind."""
+OntologyOption = Annotated[
+    str, typer.Option(metavar="FILE", help="The ontology: .yaml, .ttl, .rdf, .owl or .jsonld.")
+]
+CorrelateOption = Annotated[
+    str,
+    typer.Option(
+        metavar="auto|always|never",
+        help="Whether several tuples may answer together: auto when none does alone.",
+    ),
+]
+MaxSetOption = Annotated[
+    int, typer.Option("--max-set", metavar="N", help="The most tuples of one answer.")
+]
 
 app = Commands()
 
 
 class QuestionEngine(Protocol):
-    """Answers questions about the tuples it was opened with."""
+    """Answers questions about the tuples that it has."""
 
     def plan(self, question: Question) -> Plan:
         """How it will look for answers."""
 
-    def answers(self, plan: Plan) -> Answers:
+    def answers(self, question: Question) -> Answers:
         """All answers."""
 
-    def first(self, plan: Plan) -> MeaningAnswer | None:
-        """The one that `any` gives."""
-
-    def close(self) -> None:
-        """Let go of what it holds."""
-
-
-Opener: TypeAlias = Callable[[Ontology, Iterable[Fact], str], QuestionEngine]
-"""Opens an engine over tuples; the text is `--url`, empty when it was not given."""
+    def first(self, question: Question) -> MeaningAnswer | None:
+        """The best answer."""
 
 
 class MemoryEngine:
-    """The engine in memory."""
+    """The engine in this process, which compiles a question to loops over the tuples."""
 
     def __init__(self, ontology: Ontology, facts: Iterable[Fact]) -> None:
         self._facts = Facts.of(facts, ontology)
         self._asked: Matcher | None = None
 
     def _matcher(self, question: Question) -> Matcher:
-        """The one that has planned the question already, if it was asked last."""
+        """What looks for answers to a question; a plan and its answers come from the same one."""
         if self._asked is None or self._asked.question != question:
             self._asked = Matcher(question, self._facts)
         return self._asked
@@ -85,63 +81,34 @@ class MemoryEngine:
         """How it will look for answers."""
         return self._matcher(question).plan
 
-    def answers(self, plan: Plan) -> Answers:
+    def answers(self, question: Question) -> Answers:
         """All answers."""
-        return self._matcher(plan.question).all()
+        return self._matcher(question).all()
 
-    def first(self, plan: Plan) -> MeaningAnswer | None:
-        """The one that `any` gives."""
-        return self._matcher(plan.question).first()
-
-    def close(self) -> None:
-        """It holds nothing but memory."""
+    def first(self, question: Question) -> MeaningAnswer | None:
+        """The best answer."""
+        return self._matcher(question).first()
 
 
-def open_memory(ontology: Ontology, facts: Iterable[Fact], url: str) -> QuestionEngine:
-    """The engine in memory, which has no address."""
+def opened(
+    name: str, ontology: Ontology, facts: Iterable[Fact], url: str
+) -> AbstractContextManager[QuestionEngine]:
+    """The engine of a name, over an ontology and tuples. Only the chosen one is loaded."""
+    if name not in ENGINES:
+        raise Unusable(what=f"--engine {name}", why=f"it is one of {', '.join(ENGINES)}")
+    if name != "memory":
+        from nomospace.cli.match_engines import filled
+
+        return filled(name, ontology, facts, url)
     if url:
         raise Unusable(what="--url", why="the engine memory has no address; leave it out")
-    return MemoryEngine(ontology, facts)
-
-
-def opener(name: str) -> Opener:
-    """How to open the engine of a name.
-
-    >>> opener("memory") is open_memory
-    True
-    """
-    place = ENGINES.get(name)
-    if place is None:
-        raise Unusable(what=f"--engine {name}", why=f"it is one of {', '.join(ENGINES)}")
-    module, _, function = place.partition(":")
-    found: Opener = getattr(import_module(module), function)
-    return found
-
-
-def _show_kept(store: str) -> None:
-    """`--kept`: what is kept of a store; options that are needed otherwise may be missing."""
-    if store:
-        from nomospace.cli.match_engines import show_kept
-
-        show_kept(store)
-        raise typer.Exit
-
-
-def _drop_kept(store: str) -> None:
-    """`--drop-kept`: as `--kept`, to throw it away."""
-    if store:
-        from nomospace.cli.match_engines import drop_kept
-
-        drop_kept(store)
-        raise typer.Exit
+    return nullcontext(MemoryEngine(ontology, facts))
 
 
 @app.command()
 def match(
     *,
-    ontology: Annotated[
-        str, typer.Option(metavar="FILE", help="The ontology: .yaml, .ttl, .rdf, .owl or .jsonld.")
-    ],
+    ontology: OntologyOption,
     tuples: Annotated[
         str, typer.Option(metavar="FILE.jsonl", help="The tuples, one a line; - is stdin.")
     ] = "",
@@ -152,22 +119,15 @@ def match(
         str, typer.Option(metavar="NAME", help="The space of the store's tuples.")
     ] = "",
     template: Annotated[
-        str,
+        list[str],
         typer.Option(
-            metavar="TEXT", help='Such as "(Car where price.amount < 5000, CarInsurance = B, int)".'
+            metavar="TEXT",
+            help='Such as "(Car where price.amount < 5000, int)"; repeated, one after the other.',
         ),
     ],
     any_one: Annotated[bool, typer.Option("--any", help="Give one answer: the best.")] = False,
-    correlate: Annotated[
-        str,
-        typer.Option(
-            metavar="auto|always|never",
-            help="Whether several tuples may answer together: auto when none does alone.",
-        ),
-    ] = "auto",
-    max_set: Annotated[
-        int, typer.Option("--max-set", metavar="N", help="The most tuples of one answer.")
-    ] = SET_MAX,
+    correlate: CorrelateOption = "auto",
+    max_set: MaxSetOption = SET_MAX,
     limit: Annotated[
         int, typer.Option(metavar="N", help="The most answers; a cut is reported.")
     ] = ANSWERS_MAX,
@@ -176,32 +136,6 @@ def match(
     ] = "memory",
     url: Annotated[
         str, typer.Option(metavar="URL", help="Where the engine's database is, if it needs one.")
-    ] = "",
-    keep: Annotated[
-        bool,
-        typer.Option(
-            "--keep/--no-keep",
-            help="Keep the tables that sqlite or postgres makes of its own kind of store.",
-        ),
-    ] = True,
-    kept: Annotated[
-        str,
-        typer.Option(
-            metavar="STORE",
-            help="Show the tables that are kept of a store, and do nothing else.",
-            is_eager=True,
-            callback=_show_kept,
-        ),
-    ] = "",
-    drop_kept: Annotated[
-        str,
-        typer.Option(
-            "--drop-kept",
-            metavar="STORE",
-            help="Throw away the tables that are kept of a store, and do nothing else.",
-            is_eager=True,
-            callback=_drop_kept,
-        ),
     ] = "",
     explain: Annotated[
         bool, typer.Option("--explain", help="Print the plan instead of answers.")
@@ -212,6 +146,9 @@ def match(
 ) -> None:
     """Find the tuples that answer a template, by meaning, and say why.
 
+    Several templates are asked of the same tuples, which are read once; each answer then says which
+    `template` it is of.
+
     A tuple is a line {"id": "t1", "fields": [{"class": "Car", "id": "A", "properties": {…}}, 17]}.
     A template is (field, …), perhaps with `key Class` behind it: tuples that answer together must
     then hold one same object of that class. A field is Class, Class = id, Class where predicate, a
@@ -220,32 +157,22 @@ def match(
     from nomospace.client.ontologies import load_ontology
 
     known = load_ontology(ontology)
-    question = parse_template(template, known, correlate=correlate, max_set=max_set, limit=limit)
+    questions = [
+        parse_template(text, known, correlate=correlate, max_set=max_set, limit=limit)
+        for text in template
+    ]
     given = _given(tuples, store, space)
-    opened = _kept(engine, known, store, space, url) if keep and store else None
-    if opened is None:
-        opened = opener(engine)(known, given, url or _database_of(engine, store))
-    try:
-        plan = opened.plan(question)
-        if explain:
-            _explain(plan, as_json=as_json)
-        elif any_one:
-            _any(opened, plan)
-        else:
-            show_answers(opened.answers(plan))
-    finally:
-        opened.close()
-
-
-def _kept(
-    engine: str, ontology: Ontology, store: str, space: str, url: str
-) -> QuestionEngine | None:
-    """The engine over tables that are kept beside the store, where it can keep some."""
-    if engine not in KEEPING or url:
-        return None
-    from nomospace.cli.match_engines import open_kept_engine
-
-    return open_kept_engine(engine, ontology, store, space)
+    complete = True
+    with opened(engine, known, given, url or _database_of(engine, store)) as source:
+        for text, question in zip(template, questions, strict=True):
+            asked = {"template": text} if len(template) > 1 else {}
+            if explain:
+                _explain(source.plan(question), as_json=as_json)
+            else:
+                answers = _best(source, question) if any_one else source.answers(question)
+                complete &= show_answers(answers, asked)
+    if not complete:
+        raise typer.Exit(SAID_NO)
 
 
 def _database_of(engine: str, store: str) -> str:
@@ -262,40 +189,29 @@ def _explain(plan: Plan, *, as_json: bool) -> None:
         networks = [
             {"kind": one.kind, "tuples": one.size, "plan": one.explain()} for one in plan.networks
         ]
-        print(json.dumps({"question": str(plan.question), "networks": networks, "cut": plan.cut}))
+        print_json({"question": str(plan.question), "networks": networks, "cut": plan.cut})
     else:
         print(plan.explain())
 
 
-def _any(engine: QuestionEngine, plan: Plan) -> None:
-    found = engine.first(plan)
-    if found is not None:
-        _print([found])
-    elif plan.cut:
-        _cut(plan.cut)
+def _best(engine: QuestionEngine, question: Question) -> Answers:
+    found = engine.first(question)
+    return Answers([], engine.plan(question).cut) if found is None else Answers([found])
 
 
-def show_answers(answers: Answers) -> None:
-    """Print answers, what went wrong with some, and whether any may be missing (then exit 1)."""
-    _print(answers.items)
-    sys.stdout.flush()
+def show_answers(answers: Answers, asked: Mapping[str, str] = MappingProxyType({})) -> bool:
+    """Print answers, each with what was asked, and what went wrong with some.
+
+    False where any may be missing, which is said too.
+    """
+    for answer in answers.items:
+        print_json({**asked, **answer.to_data()})
     for problem in answers.problems:
         print(f"nomospace match: {problem}; its object was left out", file=sys.stderr)
     if answers.cut:
-        _cut(answers.cut)
-
-
-def _cut(why: str) -> None:
-    print(
-        f"nomospace match: cut: {why}; answers may be missing: ask for less, or raise the limit",
-        file=sys.stderr,
-    )
-    raise typer.Exit(SAID_NO)
-
-
-def _print(answers: Iterable[MeaningAnswer]) -> None:
-    for answer in answers:
-        print(json.dumps(answer.to_data(), ensure_ascii=False))
+        why = f"{answers.cut}; answers may be missing: ask for less, or raise the limit"
+        print(f"nomospace match: cut: {why}", file=sys.stderr)
+    return not answers.cut
 
 
 def _given(tuples: str, store: str, space: str) -> Iterator[Fact]:
@@ -313,11 +229,8 @@ def _facts(name: str) -> Iterator[Fact]:
     if name == "-":
         yield from read_facts(_lines(sys.stdin, "<stdin>"), "<stdin>")
         return
-    try:
-        with Path(name).open(encoding="utf-8") as file:
-            yield from read_facts(_lines(file, name), name)
-    except OSError as error:
-        raise Unusable(what=name, why=f"cannot be read: {error.strerror}") from None
+    with usable(name, "cannot be read"), Path(name).open(encoding="utf-8") as file:
+        yield from read_facts(_lines(file, name), name)
 
 
 def _lines(file: TextIO, name: str) -> Iterator[str]:

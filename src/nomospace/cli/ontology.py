@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from nomospace.cli.law import counted, print_json
-from nomospace.cli.remote_options import Commands, Unusable
+from nomospace.cli.law import counted
+from nomospace.cli.remote_options import Commands, JsonOption, Unusable, print_json, usable
 
 if TYPE_CHECKING:
     from nomospace.meaning import Dependence, Ontology
@@ -24,7 +24,6 @@ app = Commands("Check, show and draw ontologies: YAML, Turtle, RDF/XML or JSON-L
 FileArgument = Annotated[
     str, typer.Argument(metavar="FILE", help="A .yaml, .ttl, .rdf, .owl or .jsonld file.")
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @dataclass(kw_only=True)
@@ -67,11 +66,8 @@ class OntologyOptions:
         from nomospace.meaning.picture import draw
 
         if self.svg:
-            try:
+            with usable(self.svg, "cannot be written"):
                 Path(self.svg).write_text(draw(ontology, names), encoding="utf-8")
-            except OSError as error:
-                why = f"cannot be written: {error.strerror}"
-                raise Unusable(what=self.svg, why=why) from None
 
 
 def _register(name: str) -> None:
@@ -114,7 +110,8 @@ def check(
                 "warnings": len(warnings),
                 **({} if ontology is None else _summary(ontology)),
                 "findings": [_finding(one, severity) for severity, one in found],
-            }
+            },
+            indent=2,
         )
     elif ontology is not None:
         for warning in warnings:
@@ -175,7 +172,8 @@ def show(
                 "name": ontology.name,
                 "hash": ontology.hash,
                 "classes": [_class_data(ontology, name) for name in names],
-            }
+            },
+            indent=2,
         )
     else:
         print(f"{ontology.name}  sha256:{ontology.hash}")
@@ -269,7 +267,7 @@ def closure(
     ontology = options.load(file)
     names = [_known(ontology, name) for name in classes or ()] or list(ontology.classes)
     if as_json:
-        print_json({name: _closed(ontology, name) for name in names})
+        print_json({name: _closed(ontology, name) for name in names}, indent=2)
     else:
         for name in names:
             told = _closed(ontology, name)

@@ -11,30 +11,33 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Final
 
-import msgspec
 import typer
 
+from nomospace.cli import SAID_NO
 from nomospace.cli.laboratory import plug
-from nomospace.cli.match import show_answers
+from nomospace.cli.match import CorrelateOption, MaxSetOption, OntologyOption, show_answers
 from nomospace.cli.remote_options import (
     URLS,
     Commands,
     IdentityOption,
+    JsonOption,
     TokenOption,
     TrustOption,
     Unusable,
+    say,
 )
 from nomospace.cli.spark import ensure_spark, progress
 from nomospace.meaning.question import ANSWERS_MAX, SET_MAX, parse_template
-from nomospace.pipeline.audit.words import many, render as render_audit
+from nomospace.pipeline.audit.words import render as render_audit
 from nomospace.pipeline.charts import can_paint
-from nomospace.pipeline.jobs.audit import AuditEngine, EventFilter, run_audit, write_report
+from nomospace.pipeline.jobs.audit import AuditEngine, run_audit, write_report
 from nomospace.pipeline.jobs.compact import run_compact
 from nomospace.pipeline.jobs.match import MatchEngine, run_match
 from nomospace.pipeline.jobs.replay import Engine, run_replay
 from nomospace.pipeline.jobs.session import LOCAL
 from nomospace.pipeline.jobs.stream import RECORDS, Streamed, StreamPlan, run_stream
 from nomospace.pipeline.report import FIRST_SHOWN, render as render_report
+from nomospace.pipeline.segments import EventFilter, many
 from nomospace.pipeline.stream.answering import AnswerEngine
 from nomospace.pipeline.stream.tail import HostPlace
 from nomospace.pipeline.stream.writing import LETTERS, Target
@@ -55,7 +58,9 @@ DeepOption = Annotated[
     bool,
     typer.Option("--deep", help="Compare every column with its row's body, hashed or not."),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+TemplateOption = Annotated[
+    str, typer.Option(metavar="TEXT", help='Such as "(Car where price.amount < 5000, int)".')
+]
 
 
 def moment(text: str, option: str) -> int | None:
@@ -110,7 +115,7 @@ def audit(
         prepare=ensure_spark,
         say=progress,
     )
-    print(msgspec.json.encode(found).decode() if as_json else render_audit(found))
+    say(found, render_audit(found), as_json=as_json)
     if out is not None:
         written = write_report(found, out)
         progress(f"wrote {written[0]} and {len(written) - 1} files beside it")
@@ -121,9 +126,7 @@ def audit(
 def compact(
     journals: JournalArgument,
     *,
-    ontology: Annotated[
-        str, typer.Option(metavar="FILE", help="The ontology: .yaml, .ttl, .rdf, .owl or .jsonld.")
-    ],
+    ontology: OntologyOption,
     archive: Annotated[
         Path, typer.Option(metavar="DIR", help="The archive; made if it is not there.")
     ],
@@ -154,15 +157,13 @@ def compact(
         prepare=ensure_spark,
         say=progress,
     )
-    if as_json:
-        print(msgspec.json.encode(found).decode())
-        return
     merged = f", {many(found.merged, 'part')} merged" if found.merged else ""
-    print(
+    words = (
         f"{found.archive}: {many(found.tuples, 'tuple')} added from "
         f"{many(found.segments, 'segment')}{merged} in {found.took_s:.1f} s; it has "
         f"{found.tuples_in_all:,} in {many(found.parts, 'part')}"
     )
+    say(found, words, as_json=as_json)
 
 
 def match(
@@ -171,12 +172,8 @@ def match(
         typer.Argument(metavar="JOURNAL...", help="Folders of segments, or folders of such."),
     ] = None,
     *,
-    ontology: Annotated[
-        str, typer.Option(metavar="FILE", help="The ontology: .yaml, .ttl, .rdf, .owl or .jsonld.")
-    ],
-    template: Annotated[
-        str, typer.Option(metavar="TEXT", help='Such as "(Car where price.amount < 5000, int)".')
-    ],
+    ontology: OntologyOption,
+    template: TemplateOption,
     archive: Annotated[
         Path | None, typer.Option(metavar="DIR", help="What `compact` made of them, or of others.")
     ] = None,
@@ -187,12 +184,8 @@ def match(
         bool, typer.Option("--ever", help="Also those that were taken or expired before.")
     ] = False,
     space: Annotated[str, typer.Option(metavar="NAME", help="Only of this space.")] = "",
-    correlate: Annotated[
-        str, typer.Option(metavar="auto|always|never", help="Whether several may answer together.")
-    ] = "auto",
-    max_set: Annotated[
-        int, typer.Option("--max-set", metavar="N", help="The most tuples of one answer.")
-    ] = SET_MAX,
+    correlate: CorrelateOption = "auto",
+    max_set: MaxSetOption = SET_MAX,
     limit: Annotated[int, typer.Option(metavar="N", help="The most answers.")] = ANSWERS_MAX,
     engine: Annotated[MatchEngine, typer.Option(help="Where to do it.")] = MatchEngine.SPARK,
     master: MasterOption = LOCAL,
@@ -212,23 +205,23 @@ def match(
         raise Unusable(what="the tuples", why="name journals, or --archive DIR, or both")
     known = load_ontology(ontology)
     question = parse_template(template, known, correlate=correlate, max_set=max_set, limit=limit)
-    show_answers(
-        run_match(
-            journals or (),
-            known,
-            question,
-            archive=archive,
-            at=moment(at, "--at"),
-            ever=ever,
-            space=space,
-            engine=engine,
-            master=master,
-            skip_bad=skip_bad,
-            scratch=scratch,
-            prepare=ensure_spark,
-            say=progress,
-        )
+    answers = run_match(
+        journals or (),
+        known,
+        question,
+        archive=archive,
+        at=moment(at, "--at"),
+        ever=ever,
+        space=space,
+        engine=engine,
+        master=master,
+        skip_bad=skip_bad,
+        scratch=scratch,
+        prepare=ensure_spark,
+        say=progress,
     )
+    if not show_answers(answers):
+        raise typer.Exit(SAID_NO)
 
 
 FIRST_MAX = 10_000
@@ -281,7 +274,7 @@ def replay(
         prepare=ensure_spark,
         say=progress,
     )
-    print(msgspec.json.encode(report).decode() if as_json else render_report(report))
+    say(report, render_report(report), as_json=as_json)
     if tried is None and not report.exact:
         raise typer.Exit(1)
 
@@ -297,12 +290,8 @@ _UNITS_OF_DAYS: Final = {**_UNITS, "d": 86_400_000_000}
 def stream(
     *,
     source: Annotated[str, typer.Option("--from", metavar="URL", help=f"The host: {URLS}")],
-    template: Annotated[
-        str, typer.Option(metavar="TEXT", help='Such as "(Car where price.amount < 5000, int)".')
-    ],
-    ontology: Annotated[
-        str, typer.Option(metavar="FILE", help="The ontology: .yaml, .ttl, .rdf, .owl or .jsonld.")
-    ],
+    template: TemplateOption,
+    ontology: OntologyOption,
     into: Annotated[str, typer.Option(metavar="SPACE", help="The space for the answers.")],
     checkpoint: Annotated[
         Path, typer.Option(metavar="DIR", help="How far it is; to go on, name it again.")
@@ -335,12 +324,8 @@ def stream(
     records: Annotated[
         int, typer.Option(min=1, max=RECORDS_MAX, help="The most records of one batch.")
     ] = RECORDS,
-    correlate: Annotated[
-        str, typer.Option(metavar="auto|always|never", help="Whether several may answer together.")
-    ] = "auto",
-    max_set: Annotated[
-        int, typer.Option("--max-set", metavar="N", help="The most tuples of one answer.")
-    ] = SET_MAX,
+    correlate: CorrelateOption = "auto",
+    max_set: MaxSetOption = SET_MAX,
     limit: Annotated[
         int,
         typer.Option(
@@ -394,7 +379,7 @@ def stream(
         engine=engine,
     )
     done = run_stream(plan, known, question, master=master, prepare=ensure_spark, say=progress)
-    print(msgspec.json.encode(done).decode() if as_json else told(done, into))
+    say(done, told(done, into), as_json=as_json)
 
 
 def told(done: Streamed, into: str) -> str:

@@ -13,7 +13,8 @@ import functools
 import inspect
 import json
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar, get_type_hints
@@ -74,6 +75,7 @@ TimeoutOption = Annotated[
         help="How long the host may take to answer.",
     ),
 ]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 class Commands(typer.Typer):
@@ -106,6 +108,15 @@ class Unusable(CallerError):
     words = "{what}: {why}"
     what: str
     why: str
+
+
+@contextmanager
+def usable(what: object, fails: str) -> Iterator[None]:
+    """What the system says of a file, in our words: `fails` is what could not be done with it."""
+    try:
+        yield
+    except OSError as error:
+        raise Unusable(what=str(what), why=f"{fails}: {error.strerror}") from None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,10 +162,7 @@ class Remote:
 
     def say(self, facts: object, words: str) -> None:
         """Print what was done: facts as JSON where that is wanted, else in words. At once."""
-        if self.as_json:
-            print_json(facts)
-        else:
-            print(words, flush=True)
+        say(facts, words, as_json=self.as_json)
 
     def ask(self, question: OperatorQuestion[A]) -> A:
         """The answer to an operator's question."""
@@ -243,10 +251,19 @@ def named_law(source: str) -> Law:
     return load_law(source)
 
 
-def print_json(data: object) -> None:
-    """One line of JSON, at once: what reads it may be waiting."""
+def say(facts: object, words: str, *, as_json: bool) -> None:
+    """Print what was done: for programs, or in words. At once."""
+    if as_json:
+        print_json(facts)
+    else:
+        print(words, flush=True)
+
+
+def print_json(data: object, *, indent: int | None = None) -> None:
+    """JSON, at once: what reads it may be waiting. In letters where the output can carry them."""
+    encoding = (sys.stdout.encoding or "").lower().replace("-", "")
     data = msgspec.to_builtins(data)
-    print(json.dumps(data, ensure_ascii=False, separators=(", ", ": ")), flush=True)
+    print(json.dumps(data, indent=indent, ensure_ascii=encoding != "utf8"), flush=True)
 
 
 def print_table(rows: Sequence[tuple[str, ...]]) -> None:

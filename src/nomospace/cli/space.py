@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nomospace.calls.partition import in_words
 from nomospace.cli import SAID_NO
 from nomospace.cli.remote_options import (
     Commands,
@@ -47,6 +48,8 @@ def stats(
     name: NameArgument,
 ) -> None:
     """Say how many tuples a space has here, how many are lent, who waits and who reacts.
+
+    Of a partitioned one also: which hosts have a share, and what is not where it belongs yet.
 
     The shared space comes first, then private ones of that name. Exit code 1 when there is none.
     """
@@ -138,3 +141,11 @@ def _show(remote: Remote, lines: list[SpaceLine], *, full: bool = False) -> None
         kind = "shared" if line.shared else "private"
         rows.append((line.name, kind, *[f"{n:,}" for n in counts], agents, line.law[:12] or "-"))
     print_table(rows)
+    for line in [line for line in lines if full and line.partition]:
+        print(f"{in_words(line.partition)}; shares at {', '.join(line.homes)}")
+        if line.strays or not line.settled:
+            print(f"not settled: {line.strays:,} tuples here are at home elsewhere")
+        if line.unsettled:
+            print(f"not settled yet: {', '.join(line.unsettled)}")
+        if line.apart:
+            print(f"another space of that name, partitioned otherwise: {', '.join(line.apart)}")

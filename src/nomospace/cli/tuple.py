@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypedDict
 import typer
 from typer.core import TyperCommand
 
-from nomospace.calls.ways import PRIORITY_MAX
+from nomospace.calls.ways import DEAD, PRIORITY_MAX
 from nomospace.cli import SAID_NO
 from nomospace.cli.remote_options import (
     Commands,
@@ -24,7 +24,6 @@ from nomospace.cli.remote_options import (
     print_json,
     print_table,
 )
-from nomospace.host.holding import DEAD
 from nomospace.terms import Compound, Term, show, term
 from nomospace.terms.values import dict_items
 from nomospace.terms.written import read_fields, read_patterns
@@ -210,6 +209,10 @@ def out(
         str,
         typer.Option(metavar="ENGINE", help="Of a new space: memory; store for very large ones."),
     ] = "",
+    partition: Annotated[
+        str,
+        typer.Option(metavar="FIELD", help="Of a new space: by which field, from 0 on; or 0.vin."),
+    ] = "",
 ) -> None:
     """Write a tuple.
 
@@ -222,7 +225,9 @@ def out(
 
     async def work(host: RemoteHost) -> str:
         agent = await host.agent(remote.agent(as_))
-        opened = await agent.space(space, shared=not private, durable=durable, engine=engine)
+        opened = await agent.space(
+            space, shared=not private, durable=durable, engine=engine, partition=partition
+        )
         await opened.out(*values, to=to or None, ttl=ttl, once=once, priority=priority)
         return agent.id
 

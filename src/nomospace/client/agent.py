@@ -21,6 +21,7 @@ from nomospace.terms import Term, freeze
 from nomospace.terms.templates import ANY
 
 if TYPE_CHECKING:  # a client has no compiler
+    from nomospace.calls.partition import PartitionKey
     from nomospace.law import CompiledLaw
     from nomospace.meaning.ontology import Ontology
 
@@ -134,6 +135,7 @@ class Agent:
         durable: bool = True,
         ontology: Ontology | str | None = None,
         engine: str = "",
+        partition: PartitionKey | str = "",
     ) -> Space:
         """Have an interface space of this name: private, or `shared` at once.
 
@@ -150,6 +152,11 @@ class Agent:
         memory holds; such a space is shared at once. Without, it has the engine that it has on the
         host: `memory`, unless others opened it with another or the host's configuration says so.
 
+        With a `partition` (`field(1)`, or as text `"1"`) each tuple is at home at the host that its
+        key names, wherever it is written, and stays there when its writer leaves: an operation that
+        says the key asks that one host, and hosts share the work. One name has one partition
+        (`OtherPartition`); without, the space has that of this host or of its group.
+
         >>> from nomospace import sync
         >>> with sync.Host("ward-3") as host:
         ...     nurse = host.agent("nurse")
@@ -161,7 +168,8 @@ class Agent:
         check_name("a space", name)
         if law is not None:
             check_law(law)
-        await self._open(Open(name, law, durable, engine=engine), ontology)
+        by = partition if isinstance(partition, str) else partition.text
+        await self._open(Open(name, law, durable, engine=engine, partition=by), ontology)
         space = self._spaces.get(name)
         if space is None:
             # An agent that is taken up again may have left it shared; the system space knows.

@@ -22,7 +22,7 @@ import msgspec
 
 from nomospace.errors import CallerError, NomospaceError, PeerError, Unavailable
 from nomospace.wire.admin import A, OperatorQuestion, read_answer
-from nomospace.wire.framing import Framer, Versions, join, length_of
+from nomospace.wire.framing import CLIENT, Framer, Versions, join, length_of, offered, preface
 from nomospace.wire.talk import (
     FAILURE,
     REFUSAL,
@@ -45,13 +45,15 @@ from nomospace.wire.talk import (
 if TYPE_CHECKING:  # it brings X.509 along, which only a client with a key needs
     from nomospace.trust.keys import SecretKey
 
-ALPN: Final = "nomos-client/1"
+ALPN: Final = CLIENT
 PORT: Final = 7420
 """The port of hosts, where an address names none."""
 DIAL_S: Final = 10.0
 """How long one attempt to reach a host may take, proof of identity included."""
 URLS_MAX: Final = 16
 """How many addresses a client may name."""
+WORKERS_MAX: Final = 64
+"""Of so many workers of hosts it is kept how they are dialled."""
 CLOSE_S: Final = 1.0
 """How long a connection may take to end in good order."""
 FILE_BYTES_MAX: Final = 1 << 20
@@ -153,16 +155,18 @@ def _read(file: Path) -> bytes:
 
 
 class Url:
-    """An address of a host for clients.
+    """An address of a host for clients; after `/`, which worker of it.
 
     >>> Url("nomos://ward-3"), Url("nomos+plain://[::1]:4000").host
     (nomos://ward-3:7420, '::1')
+    >>> Url("nomos://ward-3/ward.2")
+    nomos://ward-3:7420/ward.2
     >>> Url("nomos+plain://ward-3:7411")
     Traceback (most recent call last):
     nomospace.client.dialling.BadUrl: 'nomos+plain://ward-3:7411' is no address of a host: ...
     """
 
-    __slots__ = ("host", "port", "secure")
+    __slots__ = ("host", "port", "secure", "worker")
 
     def __init__(self, text: str) -> None:
         try:
@@ -172,8 +176,9 @@ class Url:
             raise BadUrl(url=text[:200], why=str(error)) from None
         if parts.scheme not in ("nomos", "nomos+plain"):
             raise BadUrl(url=text[:200], why="it begins neither with nomos:// nor nomos+plain://")
-        if not parts.hostname or parts.path.strip("/") or parts.query or parts.username:
-            raise BadUrl(url=text[:200], why="it is a machine and a port, and nothing else")
+        self.worker = parts.path.strip("/")
+        if not parts.hostname or "/" in self.worker or parts.query or parts.username:
+            raise BadUrl(url=text[:200], why="it is a machine, a port, and perhaps a worker")
         self.host = parts.hostname
         self.port = PORT if port is None else port
         self.secure = parts.scheme == "nomos"
@@ -183,13 +188,15 @@ class Url:
 
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{'nomos' if self.secure else 'nomos+plain'}://{host}:{self.port}"
+        worker = f"/{self.worker}" if self.worker else ""
+        return f"{'nomos' if self.secure else 'nomos+plain'}://{host}:{self.port}{worker}"
 
     __repr__ = __str__
 
     def at(self, address: str) -> Url:
-        """Another host's address, spoken to in the same way."""
-        return Url(f"{'nomos' if self.secure else 'nomos+plain'}://{address}")
+        """Another host's address, spoken to in the same way; `/ward.2` is a worker of this one."""
+        place = str(self).partition("://")[2].partition("/")[0] if address[0] == "/" else ""
+        return Url(f"{'nomos' if self.secure else 'nomos+plain'}://{place}{address}")
 
 
 def read_urls(text: str) -> tuple[Url, ...]:
@@ -211,12 +218,15 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def trust_context(authority: Path) -> ssl.SSLContext:
-    """For connections to hosts that an authority (its certificate, or its folder) certifies."""
+def trust_context(authority: Path, worker: str = "") -> ssl.SSLContext:
+    """For connections to hosts that an authority (its certificate, or its folder) certifies.
+
+    They are to a `worker` of theirs, if one is named.
+    """
     file = authority / "authority.pem" if authority.is_dir() else authority
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
-    context.set_alpn_protocols([ALPN])
+    context.set_alpn_protocols(offered(CLIENT, worker))
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN  # deputies are gone by as they stand
     try:
         context.load_verify_locations(file)
@@ -347,12 +357,12 @@ class HostConnection(asyncio.Protocol):
 class Dialler:
     """Reaches hosts in the name of one client."""
 
-    def __init__(
-        self, *, identity: AgentIdentity | None, token: str, trust: ssl.SSLContext | None
-    ) -> None:
+    def __init__(self, *, identity: AgentIdentity | None, token: str, trust: Path | None) -> None:
         self.identity = identity
         self._token = token
-        self._trust = trust
+        self._authority = trust
+        self._trust = {} if trust is None else {"": trust_context(trust)}
+        """By worker: whom it goes by, and whom it asks for."""
 
     async def dial(
         self, url: Url, hello: ClientHello, *, timeout_s: float
@@ -379,12 +389,17 @@ class Dialler:
         loop = asyncio.get_running_loop()
         if not url.secure:
             _, talk = await loop.create_connection(lambda: HostConnection(loop), url.host, url.port)
-            talk.send_now(ALPN.encode())
+            talk.transport.write(preface(CLIENT, url.worker))
             return talk
-        if self._trust is None:
+        if self._authority is None:
             raise NoTrust(url=str(url))
+        trust = self._trust.get(url.worker)
+        if trust is None:
+            if len(self._trust) > WORKERS_MAX:
+                self._trust.clear()
+            trust = self._trust[url.worker] = trust_context(self._authority, url.worker)
         _, talk = await loop.create_connection(
-            lambda: HostConnection(loop), url.host, url.port, ssl=self._trust
+            lambda: HostConnection(loop), url.host, url.port, ssl=trust
         )
         return talk
 

@@ -182,29 +182,9 @@ class ReactionHandle(Generic[S]):
     (1, 'removed')
     """
 
-    __slots__ = (
-        "_busy",
-        "_connection",
-        "_forget",
-        "_id",
-        "_listener",
-        "_loop",
-        "_queue",
-        "_ready",
-        "_task",
-        "_threaded",
-        "_timeout",
-        "_watchers",
-        "at",
-        "dest",
-        "error",
-        "fired",
-        "mode",
-        "space",
-        "state",
-        "strength",
-        "template",
-    )
+    __slots__ = ("_busy", "_connection", "_forget", "_id", "_listener", "_loop", "_queue",
+                 "_ready", "_task", "_threaded", "_timeout", "_watchers", "at", "dest",
+                 "error", "fired", "mode", "space", "state", "strength", "template")  # fmt: skip
 
     def __init__(
         self,

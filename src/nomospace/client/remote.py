@@ -30,7 +30,6 @@ from nomospace.client.dialling import (
     Unreachable,
     Url,
     read_urls,
-    trust_context,
 )
 from nomospace.client.reactions import LISTENER_TIMEOUT_S
 from nomospace.client.remote_connection import RemoteConnection
@@ -42,6 +41,8 @@ from nomospace.wire.admin import (
     Contact,
     ContactLine,
     Disengage,
+    DrainHost,
+    DrainLine,
     Engage,
     OperatorQuestion,
     SetPosition,
@@ -193,6 +194,13 @@ class RemoteHost:
         """Let the host leave its group, and stay alone until `engage`; returns when it has left."""
         return await self.ask(Disengage())
 
+    async def drain(self, *, drained: bool | None = True) -> DrainLine:
+        """Let what lies at the host of partitioned spaces move to others, before it is stopped.
+
+        Answered at once, with how much is left; `drained=None` asks for that alone.
+        """
+        return await self.ask(DrainHost(drained))
+
     async def moved(self, x_m: float, y_m: float, z_m: float | None = None) -> ContactLine:
         """Tell the host where it is, in metres; raises `NotAPosition`."""
         return await self.ask(SetPosition((x_m, y_m) if z_m is None else (x_m, y_m, z_m)))
@@ -273,10 +281,9 @@ def connect(
         who = AgentIdentity.load(folder)
         if place is None and (folder.parent.parent / "authority.pem").is_file():
             place = folder.parent.parent / "authority.pem"
-    context = trust_context(place) if urls[0].secure and place is not None else None
     return RemoteHost(
         urls,
-        Dialler(identity=who, token=token, trust=context),
+        Dialler(identity=who, token=token, trust=place if urls[0].secure else None),
         hosts={name: read_urls(at) for name, at in (hosts or {}).items()},
         reconnect_s=seconds("reconnect_s", reconnect_s, zero=True),
         connect_s=reconnect_s if connect_s is None else seconds("connect_s", connect_s, zero=True),

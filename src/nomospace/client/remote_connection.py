@@ -144,9 +144,11 @@ class RemoteConnection(SessionDriver):
             await asking.close()
 
     async def _settle(self, request: Settle) -> None:
-        call, future = await self._asked(request)
+        if len(self._session.calls) >= self._window or self._error is not None:
+            await self._room()
+        call = self._call(request)
         try:
-            await future
+            await call.asker
         except NomospaceError as error:
             lender = request.lease.partition("/")[0]
             if error.code == LAPSED and call.again and lender != self.host:
@@ -162,22 +164,18 @@ class RemoteConnection(SessionDriver):
             return await self._ask(request, texts=True)
 
     async def _ask(self, request: Request, *, texts: bool = False) -> Any:
-        _, future = await self._asked(request, texts=texts)
-        return await future
+        if len(self._session.calls) >= self._window or self._error is not None:
+            await self._room()
+        return await self._call(request, texts=texts).asker
 
-    async def _asked(
-        self, request: Request, *, texts: bool = False
-    ) -> tuple[OpenCall, asyncio.Future[Any]]:
+    def _call(self, request: Request, *, texts: bool = False) -> OpenCall:
         """Make a call; its answer is still to come."""
         session = self._session
-        if len(session.calls) >= self._window or self._error is not None:
-            await self._room()
         number = session.number + 1
         body = pack_ask(number, session.seen, request, texts=texts)
-        future = self._loop.create_future()
-        call = OpenCall(number, future, None, body)
+        call = OpenCall(number, self._loop.create_future(), None, body)
         self._send(call)
-        return call, future
+        return call
 
     async def _room(self) -> None:
         """Wait until another call may be made: first come, first served."""

@@ -38,6 +38,7 @@ from nomospace.sessions.client_session import (
     Then,
 )
 from nomospace.sessions.open_calls import OpenCall
+from nomospace.wire.framing import served_with
 from nomospace.wire.talk import BYE_FRAME, VERSION, WINDOW, ClientHello, HostWelcome, read_found
 
 RECONNECT_S: Final = 60.0
@@ -219,6 +220,8 @@ class SessionDriver:
 
     def _places(self, host: str, address: str) -> tuple[Url, ...]:
         """Where another host is: as this client was told, or as its own host says; perhaps none."""
+        if address[:1] == "/":  # another process of the host that says so
+            return (self._urls[0].at(address),)
         return self._hosts.get(host) or ((self._urls[0].at(address),) if address else ())
 
     def _put_first(self, url: Url) -> None:
@@ -279,6 +282,7 @@ class SessionDriver:
     async def _reach(self) -> None:
         """Reach the host again, or the host that the agent has gone to."""
         attempt, why = 0, "it has just gone"
+        led: Url | None = None
         while (left := self._lost_at + self._reconnect_s - self._loop.time()) > 0:
             url = self._urls[attempt % len(self._urls)]
             if to := self._going_to:
@@ -286,6 +290,8 @@ class SessionDriver:
                 from_it = attempt % 2 and self._talk is None
                 urls = self._urls if from_it else to
                 url = urls[attempt // 2 % len(urls)]
+            url, was_led, led = led or url, led is not None, None
+            wanted = self._session.going_to or self._session.host
             try:
                 if len(self._going_to or self._urls) > 1:
                     left = min(left, DEAD_S / SEVERAL)
@@ -295,12 +301,16 @@ class SessionDriver:
                 if not (_may_pass(error) or (error.code == _NOT_LET_IN and not url.secure)):
                     self._end(error)
                     return
+                if isinstance(error, AgentAway) and error.address[:1] == "/":
+                    led = url.at(error.address)  # another process of that host has the agent
             else:
                 if self._arrived(talk, welcome, url):
                     return
                 why = f"{url} has no host that the agent is at"
+                if welcome.host != wanted and not url.worker and served_with(welcome.host, wanted):
+                    led = url.at(f"/{wanted}")
             await self._pause(attempt // len(self._urls))
-            attempt += 1
+            attempt += not was_led
         at = str(self._urls[0])
         self._end(HostLost(agent=self.agent, url=at, after_s=self._reconnect_s, why=why))
 

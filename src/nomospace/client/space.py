@@ -11,7 +11,7 @@ Fields are plain values, `t.name(…)` terms and `obj(…)`; patterns besides ar
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Iterable
+from collections.abc import Coroutine, Iterable, Sequence
 from typing import Any, Final, Literal, Unpack, overload
 
 from nomospace.calls.answers import DisclosedRuling, Found
@@ -58,6 +58,25 @@ class TooManyRows(CallerError):
     code = "client.too-many-rows"
     words = "more than {limit:,} tuples in one out_many; write them in several"
     limit: int
+
+
+def seek_of(
+    space: str,
+    how: Way,
+    template: Sequence[object],
+    at: str | None,
+    dest: str | None,
+    sets: Correlation,
+) -> Seek:
+    """What asks for tuples that are there now."""
+    return Seek(
+        space,
+        how,
+        Template.of(template),
+        "" if at is None else place("at", at),
+        "" if dest is None else agent_id("dest", dest),
+        sets=sets_of(sets) if sets else None,
+    )
 
 
 class Space:
@@ -431,15 +450,7 @@ class Space:
         dest: str | None,
         sets: Correlation,
     ) -> Coroutine[object, None, Any]:
-        seek = Seek(
-            self.name,
-            how,
-            Template.of(template),
-            "" if at is None else place("at", at),
-            "" if dest is None else agent_id("dest", dest),
-            sets=sets_of(sets) if sets else None,
-        )
-        return self._connection.seek(seek)
+        return self._connection.seek(seek_of(self.name, how, template, at, dest, sets))
 
     # -- reactions ---------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ stories of whoever takes part in it. Everything is read when the story is opened
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -241,19 +241,17 @@ def tell_agent(frame: Frame, host: str, id: str) -> None:
                 mono(duty.term).classes("pre")
     if not laws:
         empty("It is under no law here.", f"nomospace agent ls shows the agents of {at or host}")
-    _last_rulings_of(frame, seat, id)
+    _last_rulings(frame, [seat], home=id)
 
 
 def _standing(frame: Frame, host: str, member: MemberView) -> None:
     """A member's control state now, and before each of its last rulings: a slider goes back."""
     views = frame.console.services[host].views
-    found = views.rulings(after=max(1, views.last_record - LOOKED_MAX), limit=LOOKED_MAX).rulings
-    mine = [one for one in found if one.home == member.home and one.law == member.law]
     chips = ui.element("div").classes("chips")
     moment = ui.element("div").classes("quiet")
+    slider = ui.element("div")
 
-    def show(at: int) -> None:
-        past = mine[at] if at < len(mine) else None
+    def show(past: RulingView | None) -> None:
         chips.clear()
         moment.clear()
         with moment:
@@ -273,33 +271,47 @@ def _standing(frame: Frame, host: str, member: MemberView) -> None:
             if shown.state_count > STATE_MAX:
                 ui.label(f"and {shown.state_count - STATE_MAX:,} more").classes("quiet")
 
-    show(len(mine))
-    if mine:
-        ui.slider(
-            min=0, max=len(mine), value=len(mine), on_change=lambda event: show(int(event.value))
-        ).props('dense aria-label="Its standing before each of its last rulings"')
+    async def look_back() -> None:
+        found = await views.latest(
+            home=member.home, law=member.law, most=LOOKED_MAX, among=LOOKED_MAX
+        )
+        mine = [*reversed(found), None]
+        if found:
+            with slider:
+                ui.slider(
+                    min=0,
+                    max=len(found),
+                    value=len(found),
+                    on_change=lambda event: show(mine[int(event.value)]),
+                ).props('dense aria-label="Its standing before each of its last rulings"')
 
-
-def _last_rulings_of(frame: Frame, host: str, agent: str) -> None:
-    _last_rulings(frame, [host], lambda one: one.home == agent and bool(one.community), home=False)
+    show(None)
+    ui.timer(0, look_back, once=True)
 
 
 def _last_rulings(
-    frame: Frame, hosts: Iterable[str], fits: Callable[[RulingView], bool], *, home: bool = True
+    frame: Frame, hosts: Iterable[str], *, home: str = "", law: str = "", rule: str = ""
 ) -> None:
-    """The latest rulings at hosts that are of this story, the last one first."""
+    """The latest rulings at hosts that are of this story, the last one first; they come soon."""
     heading("Its last rulings")
-    mine: list[tuple[int, str, RulingView]] = []
-    for host in hosts:
-        views = frame.console.services[host].views
-        after = max(1, views.last_record - LOOKED_MAX)
-        found = views.rulings(after=after, limit=LOOKED_MAX).rulings
-        mine += [(one.at, host, one) for one in found if fits(one)][-RULINGS_MAX:]
-    mine.sort(key=lambda one: one[:2], reverse=True)
-    for _, host, ruling in mine[:RULINGS_MAX]:
-        line(frame, host, ruling, home=home)
-    if not mine:
-        ui.label(f"None among the last {LOOKED_MAX:,} records.").classes("quiet")
+    body = ui.element("div").classes("story-lines")
+
+    async def read() -> None:
+        mine: list[tuple[int, str, RulingView]] = []
+        for host in hosts:
+            views = frame.console.services[host].views
+            found = await views.latest(
+                home=home, law=law, rule=rule, most=RULINGS_MAX, among=LOOKED_MAX
+            )
+            mine += [(one.at, host, one) for one in found]
+        mine.sort(key=lambda one: one[:2], reverse=True)
+        with body:
+            for _, host, ruling in mine[:RULINGS_MAX]:
+                line(frame, host, ruling, home=not home)
+            if not mine:
+                ui.label(f"None among the last {LOOKED_MAX:,} records.").classes("quiet")
+
+    ui.timer(0, read, once=True)
 
 
 def _whereabouts(frame: Frame, agent: str) -> str:
@@ -412,7 +424,7 @@ def tell_rule(frame: Frame, host: str, id: str) -> None:
         ui.label(rule.comment).classes("why-said")
     lines = law.text.splitlines()[rule.line - 1 : rule.last_line]
     mono("\n".join(lines)).classes("pre term")
-    _last_rulings(frame, frame.console.services, lambda one: one.law == hash and one.rule == name)
+    _last_rulings(frame, frame.console.services, law=hash, rule=name)
 
 
 @story("obligation", "Obligation")
@@ -435,7 +447,7 @@ def tell_obligation(frame: Frame, host: str, id: str) -> None:
         doorway(home, partial(frame.open, "agent", host, home))
     with fact("law"):
         doorway(law[:8], partial(frame.open, "law", host, law))
-    _last_rulings_of(frame, host, home)
+    _last_rulings(frame, [host], home=home)
 
 
 @story("help", "Help")

@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from mimetypes import guess_type
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -35,7 +35,7 @@ _KINDS: Final = {".css": "text/css", ".js": "text/javascript", ".mjs": "text/jav
 
 
 class SiteFolder(NamedTuple):
-    """Files under one path of the site, and how long browsers may keep them."""
+    """Files under one path of the site, or one file, and how long browsers may keep them."""
 
     path: Path
     cache: str
@@ -51,14 +51,21 @@ class _Kept(NamedTuple):
 class FilesAtHand:
     """Answers for files of some folders, and passes everything else on to `app`."""
 
-    def __init__(self, app: ASGIApp, folders: Mapping[str, SiteFolder]) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        folders: Mapping[str, SiteFolder],
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        """`folders` may be single files too; `headers` go with every answer."""
         self._app = app
         self._files = {
-            f"{at}/{file.relative_to(folder.path).as_posix()}": (file, folder.cache)
-            for at, folder in folders.items()
-            for file in sorted(folder.path.rglob("*"))
+            path: (file, cache)
+            for at, (folder, cache) in folders.items()
+            for path, file in _within(at, folder)
             if file.is_file() and file.stat().st_size <= FILE_MAX
         }
+        self._headers = [(name.encode(), said.encode()) for name, said in (headers or {}).items()]
         self._kept: dict[str, _Kept] = {}
         self._packed: dict[bytes, bytes] = {}  # by tag; empty where packing gains nothing
 
@@ -70,7 +77,7 @@ class FilesAtHand:
             await self._app(scope, receive, send)
             return
         wishes = dict(scope["headers"])
-        status, body, headers = 200, found.body, found.headers
+        status, body, headers = 200, found.body, [*found.headers, *self._headers]
         if wishes.get(b"if-none-match") == found.tag:
             status, body = 304, b""
         else:
@@ -78,9 +85,9 @@ class FilesAtHand:
                 packed = await self._pack(found)
                 if packed:
                     body = packed
-                    headers += ((b"content-encoding", b"gzip"),)
-            headers += ((b"content-length", str(len(body)).encode()),)
-        await send({"type": "http.response.start", "status": status, "headers": list(headers)})
+                    headers.append((b"content-encoding", b"gzip"))
+            headers.append((b"content-length", str(len(body)).encode()))
+        await send({"type": "http.response.start", "status": status, "headers": headers})
         await send(
             {"type": "http.response.body", "body": body if scope["method"] == "GET" else b""}
         )
@@ -107,6 +114,14 @@ class FilesAtHand:
                 packed = b""
             self._packed[found.tag] = packed
         return packed
+
+
+def _within(at: str, folder: Path) -> Iterator[tuple[str, Path]]:
+    """The files of a folder with their paths on the site, or the one that it is."""
+    if folder.is_file():
+        yield at, folder
+    for file in sorted(folder.rglob("*")) if folder.is_dir() else ():
+        yield f"{at}/{file.relative_to(folder).as_posix()}", file
 
 
 def _is_near(scope: Scope) -> bool:

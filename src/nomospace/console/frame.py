@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
@@ -30,6 +29,7 @@ FACTS_S: Final = 2.0
 """How often the foot of the rail is brought up to date."""
 DOTS_MAX: Final = 24
 """How many hosts of the group are shown as dots."""
+DOT: Final = "(event) => event.target.title && emit(event.target.title)"
 ASKED_MAX: Final = 6_000
 """How much of what an address asks is read."""
 
@@ -81,6 +81,8 @@ class Frame:
         self._tells.append(telling)
         if ui.context.client.has_socket_connection:
             self._ends.append(self.console.pulse.listen(telling))
+        else:
+            self.console.pulse.expect()
 
     def connected(self) -> None:
         """The window is there, perhaps again: its place hears the pulse."""
@@ -216,6 +218,10 @@ class Frame:
                 self._well = ui.label().classes("rail-well")
                 ui.label(name).classes("rail-host-name")
             self._dots = ui.element("div").classes("dots").props('role=group aria-label="Group"')
+            # One for all dots: a listener of its own for each would take as long as all the rest.
+            self._dots.on(
+                "click", lambda event: self.open("host", name, event.args), js_handler=DOT
+            )
             ui.element("button").classes("rail-clock num").props(
                 'id="rail-clock" type=button title="Switch between local time and UTC"'
             ).on("click", js_handler="() => nomospace.time.toggleUtc()")
@@ -246,7 +252,7 @@ class Frame:
         with self._dots:
             for name in group[:DOTS_MAX]:
                 dot = attributes(ui.element("button"), type="button", title=name, aria_label=name)
-                dot.classes("dot").on("click", partial(self.open, "host", self.console.name, name))
+                dot.classes("dot")
             if len(group) > DOTS_MAX:
                 ui.label(f"+{len(group) - DOTS_MAX}").classes("quiet")
             alone = len(group) < 2

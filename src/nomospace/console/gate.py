@@ -17,8 +17,7 @@ from urllib.parse import parse_qs, urlsplit
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from nomospace.api.guard import COOKIE, LOGIN, cookie_of
-from nomospace.api.logins import SESSION_S
+from nomospace.api.guard import LOGIN, cookie_of, with_cookie
 from nomospace.errors import NomospaceError
 
 if TYPE_CHECKING:
@@ -69,16 +68,7 @@ def _enter(
         key = service.logins.log_in(token[:TOKEN_CHARS_MAX], lasting=lasting, before=before)
     except NomospaceError as error:
         return _page(to, str(error), status=401)
-    response = RedirectResponse(_without_token(to), 303)
-    response.set_cookie(
-        COOKIE,
-        key,
-        max_age=int(SESSION_S),
-        httponly=True,
-        samesite="strict",
-        secure=request.url.scheme == "https",
-    )
-    return response
+    return with_cookie(RedirectResponse(_without_token(to), 303), request, key)
 
 
 def _own_path(to: str) -> str:

@@ -6,6 +6,7 @@ at once; what a place listens to ends when it is left.
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,13 +15,14 @@ from urllib.parse import urlsplit
 
 import nicegui
 from nicegui import Client, app as pages_app, ui
+from nicegui.dependencies import js_components
 from starlette.middleware.gzip import GZipMiddleware
 
 import nomospace.console.common_stories
 import nomospace.console.glossary  # noqa: F401 (their stories register themselves)
 from nomospace.console.files import FilesAtHand, SiteFolder
 from nomospace.console.frame import Frame, RailEntry
-from nomospace.console.gate import PageHeaders
+from nomospace.console.gate import PAGES_CSP, PageHeaders
 from nomospace.console.look import attributes
 from nomospace.console.places import (
     communities,
@@ -54,7 +56,7 @@ LOST_MAX: Final = 100
 """How much of an address that leads nowhere is said again."""
 RECONNECT_S: Final = 30.0
 """How long a window that lost its connection is waited for."""
-_LIBRARY: Final = f"/_nicegui/{nicegui.__version__}/static"
+_LIBRARY: Final = f"/_nicegui/{nicegui.__version__}"
 _SIGNS: Final = re.compile(r'font-family: "Material Icons";[^}]*url\((fonts/[^)]+)\)')
 
 
@@ -64,8 +66,11 @@ def mount(app: FastAPI, console: Console) -> None:
 
     head = "".join(_head(STATIC, console.stages.plugin.static))
 
-    def root(token: str = "", story: str = "") -> None:
-        """The one page: who looks comes from the guard, which has let them in."""
+    async def root(token: str = "", story: str = "") -> None:
+        """The one page: who looks comes from the guard, which has let them in.
+
+        It is made in parts, between which the host does what else there is to do.
+        """
         del token  # it has done its work at the login
         client = ui.context.client
         state = client.request.scope["state"]
@@ -90,14 +95,20 @@ def mount(app: FastAPI, console: Console) -> None:
             for path, place in places(console).items()
             if frame.viewer.operator or not place.operator
         }
+        first = next(iter(seen.values()))
+        shown = seen.get(urlsplit(client.sub_pages_router.current_path).path, first)
+        if shown is PLACES["/now"]:
+            await console.pulse.begun()  # before there is a timer: who has one is not waited for
         entries = {path: RailEntry(*place[:2], place.group) for path, place in seen.items()}
         frame.draw(entries, story)
+        await asyncio.sleep(0)
         routes = {path: _showing(frame, place) for path, place in seen.items()}
         if frame.viewer.operator:
             routes["/story"] = _showing(frame, ConsolePlace("Story", "", whole_story.show))
-        routes["/"] = _home(frame, next(iter(seen.values())))
+        routes["/"] = _home(frame, first)
         found = ui.sub_pages(routes, show_404=False)
         attributes(found.classes("place"), id="place", tabindex="-1")
+        await asyncio.sleep(0)
 
     ui.run_with(
         app,
@@ -114,8 +125,9 @@ def mount(app: FastAPI, console: Console) -> None:
         # Most who look sit at the same machine: packing tighter would take longer than sending.
         gzip_middleware_factory=lambda app: GZipMiddleware(app, compresslevel=1),
     )
-    # What is added last is asked first.
-    pages_app.add_middleware(FilesAtHand, folders=_folders(STATIC))
+    # Who asks for a file is behind the guard, and needs nothing else of the application.
+    policy = {"content-security-policy": PAGES_CSP}
+    app.add_middleware(FilesAtHand, folders=_folders(STATIC), headers=policy)
     pages_app.add_middleware(PageHeaders)
 
 
@@ -165,12 +177,19 @@ def _showing(frame: Frame, place: ConsolePlace) -> Callable[..., None]:
 
 
 def _folders(static: Path) -> dict[str, SiteFolder]:
-    """The files that pages load: ours, and those of NiceGUI, whose paths have its version."""
+    """The files that pages load: ours, and those of NiceGUI, whose paths have its version.
+
+    Components have paths of their own, which do not change with what is in them.
+    """
     return {
         "/console-static": SiteFolder(static, "public, max-age=0"),
-        _LIBRARY: SiteFolder(
+        f"{_LIBRARY}/static": SiteFolder(
             Path(nicegui.__file__).parent / "static", "public, max-age=31536000, immutable"
         ),
+        **{
+            f"{_LIBRARY}/components/{key}": SiteFolder(one.path, "public, max-age=0")
+            for key, one in js_components.items()
+        },
     }
 
 
@@ -188,7 +207,7 @@ def _head(static: Path, added: Path | None) -> Iterator[str]:
     yield '<script src="/console-static/console.js"></script>'
     for module in sorted(static.glob("now/*.js")):
         yield f'<link rel="modulepreload" href="/console-static/now/{module.name}">'
-    yield f'<link rel="preload" as="font" crossorigin href="{_LIBRARY}/{_signs_font()}">'
+    yield f'<link rel="preload" as="font" crossorigin href="{_LIBRARY}/static/{_signs_font()}">'
 
 
 def _signs_font() -> str:

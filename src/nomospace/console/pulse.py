@@ -1,6 +1,8 @@
 """What is new at the hosts of a console, read once for all who look, four times a second.
 
-Nothing is read while nobody looks. A beat has at most `RULINGS_MAX` rulings of each host, and
+Nothing is read while nobody looks; a page that is on its way counts as somebody for a while, so
+that it finds what it shows when it stands. Hosts are looked at one after the other, and what else
+there is to do is done in between. A beat has at most `RULINGS_MAX` rulings of each host, and
 `BEAT_MAX` of all; those that came in between are folded: counted, and to be read in the journal.
 Rates do not come from what was read but from what the hosts have counted, so they are exact however
 much is folded.
@@ -12,7 +14,8 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
@@ -35,6 +38,10 @@ MOMENTS_MAX: Final = 120
 """How many seconds the small lines go back."""
 WINDOW_S: Final = 1.0
 """Over how long a rate is taken."""
+AWAIT_S: Final = 10.0
+"""How long a page that is on its way is waited for."""
+BEGUN_S: Final = 0.5
+"""How long a page that is made waits for the first look."""
 
 PastCounts: TypeAlias = list[tuple[list[str], int]]
 """What a second added to the counts of a host."""
@@ -81,7 +88,8 @@ class Beat:
 
     `runs` are rulings that were counted and not shown, with their host; `folded` counts records
     that were passed over, `rates` what happens in a second, both by host; `beside` are the
-    topologies as the other hosts of this process see them, with their own agents alone.
+    topologies as the other hosts of this process see them, with their own agents alone. `first` is
+    the first that a listener is told.
     """
 
     number: int
@@ -92,6 +100,7 @@ class Beat:
     folded: dict[str, int]
     rates: dict[str, Rates]
     runs: tuple[tuple[str, RulingRun], ...] = ()
+    first: bool = False
 
     @property
     def total(self) -> Rates:
@@ -143,6 +152,9 @@ class Pulse:
     def __init__(self, console: Console) -> None:
         self._console = console
         self._listeners: dict[int, Callable[[Beat], None]] = {}
+        self._new: set[int] = set()
+        """Those that were told nothing yet."""
+        self._until = 0.0
         self._count = 0
         self._task: asyncio.Task[None] | None = None
         self._last: dict[str, int] = {}
@@ -153,6 +165,7 @@ class Pulse:
         self.moments: deque[Moment] = deque(maxlen=MOMENTS_MAX)
         """The rates of the last seconds, one each, the newest last."""
         self.beat: Beat | None = None
+        self._looked = asyncio.Event()
         self.busy: dict[str, float] = {}
         """How much agents have done lately, of what was seen."""
 
@@ -162,30 +175,49 @@ class Pulse:
         return len(self._listeners)
 
     def listen(self, tell: Callable[[Beat], None]) -> Callable[[], None]:
-        """Have every beat told; what is given back ends it. A listener that fails is dropped."""
+        """Have every beat told; what is given back ends it. A listener that fails is dropped.
+
+        The `first` has no rulings of its own: they are among the `latest`, where one begins.
+        """
         self._count += 1
         number = self._count
         self._listeners[number] = tell
-        if self._task is None or self._task.done():
-            self._begin()
-            self._task = asyncio.get_running_loop().create_task(self._run(), name="pulse")
+        self._new.add(number)
+        self.expect(0.0)
+        if self.beat is not None:
+            asyncio.get_running_loop().call_soon(self._tell, self.beat, (number,))
 
         def leave() -> None:
             self._listeners.pop(number, None)
+            self._new.discard(number)
 
         return leave
 
-    def _begin(self) -> None:
+    def expect(self, seconds: float = AWAIT_S) -> None:
+        """Begin to look: somebody will listen soon."""
+        loop = asyncio.get_running_loop()
+        self._until = max(self._until, loop.time() + seconds)
+        if self._task is None or self._task.done():
+            self._task = loop.create_task(self._run(), name="pulse")
+
+    async def begun(self) -> None:
+        """Begin to look, and wait for the first `beat`; without one, not for long."""
+        self.expect()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._looked.wait(), BEGUN_S)
+
+    async def _begin(self) -> None:
         """Begin with the latest of every journal: what was long ago is in the journal."""
         self._last.clear()
         self._tallies.clear()
-        self.latest.clear()
         self.moments.clear()
+        found: list[SeenRuling] = []
         for name, service in self._console.services.items():
-            found = service.views.rulings(limit=KEPT_MAX // len(self._console.services))
-            self._last[name] = found.last
-            self.latest.extend(SeenRuling(name, ruling) for ruling in found.rulings)
-        self.latest = deque(sorted(self.latest, key=lambda one: one.ruling.at), maxlen=KEPT_MAX)
+            told = service.views.rulings(limit=KEPT_MAX // len(self._console.services))
+            self._last[name] = told.last
+            found.extend(SeenRuling(name, ruling) for ruling in told.rulings)
+            await asyncio.sleep(0)
+        self.latest = deque(sorted(found, key=lambda one: one.ruling.at), maxlen=KEPT_MAX)
 
     async def _recall(self) -> None:
         """Have the rates of the last seconds."""
@@ -201,19 +233,33 @@ class Pulse:
         self.moments = deque([*before, *self.moments], maxlen=MOMENTS_MAX)
 
     async def _run(self) -> None:
+        loop = asyncio.get_running_loop()
+        await self._begin()
         await self._recall()
-        while self._listeners:
-            beat = self.beat = self._look()
-            for number, tell in list(self._listeners.items()):
-                try:
-                    tell(beat)
-                except Exception:
-                    _log.exception("a page could not show a beat")
-                    self._listeners.pop(number, None)
+        while self._listeners or loop.time() < self._until:
+            self.beat = await self._look()
+            self._looked.set()
+            self._tell(self.beat, tuple(self._listeners))
             await asyncio.sleep(1 / BEATS_S)
-        self._task = None
+        self.beat = self._task = None
+        self._looked.clear()
 
-    def _look(self) -> Beat:
+    def _tell(self, beat: Beat, listeners: tuple[int, ...]) -> None:
+        for number in listeners:
+            tell = self._listeners.get(number)
+            if tell is None:
+                continue
+            try:
+                if number in self._new:
+                    self._new.remove(number)
+                    tell(replace(beat, rulings=(), folded={}, runs=(), first=True))
+                else:
+                    tell(beat)
+            except Exception:
+                _log.exception("a page could not show a beat")
+                self._listeners.pop(number, None)
+
+    async def _look(self) -> Beat:
         console = self._console
         found: list[SeenRuling] = []
         folded: dict[str, int] = {}
@@ -235,23 +281,32 @@ class Pulse:
                 found.extend(SeenRuling(name, ruling) for ruling in told.rulings)
             self._last[name] = last
             rates[name] = self._rates(name, views.tally())
+            await asyncio.sleep(0)
+        topologies: list[TopologyView] = []
+        for service in console.services.values():
+            # One tells of the agents of all.
+            topologies.append(service.views.topology(elsewhere=not topologies))
+            await asyncio.sleep(0)
+        # From here to the telling nobody comes in between, who would hear something twice.
         found.sort(key=lambda one: one.ruling.at)
         self.latest.extend(found)
         self._count_busy(found, runs)
         number = 1 if self.beat is None else self.beat.number + 1
-        own, *others = [
-            service.views.topology(elsewhere=not at)  # one tells of the agents of all
-            for at, service in enumerate(console.services.values())
-        ]
         at = console.service.views.now
+        own, *others = topologies
         beat = Beat(number, at, own, tuple(others), tuple(found), folded, rates, tuple(runs))
-        if not self.moments or at - self.moments[-1].at >= 1e6:
+        # The first look has nothing to hold its counts against, and is no moment.
+        if self.beat is not None and (not self.moments or at - self.moments[-1].at >= 1e6):
             self.moments.append(Moment(at, beat.total))
         return beat
 
     def look_now(self) -> Beat:
-        """What the last look found, or one that is made now."""
-        return self.beat or self._look()
+        """What the last look found; if there was none lately, who is where."""
+        if self.beat is not None:
+            return self.beat
+        views = [service.views for service in self._console.services.values()]
+        own, *others = [one.topology(elsewhere=not at) for at, one in enumerate(views)]
+        return Beat(0, views[0].now, own, tuple(others), (), {}, {})
 
     def _count_busy(self, found: list[SeenRuling], runs: list[tuple[str, RulingRun]]) -> None:
         """Add what was seen, and forget the half of what was before when there is too much."""

@@ -51,6 +51,10 @@ from nomospace.terms import Compound, Term, oversize
 
 HISTORY_MAX: Final = 256
 """How many of its last rulings a membership can explain from memory."""
+HISTORY_BYTES_MAX: Final = 1 << 18
+"""And about how many bytes these have together; past it the last one is left."""
+PART_BYTES: Final = 16
+"""What each part of an event counts for, besides the characters of a text."""
 FORGOTTEN_AT_ONCE: Final = 64
 """How many rulings more there are before the oldest are forgotten, together."""
 FEW_TERMS: Final = 128
@@ -63,6 +67,9 @@ OPERATIONS_FREE: Final = 8
 """Rulings of no more operations carry them out for nothing; others pay two units for each."""
 STATE_MAX: Final = 1_000_000
 """The most terms, and the most pending obligations, that a membership holds."""
+SPACE_STATE_MAX: Final = 20_000
+"""The same at the controller of a space, whose rulings are not cut: the first that looks for a term
+after a start makes an index of all. What was ruled on under other prices has no such bound."""
 
 
 class TooMuchState(LimitReached):
@@ -90,20 +97,8 @@ _NO_UNITS: Final[Units] = [0]
 class Membership:
     """One agent's membership in a community, as a core: told events, answers with effects."""
 
-    __slots__ = (
-        "_first",
-        "_full",
-        "_history",
-        "_origins",
-        "ended",
-        "home",
-        "law",
-        "obligations",
-        "seq",
-        "shown",
-        "spent",
-        "state",
-    )
+    __slots__ = ("_first", "_full", "_heavy", "_history", "_origins", "ended", "home", "law",
+                 "obligations", "seq", "shown", "spent", "state")  # fmt: skip
 
     def __init__(self, law: CompiledLaw, home: str, *, state: Iterable[Term] | None = None) -> None:
         self.law = law
@@ -119,6 +114,7 @@ class Membership:
         self._first = UNITS_MAX - units_of(home)
         """What counts as spent when an evaluation begins."""
         self._history: list[Ruling] = []
+        self._heavy = 0
         self._full = HISTORY_MAX + FORGOTTEN_AT_ONCE
         self._origins = Origins()
         """Of what rulings put that are forgotten."""
@@ -327,6 +323,17 @@ class Membership:
             PRICES if then is None else then.prices,
         )
         self._history.append(ruling)
+        heavy, parts = self._heavy, [event.args, operations] if law.growing else [event.args]
+        while parts and heavy <= HISTORY_BYTES_MAX:  # here, as every ruling comes by
+            for part in parts.pop():
+                heavy += PART_BYTES
+                if type(part) is str or type(part) is bytes:
+                    heavy += len(part)
+                elif type(part) is Compound:
+                    parts.append(part.args)
+                elif type(part) is tuple:
+                    parts.append(part)
+        self._heavy = heavy
         effects[at] = RecordRuling(ruling)
         if stopped is not None and event.kind != "exception":
             what = stopped.operation
@@ -340,7 +347,7 @@ class Membership:
                 self._history.pop()
                 self._unrule(seq, effects, at, before)
                 raise
-        if len(self._history) >= self._full:
+        if len(self._history) >= self._full or self._heavy > HISTORY_BYTES_MAX:
             self._forget()
 
     def _unrule(self, seq: int, effects: list[Effect], at: int, before: tuple[Change, ...]) -> None:
@@ -402,7 +409,7 @@ class Membership:
                 amount = args[1]
                 small = type(amount) is int and -1_000_000 < amount < 1_000_000
                 after = amount * unit if small else micros(amount, unit)
-                self._impose(args[0], now + after, delta)
+                self._impose(args[0], now + after, delta, units)
             elif not self._change(name, args, delta, effects, units):
                 unmet.append(index)
 
@@ -421,9 +428,9 @@ class Membership:
             if type(term) is Compound and term.name == "obligation" and len(term.args) == 2:
                 what, due = term.args
                 assert isinstance(due, int | float)
-                self._impose(what, micros(due), delta)
+                self._impose(what, micros(due), delta, units)
                 return True
-            if state.size >= STATE_MAX:
+            if state.size >= self._most(units):
                 raise Stop("tooLarge")
             delta.append(("+", state.add(term), term, None))
         elif name == "-":
@@ -463,8 +470,12 @@ class Membership:
             effects.append(Signal(args[0]))
         return True
 
-    def _impose(self, term: Term, due: int, delta: list[Change]) -> None:
-        if self.obligations.size >= STATE_MAX:
+    def _most(self, units: Units) -> int:
+        """How many terms there may be, and how many obligations."""
+        return SPACE_STATE_MAX if self._first and units[0] >= 0 else STATE_MAX
+
+    def _impose(self, term: Term, due: int, delta: list[Change], units: Units) -> None:
+        if self.obligations.size >= self._most(units):
             raise Stop("tooLarge")
         delta.append(("due", self.obligations.impose(term, due), term, due))
 
@@ -488,8 +499,12 @@ class Membership:
 
     def _forget(self) -> None:
         """Forget the oldest rulings, but not whose work what they put is."""
-        rulings = self._history[: FORGOTTEN_AT_ONCE - self._full]
+        left = self._full - FORGOTTEN_AT_ONCE
+        if self._heavy > HISTORY_BYTES_MAX:  # all but the last event, and what became of it
+            left = 2 if self._history[-1].event.kind == "exception" else 1
+        rulings = self._history[:-left]
         del self._history[: len(rulings)]
+        self._heavy = 0
         origins, state, owed = self._origins, self.state, self.obligations
         few = state.size <= FEW_TERMS
         origins.fold(rulings, state.by_place() if few else state, owed.places())

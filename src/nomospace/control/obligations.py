@@ -46,7 +46,7 @@ class Obligations(Bag):
         return due, term
 
     def reinstate(self, place: int, term: Term, due: int) -> None:
-        """Put one back that was lifted; `reorder` when all are."""
+        """Put one back that was lifted."""
         self.put_back(place, term)
         self._due[place] = (due, term)
         heappush(self.heap, (due, place))
@@ -67,7 +67,6 @@ class Obligations(Bag):
         """Put back what is withdrawn: it is not decided on after all."""
         if self.withdrawn is not None:
             self.reinstate(*self.withdrawn)
-            self.reorder()
             self.withdrawn = None
 
     def places(self) -> AbstractSet[int]:
@@ -163,5 +162,3 @@ def revert(state: Bag, obligations: Obligations, delta: Iterable[Change]) -> Non
         elif kind == "undue":
             assert type(new) is int
             obligations.reinstate(place, old, new)
-    state.reorder()
-    obligations.reorder()

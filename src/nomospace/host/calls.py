@@ -216,6 +216,12 @@ class Resume(msgspec.Struct, frozen=True):
     name: str
 
 
+class Drain(msgspec.Struct, frozen=True):
+    """An operator has this host keep no share of partitioned spaces any more, or keep one again."""
+
+    drained: bool = True
+
+
 class Engage(msgspec.Struct, frozen=True):
     """Join whom the policy lets this host join."""
 
@@ -263,6 +269,7 @@ Event: TypeAlias = (
     | Promote
     | Suspend
     | Resume
+    | Drain
     | Engage
     | Disengage
     | Moved

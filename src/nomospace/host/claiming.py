@@ -24,10 +24,11 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from nomospace.calls.answers import Found
-from nomospace.calls.problems import Busy, TooMuch
+from nomospace.calls.problems import Busy, TooManyFound, TooMuch
 from nomospace.calls.requests import BULK, WAITING
+from nomospace.errors import NomospaceError
 from nomospace.host.effects import TAKEN
-from nomospace.host.operations import Op, ask_of, chosen, found_of, gathered_of
+from nomospace.host.operations import Op, ask_of, check_found, chosen, found_of, gathered_of
 from nomospace.host.part import HostPart
 from nomospace.host.residents import SYSTEM, record_of, row_of
 from nomospace.meaning.ontology import Ontology
@@ -68,6 +69,37 @@ class Claiming(HostPart):
                 None if sets is None else (sets.correlate, sets.key, sets.max_set),
             ),
         )
+
+    def ask_next(self, one: Op, founds: tuple[Found, ...] = ()) -> bool:
+        """Look at the next host that may have what an operation asks for; false if none is left.
+
+        So goes one that does not wait and says the key of a partitioned space, from the home on.
+        """
+        seeking = self._host.seeking
+        for place, site in enumerate(one.rest, 1):
+            here = site == self._step.name
+            if not here and site not in self._host.group.entries:
+                continue
+            known = (*one.known, *founds)
+            again = Op(0, one.op, one.agent, one.law, one.seek, one.call)
+            again.rest, again.known = one.rest[place:], known
+            if here:
+                seeking.look_in(again, self._spaces.shared(one.seek.space))
+                return True
+            again.number = seeking.number()
+            try:
+                self.ask(site, again)
+            except NomospaceError as error:
+                seeking.give_up(again, error)
+            return True
+        return False
+
+    def answer_all(self, one: Op, founds: tuple[Found, ...]) -> None:
+        """Answer with all that was found; what is read may lie at further hosts too."""
+        if one.rest and not one.takes and self.ask_next(one, founds):
+            return
+        found = {(each.writer, each.count): each for each in (*one.known, *founds)}
+        self._step.answer(one.op, tuple(found.values()) if one.known else founds)
 
     def hear_shown(self, peer: str, body: frames.Shown) -> None:
         """A peer shows what it found, or that it found nothing."""
@@ -149,7 +181,7 @@ class Claiming(HostPart):
         wanted = (
             one is not None
             and one.takes
-            and (one.asked == peer or (one.claim is not None and one.claim[0] == peer))
+            and (peer in (one.asked, one.sole) or (one.claim and one.claim[0] == peer))
             and (not one.law or host.governing.find(one.agent, one.law) is not None)
         )
         if one is None or not wanted:
@@ -208,10 +240,12 @@ class Claiming(HostPart):
     def _answer(self, one: Op, message: Term, founds: tuple[Found, ...]) -> None:
         """Tell an agent what was found elsewhere; under a law its controller does."""
         host = self._host
+        if not founds and one.rest and host.claiming.ask_next(one):
+            return
         if one.law:
             host.governed.deliver(one, message, founds)
         elif one.seek.how in BULK:
-            self._step.answer(one.op, founds)
+            host.claiming.answer_all(one, founds)
         else:
             self._step.answer(one.op, founds[0] if founds else None)
 
@@ -273,6 +307,14 @@ class LocalAnswers(HostPart):
         founds = tuple([self.found(one, record) for record in records])
         pairs = chosen(space, records, sets, takes=one.takes)
         founds += tuple([gathered_of(*pair) for pair in pairs])
+        if seek.how in BULK:
+            try:
+                check_found(founds)
+            except TooManyFound as error:
+                if one.law:
+                    host.governed.forget(one)
+                self._step.fail(one.op, error)
+                return True
         ruled = host.governed.release(one, founds) if one.law else None
         if ruled is not None and ruled.message is None:
             if seek.how not in WAITING:
@@ -295,7 +337,7 @@ class LocalAnswers(HostPart):
         if ruled is not None:
             host.governed.deliver(one, ruled.message, founds, ruled.ruling.seq)
         elif seek.how in BULK:
-            self._step.answer(one.op, founds)
+            host.claiming.answer_all(one, founds)
         else:
             self._step.answer(one.op, founds[0])
         return True
@@ -316,7 +358,9 @@ class LocalAnswers(HostPart):
 
     def nothing(self, one: Op) -> None:
         """There is no match where an operation that does not wait has looked."""
+        if one.rest and self._host.claiming.ask_next(one):
+            return
         if one.law:
             self._host.governed.nothing(one)
         else:
-            self._step.answer(one.op, () if one.seek.how in BULK else None)
+            self._step.answer(one.op, one.known if one.seek.how in BULK else None)

@@ -7,11 +7,11 @@ share the step under way:
 
 - `holding`: agents, their interface spaces, the host-level spaces; `writing`: new tuples;
   `placing`: where a tuple belongs;
+- `opening`: spaces that agents ask for; `partitioning`: where tuples of partitioned ones belong;
 - `seeking`: reads and takes of its agents, here and across the group; `claiming`: what other hosts
   give for them; `answering`: what this host gives; `serving`: the same for the agents of other
   hosts; `looking`: searches that take more than one step;
-- `lending`: leases;
-- `reacting`: reactions, strong and weak;
+- `digests`: what peers may hold; `lending`: leases; `reacting`: reactions, strong and weak;
 - `speaking`: the ontologies that its spaces speak;
 - `governing`: controllers; `known_laws`: laws at hand; `telling`: what controllers are told, and
   agents of their rulings; `governed`: operations on governed spaces as events of their law;
@@ -32,20 +32,20 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple
 
 from nomospace.calls import requests
 from nomospace.calls.addresses import key_at
 from nomospace.calls.problems import Busy
-from nomospace.calls.requests import Adjust, Cancel, Tell
-from nomospace.errors import NomospaceError
+from nomospace.calls.requests import Tell
 from nomospace.host import calls as facts
-from nomospace.host.calls import Abandoned, Asked, Call, PutBack
+from nomospace.host.call_table import CallTable, Handler
 from nomospace.host.certifying import Certifying
 from nomospace.host.changes import Durable, ProgramKept
 from nomospace.host.claiming import Claiming, LocalAnswers
 from nomospace.host.collecting import Collecting
 from nomospace.host.deciding import Deciding
+from nomospace.host.digests import Digests
 from nomospace.host.effects import Effect
 from nomospace.host.governed import Governed
 from nomospace.host.governing import Governing
@@ -57,14 +57,15 @@ from nomospace.host.looking import ParkedSearches
 from nomospace.host.mailing import Mailing, Telling
 from nomospace.host.mirroring import Mirroring
 from nomospace.host.moving import Moving
+from nomospace.host.opening import SpaceOpening
 from nomospace.host.outcomes import Outcomes
-from nomospace.host.part import HostPart
+from nomospace.host.partitioning import Partitioning
 from nomospace.host.peers import Peers
 from nomospace.host.placing import Placing
 from nomospace.host.plain import PLAIN, PlainCalls
 from nomospace.host.posting import Posting
 from nomospace.host.reacting import Reacting
-from nomospace.host.residents import LocalSpaces, Resident
+from nomospace.host.residents import LocalSpaces, Resident, is_keeper
 from nomospace.host.seeking import Seeking
 from nomospace.host.serving import Serving
 from nomospace.host.shares import USUAL_SHARES, Shares
@@ -88,10 +89,8 @@ from nomospace.space.tables import TupleTables
 from nomospace.terms import Term
 from nomospace.trust.revocation import Revocations
 
-if TYPE_CHECKING:
-    from nomospace.host.ports import HostParts
-
-
+SENT_UNITS: Final = 1_000
+"""The units after which no further message is sent in a step: ten or so."""
 HELD_MAX: Final = 100_000
 """How many calls may be held while the group changes."""
 
@@ -123,7 +122,8 @@ class Host:
     certificates known to be revoked when the host begins. A host that is `loading` is told the
     tuples of earlier lives in `Loaded` events; until the last of them it is alone, and all that it
     is asked waits. `tables` have the tuples of spaces that lie in its store, which it is not told;
-    those of the names `stored` do whoever opens them.
+    those of the names `stored` do whoever opens them. `capacity` is the host's weight among the
+    homes of partitioned spaces.
 
     >>> host = Host("ward", life=1, now=0)
     >>> host.handle(facts.Arrive("ann@ward"), now=0)[0].changes[0]
@@ -160,6 +160,7 @@ class Host:
         loading: bool = False,
         stored: Sequence[str] = (),
         tables: TupleTables | None = None,
+        capacity: float = 1.0,
     ) -> None:
         durable = durable or Durable()
         self.name = name
@@ -189,9 +190,12 @@ class Host:
         self.group = Group(self, policy, pace, durable)
         self.speaking = Speaking(self.step)
         self.holding = Holding(self)
+        self.opening = SpaceOpening(self)
+        self.partitioning = Partitioning(self, capacity, durable)
         self.placing = Placing(self)
         self.writing = TupleWriting(self)
         self.looking = ParkedSearches(self)
+        self.digests = Digests(self)
         self.answering = LocalAnswers(self)
         self.seeking = Seeking(self)
         self.claiming = Claiming(self)
@@ -229,7 +233,9 @@ class Host:
             }
         )
         self.group.followers = (
+            self.partitioning,
             self.placing,
+            self.digests,
             self.seeking,
             self.serving,
             self.collecting,
@@ -252,6 +258,7 @@ class Host:
             self.lending,
             self.looking,
             self.collecting,
+            self.digests,
             self.posting,
             self.moving,
         )
@@ -260,6 +267,7 @@ class Host:
         self.governing.restore(durable)
         self.speaking.restore(durable)
         self.holding.restore(durable)
+        self.partitioning.restore()
         self.system.respread()
         self.step.end()  # what comes back from the disk is there already
 
@@ -295,7 +303,7 @@ class Host:
             requests.Out: self.writing.out,
             requests.OutMany: self.writing.out,
             facts.PutBack: self.writing.put_back,
-            requests.Open: self.holding.open_for,
+            requests.Open: self.opening.open_for,
             requests.Share: self.holding.share_for,
             requests.Seek: self.seeking.seek,
             requests.Cancel: self._cancel,
@@ -335,6 +343,7 @@ class Host:
             facts.RevocationsLearnt: self.certifying.learn,
             facts.TablesAnswered: self.looking.answered,
             facts.TellPeer: self.group.tell_driver,
+            facts.Drain: self.partitioning.drain,
             facts.Certified: self.telling.certify,
             facts.Uncertified: self.telling.certify,
             facts.Revoked: self.telling.certify,
@@ -363,7 +372,7 @@ class Host:
     @property
     def agents(self) -> tuple[str, ...]:
         """The agents of this host."""
-        return tuple(self.spaces.residents)
+        return tuple([agent for agent in self.spaces.residents if not is_keeper(agent)])
 
     def has(self, agent: str) -> bool:
         """Whether an agent is at this host."""
@@ -432,7 +441,9 @@ class Host:
         if is_plain and not self.loading and not self.group.frozen:
             done = self.plain.serve(events)
             if done:
-                self.stirred = self.stirred or self.plain.lent
+                self.stirred = self.stirred or self.plain.lent or bool(self.digests.fresh)
+                if self.digests.fresh:
+                    self.digests.tell()
                 return done, self.step.end()
         self.stirred = True
         self.deciding.left = self.deciding.step
@@ -469,8 +480,10 @@ class Host:
                 self.collecting.settle()
             if self.mirroring.shown:
                 self.mirroring.tell()
-            if self.holding.unannounced:
+            if self.holding.unannounced or self.partitioning.unannounced:
                 self.group.announce()
+            if self.digests.fresh:
+                self.digests.tell()
         return done, self.step.end()
 
     def _send_more(self, events: Sequence[facts.Event]) -> int:
@@ -499,6 +512,7 @@ class Host:
             self.holding.load(event.rows)
             if event.last:
                 self.loading = False
+                self.partitioning.restore()
                 self.go_on()
         elif isinstance(event, facts.Tick) or (
             isinstance(event, facts.Heard) and not isinstance(event.frame, Parcel | Receipt)
@@ -543,53 +557,3 @@ def _no_time() -> int:
 
 def _no_roll(agent: str, law: str) -> tuple[Term, ...]:
     return ()
-
-
-ALWAYS: Final = frozenset({PutBack, Cancel, Adjust})
-"""What is done for suspended agents too: drivers ask it when a client is gone."""
-
-SENT_UNITS: Final = 1_000
-"""The units after which no further message is sent in a step: ten or so."""
-ABANDONED_IN_STEP: Final = 250
-"""How many calls of a client that is gone are called off in one step."""
-
-Handler: TypeAlias = Callable[[int, Resident, Any], None]
-"""Carries out a request of an agent, and answers it by its number."""
-
-
-class CallTable(HostPart):
-    """The calls of one host's agents, and who carries out which."""
-
-    def __init__(self, host: HostParts, handlers: Mapping[type, Handler]) -> None:
-        super().__init__(host)
-        self._handlers = handlers
-
-    def call(self, call: Call) -> None:
-        """Do what an agent asks; whatever it asked wrongly is its answer."""
-        request, host = call.request, self._host
-        try:
-            resident = self._spaces.resident(call.agent)
-            if host.suspending.concerned and request.__class__ not in ALWAYS:
-                refused = host.suspending.refusal(call.agent)
-                if refused is not None:
-                    raise refused
-            self._handlers[request.__class__](call.op, resident, request)
-        except NomospaceError as error:
-            self._step.fail(call.op, error)
-
-    def abandon(self, event: Abandoned) -> None:
-        """Call off what a client that is gone has waited for, some in each step."""
-        agent = event.agent
-        left = deque[Asked]([Adjust(one, "remove") for one in event.reactions])
-        left.extend([Cancel(op) for op in event.calls])
-
-        def some() -> bool:
-            for _ in range(min(len(left), ABANDONED_IN_STEP)):
-                self.call(Call(0, agent, left.popleft()))
-            return bool(left)
-
-        self._host.looking.in_pieces(agent, some, _nothing)
-
-
-def _nothing() -> None:
-    """Nobody waits for it."""

@@ -13,13 +13,18 @@ its entry of the other does not contain, in order, and skips those it does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TypeAlias
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import Final, TypeAlias
 
 from nomospace.protocols.spaces import DirectoryChanged, DirectoryEntry, Sharing
 
 Tie: TypeAlias = tuple[str, str]
-"""What must be the same for a space to be shared: the hashes of its law and of its ontology."""
+"""What must be the same for a space to be shared: the hashes of its law and of its ontology, and
+behind the latter how it is partitioned (`calls.partition`)."""
+
+
+SHARERS_MAX: Final = 1_000
+"""Spaces of which it is remembered who shares them."""
 
 
 class Directory:
@@ -32,7 +37,18 @@ class Directory:
     (['bob@b', 'cat@b'], True, 5)
     """
 
-    __slots__ = ("_believed", "_spaces", "agents", "away", "birth", "certificate", "edition")
+    __slots__ = (
+        "_agents",
+        "_believed",
+        "_listed",
+        "_spaces",
+        "away",
+        "birth",
+        "capacity",
+        "certificate",
+        "edition",
+        "settled",
+    )
 
     def __init__(
         self, entry: DirectoryEntry, believed: Callable[[bytes, str], bool] | None = None
@@ -41,12 +57,39 @@ class Directory:
         self.certificate = entry.certificate
         self.birth = entry.birth
         self._believed = believed
-        self.agents = dict.fromkeys(entry.agents)
+        self._listed = entry.agents
+        self._agents: dict[str, None] | None = None
         self.away = dict.fromkeys(entry.away)
         """Those of its agents that no program speaks for."""
-        self._spaces: dict[str, tuple[Tie, dict[str, None]]] = {
-            one.name: ((one.law, one.ontology), dict.fromkeys(one.agents)) for one in entry.spaces
+        self.capacity = entry.capacity
+        """Its weight among the homes of partitioned spaces."""
+        self.settled = dict(entry.settled)
+        """Of each partitioned space, for which homes it holds nothing that is for another."""
+        # Who shares a space is looked up in few of them: a list becomes a dictionary when it is.
+        self._spaces: dict[str, tuple[Tie, Iterable[str]]] = {
+            one.name: ((one.law, one.ontology), one.agents) for one in entry.spaces
         }
+
+    @property
+    def agents(self) -> Collection[str]:
+        """Who is there, in order; to look somebody up, see `has_agent`."""
+        return self._listed if self._agents is None else self._agents
+
+    def has_agent(self, agent: str) -> bool:
+        """Whether an agent is there."""
+        return agent in self._indexed()
+
+    def _indexed(self) -> dict[str, None]:
+        if self._agents is None:  # of most peers nobody ever asks
+            self._agents, self._listed = dict.fromkeys(self._listed), ()
+        return self._agents
+
+    def _sharers(self, space: str) -> dict[str, None]:
+        tie, agents = self._spaces[space]
+        if not isinstance(agents, dict):
+            agents = dict.fromkeys(agents)
+            self._spaces[space] = tie, agents
+        return agents
 
     def shares(self, space: str, law: str, agent: str | None = None, *, ontology: str = "") -> bool:
         """Whether an agent there, or anyone, shares a space under a law, with an ontology.
@@ -56,59 +99,92 @@ class Directory:
         known = self._spaces.get(space)
         if known is None or known[0] != (law, ontology):
             return False
-        if agent is not None and agent not in known[1]:
+        if agent is not None and agent not in self._sharers(space):
             return False
         return not law or self._believed is None or self._believed(self.certificate, law)
 
     def has(self, space: str, agent: str) -> bool:
         """Whether an agent there shares a space, under any law."""
-        known = self._spaces.get(space)
-        return known is not None and agent in known[1]
+        return space in self._spaces and agent in self._sharers(space)
 
-    def sharings(self) -> Iterator[Sharing]:
-        """All that is shared there."""
+    def sharings(self, beyond: Directory | None = None) -> Iterator[Sharing]:
+        """All that is shared there, `beyond` what another directory has."""
         for space, ((law, ontology), agents) in self._spaces.items():
+            known = None if beyond is None else beyond._spaces.get(space)
+            if known is not None and known[1] == agents:
+                continue
             for agent in agents:
-                yield Sharing(space, law, agent, ontology)
+                if beyond is None or not beyond.has(space, agent):
+                    yield Sharing(space, law, agent, ontology)
 
     def change(self, news: DirectoryChanged) -> list[str]:
         """Take a change in; the spaces that are shared there from now on, or no more."""
         self.edition = news.edition
         self.certificate = news.certificate or self.certificate
         for agent in news.went:
-            self.agents.pop(agent, None)
+            self._indexed().pop(agent, None)
         for agent in (*news.went, *news.back):
             self.away.pop(agent, None)
         for agent in news.came:
-            self.agents[agent] = None
+            self._indexed()[agent] = None
         for agent in news.away:
             self.away[agent] = None
         touched = dict.fromkeys(one.space for one in (*news.parted, *news.shared))
-        before = {space: self._tie(space) for space in touched}
+        before = {space: self.tie(space) for space in touched}
         for one in news.parted:
             self._part(one)
         for one in news.shared:
             self._share(one)
-        return [space for space in touched if self._tie(space) != before[space]]
+        again = dict(news.settled)
+        self.settled.update(again)
+        if news.capacity >= 0:
+            self.capacity = news.capacity
+            again = self.settled
+        changed = [space for space in touched if self.tie(space) != before[space]]
+        return [*changed, *[space for space in again if space not in changed]]
 
-    def _tie(self, space: str) -> Tie | None:
+    def tie(self, space: str) -> Tie | None:
+        """Under what a space is shared there; `None` where it is not."""
         known = self._spaces.get(space)
         return None if known is None else known[0]
 
     def _share(self, one: Sharing) -> None:
         tie = (one.law, one.ontology)
-        known, agents = self._spaces.get(one.space, (tie, {}))
-        if known != tie:  # one name has one law at a host, and speaks one ontology
-            agents = {}
-        agents[one.agent] = None
-        self._spaces[one.space] = (tie, agents)
+        if self.tie(one.space) != tie:  # one name has one law at a host, and speaks one ontology
+            self._spaces[one.space] = tie, {}
+        self._sharers(one.space)[one.agent] = None
 
     def _part(self, one: Sharing) -> None:
-        tie, agents = self._spaces.get(one.space, (("", ""), {}))
-        if tie == (one.law, one.ontology):
+        if self.tie(one.space) == (one.law, one.ontology):
+            agents = self._sharers(one.space)
             agents.pop(one.agent, None)
             if not agents:
-                self._spaces.pop(one.space, None)
+                del self._spaces[one.space]
+
+
+class SpaceSharers:
+    """The peers that share each space; remembered, where no law has a say in who is believed.
+
+    Whoever changes a line forgets them.
+    """
+
+    __slots__ = ("_by_space", "clear")
+
+    def __init__(self) -> None:
+        self._by_space: dict[tuple[str, str], dict[str, None]] = {}
+        self.clear = self._by_space.clear
+
+    def of(
+        self, entries: Mapping[str, Directory], space: str, law: str, ontology: str
+    ) -> Mapping[str, None]:
+        """Those that share a space under a law, with an ontology."""
+        found = self._by_space.get((space, ontology)) if not law else None
+        if found is None:
+            lines = entries.items()
+            found = {peer: None for peer, one in lines if one.shares(space, law, ontology=ontology)}
+            if not law and len(self._by_space) < SHARERS_MAX:
+                self._by_space[space, ontology] = found
+        return found
 
 
 class News:

@@ -13,14 +13,11 @@ a new one, of which nothing is made until one of them has something to say.
 
 Between two views the directory changes line by line (`directory`): an agent that comes or goes at a
 peer is looked at alone, with what waits for it or at it.
-
-Under a law that wants certified controllers, a host is believed only over a link of its own. One
-that has the certificate for it and is further away is called, so that it gets such a link.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set as AbstractSet
+from collections.abc import Callable, Mapping, Sequence, Set as AbstractSet
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -35,7 +32,7 @@ from nomospace.host.changes import (
     TransferPlaced,
     TransferTaken,
 )
-from nomospace.host.directory import Directory
+from nomospace.host.directory import Directory, SpaceSharers
 from nomospace.host.effects import PeerTold, Transmit
 from nomospace.host.part import GroupFollower, HostPart
 from nomospace.law import CompiledLaw
@@ -87,7 +84,6 @@ class Group(HostPart):
         """who is handed what a transfer brings."""
         self.followers: Sequence[GroupFollower] = ()
         """Who is told what becomes of the group, in this order."""
-        """Who is told what peers say, by its kind."""
         self._engagement = Engagement(
             self._step.name,
             life=self._step.life,
@@ -102,6 +98,7 @@ class Group(HostPart):
             pending=durable.transfers.pending,
             got=durable.transfers.got,
         )
+        self._sharers = SpaceSharers()
         self._joining: tuple[View, dict[str, Directory]] | None = None
         self._awaited: dict[str, None] = {}
         self._held: dict[str, list[tuple[Any, bool]]] = {}
@@ -223,6 +220,10 @@ class Group(HostPart):
         """Whether something is under way to a peer."""
         return bool(self.transfers.waiting.get(peer))
 
+    def under_way(self, peer: str) -> int:
+        """How much of what was handed over to a peer has not come there, as far as is known."""
+        return len(self.transfers.waiting.get(peer, ()))
+
     def reach(self, site: str, frame: object) -> None:
         """Send a frame to any host: along the links of the group, or straight. It may get lost."""
         way = self._engagement.way(site, frame)
@@ -335,7 +336,8 @@ class Group(HostPart):
         owes = tuple(dict.fromkeys((*self.transfers.peers(), *self._host.placing.owes())))
         few = owes if len(owes) <= OWES_MAX else None
         away = tuple([agent for agent in agents if self._spaces.is_away(agent)])
-        return frames.DirectoryEntry(agents, spaces, few, self._edition, certificate, birth, away)
+        shown = agents, spaces, few, self._edition, certificate, birth, away
+        return frames.DirectoryEntry(*shown, *self._host.partitioning.entry())
 
     def _exchange(
         self, view: View, entries: dict[str, frames.DirectoryEntry], fresh: tuple[str, ...]
@@ -376,6 +378,7 @@ class Group(HostPart):
         self._joining = None
         self._lose([peer for peer in self._streams if peer not in directories])
         self.entries = directories
+        self._sharers.clear()
         self.members = frozenset(view.members)
         self._map_agents()
         self._step.note("view", id=view.id, members=view.members)
@@ -399,6 +402,7 @@ class Group(HostPart):
     def _lose(self, peers: list[str]) -> None:
         """Contact with peers is lost, or begins anew: forget what was under way with them."""
         if peers:
+            self._sharers.clear()
             lost = [self.entries.pop(peer, None) for peer in peers]
             if any(lines is not None and lines.agents for lines in lost):
                 self._map_agents()
@@ -484,6 +488,10 @@ class Group(HostPart):
     def _map_agents(self) -> None:
         self.where = {agent: peer for peer, lines in self.entries.items() for agent in lines.agents}
 
+    def sharers(self, space: str, law: str, ontology: str) -> Mapping[str, None]:
+        """The peers that share a space under a law, with an ontology."""
+        return self._sharers.of(self.entries, space, law, ontology)
+
     def sharer(self, space: str, agent: str) -> str | None:
         """The peer where an agent shares a space; first of all, the one that the agent is at."""
         at = self.where.get(agent)
@@ -503,13 +511,17 @@ class Group(HostPart):
         if certificate != self._shown:
             self._shown = certificate
             news = replace(news or frames.DirectoryChanged(edition), certificate=certificate)
+        weight, settled = self._host.partitioning.news()
+        if weight >= 0 or settled:
+            news = news or frames.DirectoryChanged(edition)
+            news = replace(news, capacity=weight, settled=settled)
         if news is None:
             return
         self._edition = news.edition
         for peer in self._streams:
             self.tell(peer, news)
         for one in self.followers:
-            one.shift(news)
+            one.shift(self._step.name, news)
 
     # -- messages of peers -----------------------------------------------------------------
 
@@ -528,12 +540,16 @@ class Group(HostPart):
     def hear_announced(self, peer: str, news: frames.DirectoryChanged) -> None:
         """Lines of a peer have changed: only what they concern is looked at."""
         lines = self.entries[peer]
+        if not news.edition:  # its lines are as they were
+            for one in self.followers:
+                one.followed(peer, news, ())
         if news.edition <= lines.edition:
             return  # its entry had that
         if news.edition != lines.edition + 1:
             self._step.note("directory-gap", peer=peer, known=lines.edition, told=news.edition)
             return  # its lines stay as they are until the next view
         spaces = lines.change(news)
+        self._sharers.clear()
         for agent in news.went:
             if self.where.get(agent) == peer:
                 self._find_again(agent)
@@ -541,14 +557,14 @@ class Group(HostPart):
             self.where[agent] = peer
         for one in self.followers:
             one.followed(peer, news, spaces)
-            one.shift(news)
+            one.shift(peer, news)
         if news.certificate:  # it may be believed where it was not
             self._step.note("certificate-heard", peer=peer)
             self._spread()
 
     def _find_again(self, agent: str) -> None:
         """The host that an agent was at has it no more; another may have said that it came."""
-        other = next((peer for peer, one in self.entries.items() if agent in one.agents), None)
+        other = next((peer for peer, one in self.entries.items() if one.has_agent(agent)), None)
         if other is None:
             del self.where[agent]
         else:
@@ -576,6 +592,8 @@ class Group(HostPart):
         word = self._host.peers.hear(peer, body, straight=self._straight)
         if word is FITS and self.transfers.taken(peer, body.number):
             self._step.write_down(TransferTaken(peer, body.number))
+            if not self.frozen:
+                self._host.partitioning.taken(peer)
         elif (
             word is DEAF and self._host.peers.stamp(peer) == before
         ):  # else all was said again already

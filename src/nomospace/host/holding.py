@@ -13,25 +13,24 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from nomospace.calls import problems
-from nomospace.calls.requests import End, Open, Share
+from nomospace.calls.requests import End, Share
 from nomospace.errors import CallerError
 from nomospace.host.calls import Arrive, Attended, Bundle, CarriedSpace, Depart, Unattended
 from nomospace.host.changes import AgentCame, AgentWent, Durable, Opened, TuplePut
 from nomospace.host.directory import News, Tie
 from nomospace.host.effects import EXPIRED, MOVED, Halted, Packed
+from nomospace.host.opening import check_tie
 from nomospace.host.part import HostPart
 from nomospace.host.residents import (
     ENGINES,
-    STORE,
     SYSTEM,
     Interface,
     Level,
     Resident,
+    is_keeper,
     record_of,
     row_of,
 )
-from nomospace.host.shares import TooManySpaces
-from nomospace.host.speaking import OtherOntology
 from nomospace.protocols.spaces import DirectoryChanged, Row
 from nomospace.space import Record
 from nomospace.space.engines import MEMORY
@@ -51,8 +50,6 @@ MOVED_IN_STEP: Final = 1_000
 ends; the rest follows in later ones, and the call is answered with the last."""
 ENDED_IN_STEP: Final = 500
 """How many operations, or reactions, of an agent that ends or is suspended end in one step."""
-DEAD: Final = ".dead"
-"""Dead letters of space `jobs` lie in space `jobs.dead`."""
 
 
 class Holding(HostPart):
@@ -119,6 +116,12 @@ class Holding(HostPart):
         host.seeking.follow((), (agent,))
         for waiting in bundle.waiting:
             host.seeking.resume(resident, waiting)
+
+    def enter(self, keeper: str) -> Resident:
+        """Have the keeper of this host's shares among the residents; its spaces say the rest."""
+        resident = self._spaces.residents[keeper] = Resident(keeper)
+        self._news.agent(keeper, was=False)
+        return resident
 
     def attend(self, event: Attended) -> None:
         """A program speaks for an agent here again."""
@@ -264,70 +267,6 @@ class Holding(HostPart):
 
     # -- interface spaces ------------------------------------------------------------------
 
-    def open_for(self, op: int, resident: Resident, request: Open) -> None:
-        """Open a space for a call."""
-        self.open(resident, request)
-        self._step.answer(op)
-
-    def open(self, resident: Resident, request: Open) -> None:
-        """Give an agent a private interface space; opening it again is harmless."""
-        name = request.space
-        if name == SYSTEM:
-            return
-        law = request.law.hash if request.law is not None else ""
-        if request.law is not None:
-            self._host.governing.admit(resident.id, name, request.law)
-        known = resident.spaces.get(name)
-        if known is not None and known.law != law:
-            raise problems.OtherLaw(space=name, law=known.law, given=law)
-        level = self._spaces.levels.get(name)
-        here = known or (level if level is not None and level.sharers else None)
-        if request.ontology is not None:
-            ontology = self._host.speaking.admit(request.ontology)
-        else:
-            ontology = here.ontology if here is not None else ""
-        if here is not None:
-            self._check_tie(name, here.tie, (law, ontology))
-        engine = self._engine_for(name, here, request)
-        if known is not None:
-            return
-        if len(resident.spaces) >= self._step.shares.agent_spaces:
-            raise TooManySpaces(
-                what=f"the number of spaces of {resident.id} at this host",
-                limit=self._step.shares.agent_spaces,
-                advice="tell apart by a field of its tuples what is in one space, or have the "
-                "operator of the host raise agent_spaces",
-            )
-        # A tuple that dies stays under its law.
-        twin = resident.spaces.get(name.removesuffix(DEAD) if name.endswith(DEAD) else name + DEAD)
-        if twin is not None and twin.law != law:
-            raise problems.OtherLaw(space=name, law=twin.law, given=law)
-        tie = (law, ontology)
-        self.make_interface(resident, name, tie, durable=request.durable, engine=engine)
-        if engine:
-            self.share(resident, (name,), shared=True)
-
-    def _engine_for(self, name: str, here: Interface | Level | None, request: Open) -> str:
-        """The engine that a space is to have: the one asked for, or the one it has here."""
-        given = request.engine
-        if given and given not in ENGINES:
-            raise problems.OtherEngine(
-                space=name, given=given, why=f"use one of {', '.join(ENGINES)}"
-            )
-        named = not given and name in self._step.engine.names
-        wanted = STORE if given == STORE or named else ""
-        if here is None:
-            engine = wanted
-        else:
-            engine = here.engine
-            if given and wanted != engine:
-                why = f"here it has the engine {engine or ENGINES[0]!r}; use another name"
-                raise problems.OtherEngine(space=name, given=given, why=why)
-        if engine and not request.durable:
-            why = "what lies in the store is durable; leave out durable=False"
-            raise problems.OtherEngine(space=name, given=engine, why=why)
-        return engine
-
     def stays(self, agent: str) -> str:
         """Why an agent cannot leave with its spaces; empty when it can."""
         name = self._stays_in(agent)
@@ -345,14 +284,6 @@ class Holding(HostPart):
         """Whether a space can be shared here: one name has one law on a host, and one ontology."""
         level = self._spaces.levels.get(name)
         return level is None or level.tie == tie or not level.sharers
-
-    @staticmethod
-    def _check_tie(name: str, here: Tie, given: Tie) -> None:
-        """Raise what is different about a space."""
-        if here[0] != given[0]:
-            raise problems.OtherLaw(space=name, law=here[0], given=given[0])
-        if here[1] != given[1]:
-            raise OtherOntology(space=name, ontology=here[1], given=given[1])
 
     def make_interface(
         self, resident: Resident, name: str, tie: Tie, *, durable: bool, engine: str = ""
@@ -402,10 +333,12 @@ class Holding(HostPart):
             raise problems.ReadOnly(space=SYSTEM)
         interfaces = [resident.interface(name) for name in names]
         for one in interfaces:
+            if shared and one.partition is not None and not is_keeper(resident.id):
+                self._host.partitioning.check_room(one.name)
             level = self._spaces.levels.get(one.name)
             if not shared or level is None or not level.sharers:
                 continue
-            self._check_tie(one.name, level.tie, one.tie)
+            check_tie(one.name, level.tie, one.tie)
             if level.engine != one.engine:
                 why = f"here it is shared with the engine {level.engine or ENGINES[0]!r}"
                 raise problems.OtherEngine(space=one.name, given=one.engine or ENGINES[0], why=why)
@@ -440,6 +373,8 @@ class Holding(HostPart):
             level = self._make_level(interface)
         level.sharers[agent] = None
         self._news.space(name, agent, was=None)
+        if level.partition is not None and not is_keeper(agent):
+            self._host.partitioning.keep(interface)
         self._host.reacting.rehome(agent, name)
 
     def _make_level(self, interface: Interface) -> Level:
@@ -447,7 +382,8 @@ class Holding(HostPart):
         speaks = self._host.speaking.get(interface.ontology)
         engine = self._step.engine if interface.engine else MEMORY
         name = interface.name
-        level = self._spaces.levels[name] = Level(name, interface.tie, speaks, engine)
+        host = self._step.name
+        level = self._spaces.levels[name] = Level(name, interface.tie, speaks, engine, host=host)
         self._spaces.watch(level, self._step.now)
         if level.space.next_deadline() is not None:
             self._spaces.timed[level.space] = name
@@ -497,6 +433,8 @@ class Holding(HostPart):
             interface.private.remove(record)
         stay: list[Record] = []
         for record in mine:
+            if level.partition is not None:
+                host.partitioning.aim(level, record)
             if not host.placing.send_on(name, level, record):
                 stay.append(record)
                 if record.expires:
@@ -559,6 +497,8 @@ class Holding(HostPart):
             # What was not durable may have been numbered further than the disk knows.
             self._spaces.residents[agent] = Resident(agent, count + LIFE_STEP)
         for (agent, name), opened in durable.spaces.items():
+            if is_keeper(agent) and agent not in self._spaces.residents:
+                self._spaces.residents[agent] = Resident(agent)
             tie = (opened.law, opened.ontology)
             speaks = self._host.speaking.get(opened.ontology)
             interface = Interface(name, tie, opened.durable, speaks, opened.engine)

@@ -21,13 +21,13 @@ class Index(Generic[T]):
     __slots__ = ("_by_key",)
 
     def __init__(self) -> None:
-        self._by_key: dict[str, dict[Hashable, T]] = {}
+        self._by_key: dict[Hashable, dict[Hashable, T]] = {}
 
-    def add(self, key: str, id: Hashable, thing: T) -> None:
+    def add(self, key: Hashable, id: Hashable, thing: T) -> None:
         """Have a thing under a key."""
         self._by_key.setdefault(key, {})[id] = thing
 
-    def drop(self, key: str, id: Hashable) -> None:
+    def drop(self, key: Hashable, id: Hashable) -> None:
         """Have a thing under a key no more; harmless when it is not there."""
         things = self._by_key.get(key)
         if things is None:
@@ -36,10 +36,10 @@ class Index(Generic[T]):
         if not things:
             del self._by_key[key]
 
-    def count(self, key: str) -> int:
+    def count(self, key: Hashable) -> int:
         """How many things a key has."""
         return len(self._by_key.get(key, ()))
 
-    def of(self, key: str) -> list[T]:
+    def of(self, key: Hashable) -> list[T]:
         """The things of a key; a copy, which changes do not touch."""
         return list(self._by_key.get(key, {}).values())

@@ -126,18 +126,19 @@ class Lending(GroupFollower):
         A set answers with `fields`. Tuples of other hosts in it are lent from here, and go back to
         where their holders are.
         """
-        lease = f"{self._step.name}/{self._step.life}/{self._next_lease}"
+        step, now = self._step, self._step.now
+        lease = f"{step.name}/{step.life}/{self._next_lease}"
         self._next_lease += 1
         space.deliveries_max = DELIVERIES_MAX
         self._spaces.timed[space] = name
-        until = self._step.now + lease_us
+        until = now + lease_us
         for record in records:
-            space.took(record, self._step.now)
-            space.lend(record, lease, until, new=space.get(record.id) is not record)
-            if self._spaces.keeps(name, record.cur):
+            space.took(record, now)
+            space.lend(record, lease, until, new=record.order <= 0)
+            if record.kept or self._spaces.keeps(name, record.cur):
                 self._keep(name, record, lease, agent, until)
-            self._step.trace_lease(LENT, name, record, agent, lease, until)
-        ids = tuple([record.id for record in records])
+            step.trace_lease(LENT, name, record, agent, lease, until)
+        ids = tuple([(record.writer, record.count) for record in records])
         self._leases[lease] = Lease(space, ids, agent, fields or records[0].fields)
         return lease
 
@@ -197,24 +198,34 @@ class Lending(GroupFollower):
 
     def acknowledge(self, agent: str, request: Settle) -> bool:
         """Do so without further looks, if the lease runs and is of this host; whether it was."""
-        lease = request.lease
-        if (
-            not request.done
-            or request.delay_us
-            or not self._may_settle(lease, agent, request.space)
-        ):
+        known = self._leases.get(request.lease)
+        plain = request.done and not request.renew_us and not request.delay_us
+        if known is None or not plain or not self._may_settle(known, agent, request.space):
             return False
-        return self._settle(lease, request)
+        self._acknowledged(request.lease, known)
+        return True
+
+    def _acknowledged(self, lease: str, known: Lease) -> None:
+        """What was lent is done with."""
+        step, space = self._step, known.space
+        del self._leases[lease]
+        for id in known.ids:
+            record = space.settle(id, lease)
+            assert record is not None, "a lease that lapsed is not known any more"
+            step.forget(space.name, record)
+            step.trace_lease(ACKNOWLEDGED, space.name, record, known.agent, lease)
+            step.trace(TAKEN, space.name, record, known.agent)
 
     def _settle_for(self, op: int, resident: Resident, request: Settle) -> None:
         """Do so: no law stands against it."""
         if request.lease.partition("/")[0] != self._step.name:
-            known, _ = self._borrowed.get(request.lease, ("", ()))
-            if known == resident.id and not request.renew_us:
+            taker, _ = self._borrowed.get(request.lease, ("", ()))
+            if taker == resident.id and not request.renew_us:
                 del self._borrowed[request.lease]
             self._tell(op, resident.id, request)
             return
-        if not self._may_settle(request.lease, resident.id, request.space):
+        known = self._leases.get(request.lease)
+        if known is None or not self._may_settle(known, resident.id, request.space):
             raise LeaseLapsed(lease=request.lease)
         self._settle(request.lease, request)
         self._step.answer(op)
@@ -331,20 +342,16 @@ class Lending(GroupFollower):
         if known is None:
             taker, fields = self._borrowed.get(lease, ("", ()))
             return fields if taker == agent else None
-        if not self._may_settle(lease, agent, space):
-            return None
-        return known.fields
+        return known.fields if self._may_settle(known, agent, space) else None
 
-    def _may_settle(self, lease: str, agent: str, space: str) -> bool:
+    def _may_settle(self, known: Lease, agent: str, space: str) -> bool:
         """Whether a lease runs and is an agent's, on a tuple of the space that it names.
 
         The law that gave the tuple out is then the law that saw it given back. A lease is over at
         its end, also before the host has heard the time.
         """
-        known = self._leases.get(lease)
         return (
-            known is not None
-            and known.agent == agent
+            known.agent == agent
             and known.space.name == space
             and known.space.is_lent(known.ids[0], self._step.now)
         )
@@ -355,6 +362,9 @@ class Lending(GroupFollower):
         known = self._leases.get(lease)
         if known is None:
             return False
+        if word.done and not word.renew_us:
+            self._acknowledged(lease, known)
+            return True
         space, name = known.space, known.space.name
         renewed = now + min(word.renew_us, LEASE_US_MAX)
         free = now + min(word.delay_us, DELAY_US_MAX)
@@ -369,11 +379,6 @@ class Lending(GroupFollower):
                 if kept:
                     self._keep(name, record, lease, known.agent, renewed)
                 self._step.trace_lease(RENEWED, name, record, known.agent, lease, renewed)
-            elif word.done:
-                space.settle(id, lease)
-                self._step.forget(name, record)
-                self._step.trace_lease(ACKNOWLEDGED, name, record, known.agent, lease)
-                self._step.trace(TAKEN, name, record, known.agent)
             else:
                 why = word.why[:WHY_CHARS_MAX]
                 self._note(record, known.agent, why)
@@ -394,9 +399,9 @@ class Lending(GroupFollower):
         if not body.space:
             self._show(peer, body.key, body)
             return
-        counts = self._may_settle(body.lease, body.agent, body.space) and self._settle(
-            body.lease, body
-        )
+        known = self._leases.get(body.lease)
+        runs = known is not None and self._may_settle(known, body.agent, body.space)
+        counts = runs and self._settle(body.lease, body)
         if counts and not body.renew_us:
             self._remember(body, body.key)
         elif not counts:
@@ -437,6 +442,6 @@ class Lending(GroupFollower):
         known, lines = self._leases.get(body.lease), self._host.group.entries.get(peer)
         fields = None
         # One who has just moved may still stand in the lines of its former host, too.
-        if known is not None and lines is not None and body.agent in lines.agents:
+        if known is not None and lines is not None and lines.has_agent(body.agent):
             fields = self._fields_of(body.lease, body.agent, known.space.name)
         self._host.group.tell(peer, LeaseClosed(key, fields is not None, fields or ()))

@@ -141,6 +141,10 @@ def _nothing(_: object) -> None:
     """Whatever there is to tell has been told."""
 
 
+def _done() -> None:
+    """Nobody waits for it."""
+
+
 class ParkedSearches(HostPart):
     """The searches that are parked at one host, by whom they are for."""
 
@@ -158,6 +162,8 @@ class ParkedSearches(HostPart):
         """What governed spaces have for those who wait and react, and no law has ruled on yet."""
         self._finishing = False
         self.slice = Slice()
+        self.whole = False
+        """Whether all work is done to its end now, as a listener asks for it."""
         """What may be searched until the next tick."""
 
     def watch(self, agent: str, price: int, *, check: bool = True) -> None:
@@ -239,11 +245,12 @@ class ParkedSearches(HostPart):
     def uncut(self) -> Iterator[None]:
         """Search to the end for a listener: it is part of the step that it runs in."""
         outer, self.slice = self.slice, Slice(SEARCH_UNITS_MAX)
+        cuts, self.whole = self.whole, True
         try:
             with self._step.engine.pages.at_once():
                 yield
         finally:
-            self.slice = outer
+            self.slice, self.whole = outer, cuts
 
     def park(self, look: Look) -> Look:
         """Go on with a search in later slices; raises `Busy` where there are too many."""
@@ -269,6 +276,10 @@ class ParkedSearches(HostPart):
             self.park(Pieces(agent, self._host.system.space, some, then, fail))
         else:
             then()
+
+    def later(self, owner: str, some: Callable[[], bool]) -> None:
+        """Do such work, for nobody who waits, from the next slice on."""
+        self.park(Pieces(owner, self._host.system.space, some, _done, _nothing))
 
     def _queue(self, look: Look) -> None:
         """Let a search go on in its turn, or when the rows that it waits for have come."""

@@ -8,7 +8,7 @@ is told what it found when it ends.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -21,6 +21,7 @@ from nomospace.host.operations import READ_MAX, TAKEN_MAX, Look, Op, agent_at, a
 from nomospace.host.part import HostPart
 from nomospace.host.shares import TooManyWaiting
 from nomospace.space import Gathering, Record, Search, SetSearch, Space, Unfinished
+from nomospace.space.kinds import is_asked
 
 if TYPE_CHECKING:
     from nomospace.host.ports import HostParts, LookingPort
@@ -44,6 +45,9 @@ class OpenOperations:
         """Those that wait, by space."""
         self.at_agent: Index[Op] = Index()
         """Those that wait for what one agent holds."""
+        self.of_kind: Index[Op] = Index()
+        """Those that wait, and passed a host over that holds nothing of their kind, by space and
+        kind."""
         self._next_number = 1
 
     def number(self) -> int:
@@ -75,12 +79,21 @@ class OpenOperations:
         if one.op:
             self.by_call[one.agent, one.op] = one
 
+    def of_kinds(self, space: str, kinds: Iterable[int]) -> dict[int, Op]:
+        """Those that passed hosts over, which may hold tuples of these kinds now, by number."""
+        found: dict[int, Op] = {}
+        for kind in kinds:
+            some = self.of_kind.of((space, kind)) if is_asked(kind) else self.on_space.of(space)
+            found.update({one.number: one for one in some})
+        return found
+
     def remove(self, one: Op) -> None:
         """Have an operation no more; harmless when it is over."""
         self.by_number.pop(one.number, None)
         self.of_agent.drop(one.agent, one.number)
         self.on_space.drop(one.seek.space, one.number)
         self.at_agent.drop(one.seek.at, one.number)
+        self.of_kind.drop((one.seek.space, one.kind), one.number)
         self.by_call.pop((one.agent, one.op), None)
         if one.price:
             self._looking.unwatch(one.agent, one.price)

@@ -9,21 +9,23 @@ What a strong listener may do: it runs inside its host's step, and so does all t
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 import msgspec
 
 from nomospace.calls.answers import Found, Member
+from nomospace.calls.problems import TooManyFound
 from nomospace.calls.requests import TAKING, WAITING, Adjust, Out, React, Request, Seek
 from nomospace.calls.ways import READ_ALL, READ_NOWAIT, TAKE_ALL, TAKE_NOWAIT, Way
 from nomospace.errors import NomospaceError
 from nomospace.host.outstanding import Outstanding
 from nomospace.host.residents import SYSTEM, Interface
+from nomospace.host.shares import bytes_of
 from nomospace.meaning.ontology import PLAIN
 from nomospace.meaning.question import BadQuestion, check_starts
-from nomospace.protocols.spaces import Id, Key
+from nomospace.protocols.spaces import Id, Key, Watch
 from nomospace.space import Gathering, Record, Search, SeenIds, SetQuestion, SetSearch, Slice, Space
 from nomospace.space.pages import Key as RowsKey
 from nomospace.terms import Term
@@ -37,7 +39,8 @@ READ_MAX: Final = 10_000
 """Tuples that one `read_all` gives: they are shown in one step."""
 TAKEN_MAX: Final = 2_500
 """Tuples that one `take_all` takes: they leave in one step, all or none."""
-
+FOUND_BYTES_MAX: Final = 2 << 20
+"""Bytes of the tuples that such a call gives: they are written down and sent in one step."""
 
 MET_MAX: Final = 10_000
 """Sets that a reaction knows it has fired for; the oldest is forgotten first."""
@@ -87,6 +90,8 @@ class Op:
     offers: deque[tuple[str, Id]] = field(default_factory=deque)
     claim: tuple[str, Id] | None = None
     asked: str = ""
+    sole: str = ""
+    """The one other host where it waits, which gives without an offer."""
     price: int = 0
     """What counts for it as long as it waits (`looking`)."""
     look: Look | None = None
@@ -94,8 +99,14 @@ class Op:
     fires: Callable[[Found | NomospaceError, AskManagers | None], None] | None = None
     """For a reaction, which is no operation and waits for sets as one does: who is told; and for a
     set of other hosts under a law, how to ask their managers."""
+    kind: int = 0
+    """The kind of tuples that it waits for (`space.kinds`), once that is asked."""
     kept: dict[tuple[Id, ...], None] = field(default_factory=dict)
     """Sets that a law has kept from it."""
+    rest: tuple[str, ...] = ()
+    """Where it looks when nothing is found: for one that does not wait, in a partitioned space."""
+    known: tuple[Found, ...] = ()
+    """What it has read before at others."""
 
     @property
     def message(self) -> Term:
@@ -122,6 +133,24 @@ class Op:
     def spreads(self) -> bool:
         """Whether it waits wherever in the group there may be a match."""
         return self.seek.how in WAITING and self.seek.space != SYSTEM
+
+
+def watch_of(one: Op, key: Key, sole: bool) -> Watch:
+    """How a peer is asked to watch for an operation."""
+    seek = one.seek
+    return Watch(
+        key,
+        seek.space,
+        one.law,
+        one.agent,
+        one.takes,
+        seek.template.term,
+        seek.at if "@" in seek.at else "",
+        seek.dest,
+        seek.lease_us,
+        one.message,
+        sole,
+    )
 
 
 class Carried(msgspec.Struct, frozen=True):
@@ -228,6 +257,18 @@ def chosen(
             gone.update(dict.fromkeys(one.ids))
             found.append(_in(space, one))
     return found
+
+
+def check_found(founds: Iterable[Found]) -> None:
+    """Raise `TooManyFound` where tuples have more bytes than one call may read or take at once."""
+    size, room = 0, [FOUND_BYTES_MAX]
+    for one in founds:
+        size += bytes_of(one.fields, room)
+        for member in one.members:
+            size += bytes_of(member.fields, room)
+        if size > FOUND_BYTES_MAX:
+            what = "the number of bytes in the tuples that one call finds"
+            raise TooManyFound(what=what, limit=FOUND_BYTES_MAX)
 
 
 def gathered_of(gathering: Gathering, records: Sequence[Record], lease: str = "") -> Found:

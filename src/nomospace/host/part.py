@@ -32,7 +32,7 @@ class GroupFollower(HostPart):
     def followed(self, peer: str, news: DirectoryChanged, spaces: Iterable[str]) -> None:
         """Agents came to a peer or left it, or spaces are shared there from now on or no more."""
 
-    def shift(self, news: DirectoryChanged) -> None:
+    def shift(self, host: str, news: DirectoryChanged) -> None:
         """Who is at a host of the group, this one among them, has changed."""
 
     def lost(self, peer: str) -> None:

@@ -13,12 +13,20 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from nomospace.calls.partition import untied
+from nomospace.calls.ways import DEAD
 from nomospace.host.changes import AgentCame, TuplePut
 from nomospace.host.directory import Directory
 from nomospace.host.effects import EXPIRED, MOVED
-from nomospace.host.holding import DEAD
 from nomospace.host.part import GroupFollower
-from nomospace.host.residents import Interface, Level, Resident, record_of, row_of
+from nomospace.host.residents import (
+    Interface,
+    Level,
+    Resident,
+    is_keeper,
+    record_of,
+    row_of,
+)
 from nomospace.protocols.spaces import DirectoryChanged, Handed, Migrated, Returned
 from nomospace.space import Record, Space
 
@@ -47,10 +55,13 @@ class Placing(GroupFollower):
         host, name = self._host, interface.name
         if interface.shared:
             level = self._spaces.levels[name]
+            if level.partition is not None:
+                host.partitioning.aim(level, record)
             if record.cur != record.dest and self.send_on(name, level, record):
                 if how:
                     self._step.trace(how, name, record, resident.id)
-                self._step.write_down(AgentCame(resident.id, resident.count))
+                if not is_keeper(resident.id):
+                    self._step.write_down(AgentCame(resident.id, resident.count))
                 return
             space = level.space
         else:
@@ -58,7 +69,7 @@ class Placing(GroupFollower):
         if record.expires:
             self._spaces.timed[space] = name
         space.check_room(1)  # before it is on disk; and there before a listener takes it away
-        if interface.durable:
+        if interface.durable if record.cur == resident.id else self._spaces.keeps(name, record.cur):
             self._step.keep(name, record)
         if how:
             self._step.trace(how, name, record, resident.id)
@@ -79,10 +90,12 @@ class Placing(GroupFollower):
         if dest in level.sharers:
             record.cur = dest
             return False
-        peer = self._host.group.where.get(dest)
-        if peer is None or not self._shares(self._host.group.entries[peer], level, dest):
-            return False
-        if not self._host.group.has_room(peer):
+        group = self._host.group
+        peer = group.where.get(dest)
+        reached = peer is not None and self._shares(group.entries[peer], level, dest)
+        if peer is None or not reached or not group.has_room(peer):
+            if level.partition is not None:
+                self._host.partitioning.unannounced[name] = None  # it is a stray here
             return False
         self._step.forget(name, record)
         self._host.group.give(peer, Migrated(name, level.law, row_of(record)))
@@ -138,7 +151,7 @@ class Placing(GroupFollower):
             for dest in level.space.misplaced():
                 if self._shares(lines, level, dest):
                     self._ship_to(peer, level, dest)
-        for agent in [agent for agent in self._limbo if agent in lines.agents]:
+        for agent in [agent for agent in self._limbo if lines.has_agent(agent)]:
             self._hand_to(peer, agent)
 
     def followed(self, peer: str, news: DirectoryChanged, spaces: Iterable[str]) -> None:
@@ -156,13 +169,19 @@ class Placing(GroupFollower):
         return lines.shares(level.name, level.law, agent, ontology=level.ontology)
 
     def _ship_to(self, peer: str, level: Level, dest: str) -> None:
-        host = self._host
+        if is_keeper(dest):
+            self._host.partitioning.ship(level, dest)
+            return
         for record in level.space.misplaced_for(dest):
-            if not host.group.has_room(peer):
+            if not self._host.group.has_room(peer):
                 return
-            level.space.remove(record)
-            self._step.forget(level.name, record)
-            host.group.give(peer, Migrated(level.name, level.law, row_of(record)))
+            self.ship_one(peer, level, record)
+
+    def ship_one(self, peer: str, level: Level, record: Record) -> None:
+        """Send a peer a tuple that lies here."""
+        level.space.remove(record)
+        self._step.forget(level.name, record)
+        self._host.group.give(peer, Migrated(level.name, level.law, row_of(record)))
 
     def _hand_to(self, peer: str, agent: str) -> None:
         host = self._host
@@ -203,10 +222,9 @@ class Placing(GroupFollower):
         interface = self._spaces.interface(record.cur, name)
         law = interface.law if interface is not None else ""
         if holder is not None and interface is not None and name + DEAD not in holder.spaces:
-            host.holding.make_interface(
-                holder, name + DEAD, interface.tie, durable=interface.durable
-            )
-            if interface.shared and host.holding.fits(name + DEAD, interface.tie):
+            tie = interface.law, untied(interface.ontology)[0]  # dead letters stay where they are
+            host.holding.make_interface(holder, name + DEAD, tie, durable=interface.durable)
+            if interface.shared and host.holding.fits(name + DEAD, tie):
                 host.holding.share(holder, (name + DEAD,), shared=True)
         facts = {"tuple": _written(record), "deliveries": record.deliveries}
         self._step.note("dead-letter", space=name, **facts)
@@ -217,6 +235,9 @@ class Placing(GroupFollower):
         """A lent tuple lies in its space again; its holder may have left meanwhile."""
         holder = self._spaces.residents.get(record.cur)
         interface = self._spaces.interface(record.cur, name)
+        level = self._spaces.levels.get(name)
+        if level is not None and level.space is space and level.partition is not None:
+            self._host.partitioning.aim_again(level, record)  # its home may be another by now
         if holder is None or interface is None or (space is interface.private) == interface.shared:
             law = self._spaces.levels[name].law if name in self._spaces.levels else ""
             space.remove(record)

@@ -21,10 +21,11 @@ from nomospace.host.changes import TupleGone, TuplePut
 from nomospace.host.effects import TAKEN, WRITTEN, Answer, Traced
 from nomospace.host.operations import found_of
 from nomospace.host.part import HostPart
-from nomospace.host.residents import Interface, Resident, row_of
+from nomospace.host.residents import Interface, Partition, Resident, row_of
 from nomospace.host.shares import CHECK_EVERY, is_large
 from nomospace.space import Record, Space, Unfinished
 from nomospace.space.records import COMMON
+from nomospace.terms import MISSING
 
 PLAIN: Final = (Seek, Out, Settle)
 """What a plain call asks for."""
@@ -64,6 +65,7 @@ class PlainCalls(HostPart):
         resident: Resident | None = None
         interface: Interface | None = None
         space: Space | None = None
+        part: Partition | None = None
         done = 0
         for event in events:
             if type(event) is not Call:
@@ -82,7 +84,8 @@ class PlainCalls(HostPart):
                 interface = resident.spaces.get(name)
                 if interface is None or interface.law or not interface.shared:
                     break
-                space = self._spaces.levels[name].space
+                level = self._spaces.levels[name]
+                space, part = level.space, level.partition
                 if space.observed:
                     break
             value: Found | None = None
@@ -92,7 +95,7 @@ class PlainCalls(HostPart):
                     break
                 if template.meant:
                     break
-                record = space.only(template, now=step.now) if template.plain else None
+                record = space.first(template, now=step.now) if template.plain else None
                 if record is None:
                     record = self._find(space, request)
                     if record is None:
@@ -121,10 +124,16 @@ class PlainCalls(HostPart):
             else:
                 assert resident is not None, "it was found with the space"
                 assert interface is not None, "as this"
-                record = _write(space, resident, request, step.now)
+                holder = agent
+                if part is not None:
+                    holder = part.keeper
+                    key = part.key.of_tuple(request.fields)
+                    if key is MISSING or part.homes.home(key) != step.name:
+                        break
+                record = _write(space, resident, request, step.now, holder)
                 if record is None:
                     break
-                if interface.durable:
+                if interface.durable if part is None else self._spaces.keeps(name, holder):
                     record.kept = True
                     step.changes.append(TuplePut(name, row_of(record)))
                 if step.traces:
@@ -133,6 +142,8 @@ class PlainCalls(HostPart):
             if event.op > 0:
                 step.orders.append(Answer(event.op, value))
             done += 1
+            if value is not None and len(events) > 1 and is_large(value.fields):
+                break  # its answer is written in one piece: others have their turn before the next
         return done
 
     def _find(self, space: Space, seek: Seek) -> Record | None:
@@ -147,14 +158,14 @@ class PlainCalls(HostPart):
         return None
 
 
-def _write(space: Space, resident: Resident, out: Out, now: int) -> Record | None:
-    """Put a tuple into a space that is for its writer, and stays; `None` for others."""
+def _write(space: Space, resident: Resident, out: Out, now: int, holder: str) -> Record | None:
+    """Put a tuple into a space that is for its holder, and stays; `None` for others."""
     if out.to or out.ttl_us or out.once or resident.full or not space.quiet:
         return None
     agent, count, fields = resident.id, resident.count + 1, out.fields
     if not count % CHECK_EVERY or is_large(fields):  # its tuples are to be counted
         return None
-    record = Record(fields, agent, count, agent, agent)
+    record = Record(fields, agent, count, holder, holder)
     record.rare = ((), out.priority) if out.priority else COMMON
     try:
         space.put(record, now=now)

@@ -204,12 +204,16 @@ class Posting(GroupFollower):
 
     def knows(self, agent: str) -> bool:
         """Whether a server here has an agent on record that has not ended."""
+        return bool(self.place_of(agent))
+
+    def place_of(self, agent: str) -> str:
+        """The site, or the other domain, that a server here has on record for an agent."""
         for server in self._servers.values():
             inner = server.server if isinstance(server, ReplicatedServer) else server
             record = inner.record(agent)
             if record is not None and record.kind is not Kind.ENDED:
-                return True
-        return False
+                return record.where
+        return ""
 
     def guess(self, agent: str) -> str:
         """Where the daemon believes an agent to be; empty when it has no idea."""

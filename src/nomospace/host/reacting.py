@@ -32,7 +32,7 @@ from nomospace.host.linda import firing_of
 from nomospace.host.looking import Scan
 from nomospace.host.operations import Carried, Firing, Op, Registered, check_meaning, check_sets
 from nomospace.host.part import GroupFollower
-from nomospace.host.residents import SYSTEM, Interface, Resident, record_of, row_of
+from nomospace.host.residents import SYSTEM, Interface, Resident, check_template, record_of, row_of
 from nomospace.host.shares import TooManyReactions
 from nomospace.protocols.spaces import DirectoryChanged, Key, Reacted, ReactWatch, UnreactWatch
 from nomospace.space import Reaction, Record, SeenIds, Space
@@ -68,11 +68,13 @@ class Reacting(GroupFollower):
         """Register a reaction, under the law of its space if it has one."""
         check(request)
         if request.space == SYSTEM:
-            self.register(op, resident, "", request)
+            register = partial(self.register, op, resident, "", request)
+            self._host.looking.in_pieces(resident.id, self._host.system.fill, register, op)
             return
         interface = resident.interface(request.space)
         if request.template.meant:
             check_meaning(request.template, interface)
+        check_template(interface, request.template)
         if request.sets is not None and interface.engine:
             raise problems.NotInMemory(space=request.space, what="sets of tuples were reacted to")
         if interface.law:
@@ -245,7 +247,7 @@ class Reacting(GroupFollower):
         """The space of this host that a reaction watches now, if any."""
         host, request = self._host, one.request
         if request.space == SYSTEM:
-            return host.system.space
+            return host.system.looked_at()
         resident = self._spaces.residents.get(one.agent)
         interface: Interface | None = resident.spaces.get(request.space) if resident else None
         if interface is None:
@@ -264,10 +266,14 @@ class Reacting(GroupFollower):
         if resident is None or not resident.spaces[request.space].shared:
             return {}
         speaks = resident.spaces[request.space].ontology
+        only = None
+        if not (request.at or request.sets):
+            only = host.partitioning.watched(request.space, request.template)
         return {
             peer: None
             for peer, directory in host.group.entries.items()
-            if (request.at in ("", peer) or request.at in directory.agents)
+            if (only is None or peer in only)
+            and (request.at in ("", peer) or directory.has_agent(request.at))
             and directory.shares(request.space, one.law, ontology=speaks)
         }
 

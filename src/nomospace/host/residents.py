@@ -8,15 +8,18 @@ Who is at a host, with which spaces: the one list of them, which all its parts l
 from __future__ import annotations
 
 from itertools import islice
-from typing import Final
+from typing import Final, TypeAlias
 
+from nomospace.calls.partition import NoKey, PartitionKey, untied
 from nomospace.calls.problems import NoSuchAgent, NotOpen
 from nomospace.host.directory import Tie
 from nomospace.meaning.ontology import PLAIN, Ontology
+from nomospace.protocols.homes import Homes
 from nomospace.protocols.spaces import Row, SharedSpace
 from nomospace.space import Record, Space
 from nomospace.space.engines import MEMORY, SpaceEngine
 from nomospace.space.waits import SpaceWaits, WaitTimes
+from nomospace.terms import Template
 
 SYSTEM: Final = "LimeSystem"
 """The space in which a host shows its agents who is there (`system`)."""
@@ -26,16 +29,68 @@ STORE: Final = "store"
 ENGINES: Final = ("memory", STORE)
 
 
+def keeper_of(host: str) -> str:
+    """The resident of a host that holds its share of partitioned spaces; no agent has such an id.
+
+    >>> keeper_of("ward")
+    '@ward'
+    """
+    return f"@{host}"
+
+
+def check_template(interface: Interface, template: Template) -> None:
+    """Raise `NoKey` for a template that no tuple with its space's key can match."""
+    key = interface.partition
+    if key is not None and key.excludes(template):
+        raise NoKey(space=interface.name, partition=key.text, what="template")
+
+
+def is_keeper(agent: str) -> bool:
+    """Whether an id is that of a host's keeper."""
+    return agent[:1] == "@"
+
+
+ShareLines: TypeAlias = tuple[float, tuple[tuple[str, int], ...]]
+"""What a host tells of its shares: its weight, and for which homes each space is settled."""
+
+
+def _key_in(word: str) -> PartitionKey | None:
+    text = untied(word)[1]
+    return PartitionKey.read(text) if text else None
+
+
+class Partition:
+    """How a host-level space is partitioned, and how far its tuples are where they belong."""
+
+    __slots__ = ("after", "apart", "homes", "keeper", "key", "sweeping", "swept", "unsettled")
+
+    def __init__(self, key: PartitionKey, host: str) -> None:
+        self.key = key
+        self.keeper = keeper_of(host)
+        self.homes = Homes({host: 1.0})
+        """The hosts that have a share, as this host knows them."""
+        self.swept = False
+        """Whether every tuple here is known to be for its home among these."""
+        self.after = 0
+        """The order up to which tuples were looked at."""
+        self.sweeping = False
+        self.unsettled: tuple[str, ...] = ()
+        """Peers that have not said that they hold nothing which is at home elsewhere."""
+        self.apart: tuple[str, ...] = ()
+        """Peers whose space of that name is partitioned otherwise."""
+
+
 class Interface:
     """An agent's interface space."""
 
-    __slots__ = ("durable", "engine", "law", "name", "ontology", "private", "shared")
+    __slots__ = ("durable", "engine", "law", "name", "ontology", "partition", "private", "shared")
 
     def __init__(
         self, name: str, tie: Tie, durable: bool, ontology: Ontology = PLAIN, engine: str = ""
     ) -> None:
         self.name = name
         self.law, self.ontology = tie
+        self.partition = _key_in(self.ontology)
         self.durable = durable
         self.engine = engine
         """`store` where its tuples lie there: then it is shared as long as it is here."""
@@ -77,13 +132,21 @@ class Resident:
 class Level:
     """The host-level space of one name: the tuples of all agents here that share it."""
 
-    __slots__ = ("law", "name", "ontology", "sharers", "space")
+    __slots__ = ("law", "name", "ontology", "partition", "sharers", "space")
 
     def __init__(
-        self, name: str, tie: Tie, ontology: Ontology = PLAIN, engine: SpaceEngine = MEMORY
+        self,
+        name: str,
+        tie: Tie,
+        ontology: Ontology = PLAIN,
+        engine: SpaceEngine = MEMORY,
+        *,
+        host: str = "",
     ) -> None:
         self.name = name
         self.law, self.ontology = tie
+        key = _key_in(self.ontology)
+        self.partition = None if key is None else Partition(key, host)
         self.space = Space(name, ontology, engine=engine)
         self.sharers: dict[str, None] = {}
 
@@ -94,7 +157,7 @@ class Level:
 
     @property
     def tie(self) -> Tie:
-        """Whatever is shared here has these: the hashes of its law and of its ontology."""
+        """Whatever is shared here has these: its law, and its ontology with its partition."""
         return self.law, self.ontology
 
 
@@ -197,6 +260,11 @@ class LocalSpaces:
         level = self.levels.get(name)
         return level is not None and bool(level.law) and level.space is space
 
+    def is_partitioned(self, name: str) -> bool:
+        """Whether a host-level space is partitioned."""
+        level = self.levels.get(name)
+        return level is not None and level.partition is not None
+
     def shares(self, name: str, agent: str) -> bool:
         """Whether an agent here shares a space."""
         return self.tie_of(name, agent) is not None
@@ -209,11 +277,13 @@ class LocalSpaces:
     def census(self) -> list[tuple[Space, str, bool, tuple[str, ...]]]:
         """The spaces here: each with its law, whether it is shared, and the agents it is of."""
         lines = [
-            (level.space, level.law, True, tuple(level.sharers))
+            (level.space, level.law, True, tuple([one for one in level.sharers if one[0] != "@"]))
             for level in self.levels.values()
             if level.sharers
         ]
         for agent, resident in self.residents.items():
+            if is_keeper(agent):
+                continue
             lines += [
                 (one.private, one.law, False, (agent,))
                 for one in resident.spaces.values()

@@ -2,7 +2,7 @@
 
 An operation that does not wait looks in one place, its own host's unless it names another. One that
 waits looks here first; if nothing matches it waits here and is watched for at every engaged host
-that shares the space (LIME 4.2, Figure 8):
+that shares the space (LIME 4.2, Figure 8) and may hold a match (`digests`):
 
     asking host                      host with a match
     ----------- Watch ------------>  a waiter of kind OFFER
@@ -36,11 +36,12 @@ from nomospace.host.operations import (
     check_meaning,
     check_sets,
     gathered_of,
+    watch_of,
 )
 from nomospace.host.outstanding import Outstanding
 from nomospace.host.part import GroupFollower
-from nomospace.host.residents import SYSTEM, Interface, Resident
-from nomospace.protocols.spaces import DirectoryChanged, Key, Unwatch, Watch
+from nomospace.host.residents import SYSTEM, Interface, Resident, check_template
+from nomospace.protocols.spaces import DirectoryChanged, Key, Unwatch
 from nomospace.space import (
     OFFER,
     READ as READ_WAITER,
@@ -64,6 +65,7 @@ class Seeking(GroupFollower):
         super().__init__(host)
         self._open = OpenOperations(self._step.shares, host.looking)
         self._ops = self._open.by_number
+        self.number = self._open.number
         self._searches = LocalSearches(host, self._conclude, self.refuse)
 
     # -- the agents' calls -----------------------------------------------------------------
@@ -78,11 +80,13 @@ class Seeking(GroupFollower):
         if seek.space == SYSTEM:
             if seek.how in TAKING:
                 raise problems.ReadOnly(space=SYSTEM)
-            self._begin_in(op, resident.id, seek, host.system.space)
+            begin = partial(self._begin_in, op, resident.id, seek, host.system.space)
+            host.looking.in_pieces(resident.id, host.system.fill, begin, op)
             return
         interface = resident.interface(seek.space)
         if seek.template.meant:
             check_meaning(seek.template, interface)
+        check_template(interface, seek.template)
         if seek.sets is not None and interface.engine:
             raise problems.NotInMemory(space=seek.space, what="sets of tuples were asked for")
         if interface.law:
@@ -110,6 +114,13 @@ class Seeking(GroupFollower):
         if seek.how in WAITING:
             self._wait(op, resident.id, interface.law, seek, call)
             return
+        if interface.partition is not None and not seek.at:
+            level = self._spaces.levels[seek.space]
+            sites = self._host.partitioning.sites(level, seek.template)
+            if sites is not None:
+                one = Op(0, op, resident.id, interface.law, seek, call, rest=tuple(sites))
+                self._host.claiming.ask_next(one)
+                return
         site = self._site(seek.at or self._step.name)
         if site == self._step.name:
             space = self._spaces.shared(seek.space)
@@ -131,7 +142,10 @@ class Seeking(GroupFollower):
         law: str = "",
     ) -> None:
         """Look in one space of this host; wait there when the operation does."""
-        one = Op(0, op, agent, law, seek, call)
+        self.look_in(Op(0, op, agent, law, seek, call), space)
+
+    def look_in(self, one: Op, space: Space) -> None:
+        """The same for an operation that has come so far."""
         try:
             records, sets = self._searches.find(one, space)
         except CutSearch as cut:
@@ -187,7 +201,9 @@ class Seeking(GroupFollower):
     def _answer(self, one: Op, space: Space, records: list[Record], sets: list[Gathering]) -> None:
         """Answer an operation that looks in one space with what was found there, or let it wait."""
         seek = one.seek
-        if seek.how in BULK:
+        if one.rest and not records and not sets:
+            self._host.answering.nothing(one)
+        elif seek.how in BULK:
             self._host.answering.serve(one, space, records, sets)
         elif self._answered(one, space, records, sets):
             pass
@@ -214,7 +230,7 @@ class Seeking(GroupFollower):
             self._park(one, space, cut)
             return False
         except LimitReached as error:
-            self._give_up(one, error)
+            self.give_up(one, error)
             return True
 
     def _answered(
@@ -223,7 +239,8 @@ class Seeking(GroupFollower):
         """Answer with one tuple or one set, if there is any and no law keeps it."""
         return bool(records or sets) and self._host.answering.serve(one, space, records, sets)
 
-    def _give_up(self, one: Op, error: NomospaceError) -> None:
+    def give_up(self, one: Op, error: NomospaceError) -> None:
+        """Answer an operation that is not open with what went wrong."""
         if one.law:
             self._host.governed.forget(one)
         self._step.fail(one.op, error)
@@ -263,11 +280,14 @@ class Seeking(GroupFollower):
         sites: dict[str, None] = {}
         level = self._spaces.levels.get(seek.space)
         speaks = level.ontology if level is not None else ""
+        if level is not None and level.partition is not None and not (seek.at or seek.sets):
+            keyed = host.partitioning.sites(level, seek.template) if level.law == law else None
+            if keyed is not None:
+                return {**keyed, self._step.name: None}  # to wait here, too, costs nothing
         if level is not None and level.law == law and only in (None, self._step.name):
             sites[self._step.name] = None
-        for peer, directory in host.group.entries.items():
-            if only in (None, peer) and directory.shares(seek.space, law, ontology=speaks):
-                sites[peer] = None
+        peers = host.group.sharers(seek.space, law, speaks)
+        sites.update(peers if only is None else dict.fromkeys({only} & peers.keys()))
         return sites
 
     def cancel(self, agent: str, op: int, call: int, then: Callable[[bool], None]) -> None:
@@ -363,7 +383,7 @@ class Seeking(GroupFollower):
         some = list(islice(mine, most))
         for one in some:
             self.close(one)
-            self._give_up(one, problems.PrivateSpace(space=space))
+            self.give_up(one, problems.PrivateSpace(space=space))
         return len(some) == most
 
     # -- spreading over the group ----------------------------------------------------------
@@ -379,6 +399,10 @@ class Seeking(GroupFollower):
 
     def followed(self, peer: str, news: DirectoryChanged, spaces: Iterable[str]) -> None:
         self.follow(spaces, (*news.went, *news.came))
+        for one in news.digests:
+            self._spread_some(self._open.of_kinds(one.space, one.came))
+        if not (news.edition or news.digests):  # what may have appeared was left out on the way
+            self.respread()
 
     def follow(self, spaces: Iterable[str], agents: Iterable[str]) -> None:
         """Do the same for spaces that a peer shares from now on or no more, and agents that moved.
@@ -388,6 +412,9 @@ class Seeking(GroupFollower):
         concerned = {one.number: one for space in spaces for one in self._open.on_space.of(space)}
         for agent in agents:
             concerned.update({one.number: one for one in self._open.at_agent.of(agent)})
+        self._spread_some(concerned)
+
+    def _spread_some(self, concerned: dict[int, Op]) -> None:
         for number, one in sorted(concerned.items()):
             if number in self._ops:
                 self._spread(one)
@@ -396,6 +423,7 @@ class Seeking(GroupFollower):
         """Wait wherever there may be a match now; `looked` says that there is none here."""
         host, seek = self._host, one.seek
         wanted = self._sites(seek, one.law)
+        sole = len(wanted) == 2 and self._spaces.is_partitioned(seek.space) and not seek.sets
         for site in [site for site in one.sites if site not in wanted]:
             self._leave(one, site)
         if one.claim is not None and one.claim[0] not in (self._step.name, *one.sites):
@@ -403,7 +431,10 @@ class Seeking(GroupFollower):
             self._host.claiming.claim_next(one)
             if one.number not in self._ops:
                 return
-        for site in wanted:
+        hopeful = host.digests.hopeful(one, wanted)
+        if hopeful is not wanted:
+            self._open.of_kind.add((seek.space, one.kind), one.number, one)
+        for site in hopeful:
             if site in one.sites:
                 continue
             if site == self._step.name:
@@ -419,21 +450,8 @@ class Seeking(GroupFollower):
                     space.disarm(one.number)
             elif host.group.has_room(site):
                 one.sites[site] = None
-                host.group.tell(
-                    site,
-                    Watch(
-                        self.key(one),
-                        seek.space,
-                        one.law,
-                        one.agent,
-                        one.takes,
-                        seek.template.term,
-                        seek.at if "@" in seek.at else "",
-                        seek.dest,
-                        seek.lease_us,
-                        one.message,
-                    ),
-                )
+                one.sole = site if sole else one.sole
+                host.group.tell(site, watch_of(one, self.key(one), sole))
         if seek.sets is not None:
             host.collecting.spread(one, wanted)
 
@@ -569,7 +587,7 @@ class Seeking(GroupFollower):
     def refuse(self, one: Op, error: NomospaceError) -> None:
         """End an operation that cannot be carried out any further."""
         self.close(one)
-        self._give_up(one, error)
+        self.give_up(one, error)
 
     def known(self, key: Key) -> Op | None:
         """The operation that a key of this host's names, if it is not over."""

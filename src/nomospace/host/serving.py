@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from nomospace.calls.problems import CorrelationTooDear
+from nomospace.calls.problems import CorrelationTooDear, TooManyFound
 from nomospace.errors import LimitReached, NomospaceError
 from nomospace.host.effects import TAKEN
 from nomospace.host.operations import (
@@ -18,6 +18,7 @@ from nomospace.host.operations import (
     TAKEN_MAX,
     Chosen,
     Look,
+    check_found,
     chosen,
     found_of,
     gathered_of,
@@ -76,6 +77,7 @@ class Serving(GroupFollower):
         template = Template.from_term(tuple(body.pattern))
         if body.law and not host.governed.admits(body.space, body.law, body.agent, body.message):
             return
+        host.digests.watched(peer, level, template)
         ticket = (peer, body.key)
         if ticket in self._watched:
             return
@@ -146,10 +148,13 @@ class Serving(GroupFollower):
             self._look(ticket, watched)
 
     def _offer(self, peer: str, watched: Watched, record: Record) -> None:
-        """Tell a peer of a tuple: offer it to a take, show it to a read."""
+        """Tell a peer of a tuple: offer it to a take, or give it at once, show it to a read."""
         watch = watched.watch
         if watch.takes:
-            self._host.group.tell(peer, frames.TupleOffer(watch.key, record.id))
+            if not watch.sole:
+                self._host.group.tell(peer, frames.TupleOffer(watch.key, record.id))
+            elif not self._give(peer, watched, record):
+                watched.level.space.rearm((peer, watch.key))
             return
         message = None
         if watch.law:
@@ -198,20 +203,24 @@ class Serving(GroupFollower):
             (at is not None and record.cur != at) or (dest is not None and record.dest != dest)
         ):
             record = None  # it has moved since it was offered
-        message = None
-        if record is not None and watch.law:
-            message = host.governed.release_for(
-                watched.level, watch.agent, watch.message, (found_of(record),), all_=False
-            )
-            if message is None:
-                record = None
-        if record is not None:
-            self._unwatch(peer, key)
-            self._hand_over(peer, key, watch, space, [record], message)
+        if record is not None and self._give(peer, watched, record):
             return
         host.group.tell(peer, frames.Denied(key, body.id))
         space.rearm((peer, key))
         self._look((peer, key), watched, but=body.id)
+
+    def _give(self, peer: str, watched: Watched, record: Record) -> bool:
+        """Give a tuple for a watch, which is over then; false if a law keeps it."""
+        watch, message = watched.watch, None
+        if watch.law:
+            message = self._host.governed.release_for(
+                watched.level, watch.agent, watch.message, (found_of(record),), all_=False
+            )
+            if message is None:
+                return False
+        self._unwatch(peer, watch.key)
+        self._hand_over(peer, watch.key, watch, watched.level.space, [record], message)
+        return True
 
     def let_go(self, peer: str, body: frames.Fetch) -> Term:
         """Rule on a set that a peer collects, for an operation that has arrived here as well."""
@@ -273,6 +282,11 @@ class Serving(GroupFollower):
                 sizes = tuple([len(its) for _, its in sets])
                 founds += tuple([gathered_of(*one) for one in sets])
                 records += [record for _, its in sets for record in its]
+            try:
+                check_found(founds)
+            except TooManyFound as error:
+                self._fail(ticket, error)
+                return
             if body.law:
                 message = host.governed.release_for(
                     level, body.agent, body.message, founds, all_=body.all

@@ -13,9 +13,10 @@ import msgspec
 
 from nomospace.errors import LimitReached
 from nomospace.law import CompiledLaw
+from nomospace.terms.encoding import encode
 from nomospace.terms.features import Fields
 from nomospace.terms.tuples import SHORT
-from nomospace.terms.values import weight
+from nomospace.terms.values import Compound, parts_of, weight
 
 CHECK_EVERY: Final = 256
 """An agent's tuples are counted each time that it has written so many more, and at large ones."""
@@ -25,6 +26,8 @@ FEW_FIELDS: Final = 4
 """Of so many fields, when they are numbers and short texts, none is looked at twice."""
 SAMPLED: Final = 64
 """Of so many tuples the bytes are added up, to tell how many all have."""
+SAMPLED_BYTES: Final = 1 << 18
+"""So many bytes of them are gone through for that, at most: about 2 ms."""
 
 
 def is_large(fields: Fields) -> bool:
@@ -42,7 +45,37 @@ def is_large(fields: Fields) -> bool:
                 break
         else:
             return False
+    for field in fields:  # most large ones are seen to be so at once
+        if (type(field) is str or type(field) is tuple or type(field) is bytes) and (
+            len(field) > LARGE
+        ):
+            return True
     return weight(fields) > LARGE
+
+
+def bytes_of(fields: Fields, room: list[int]) -> int:
+    """About how many bytes a tuple has. `room` is how many may be gone through, and gets less.
+
+    The length of a text is known. Lists and compounds are written, which takes native code a tenth
+    of the time of weighing them; once there is no room left, they count by their length.
+
+    >>> bytes_of(("job", (1, 2, 3)), [SAMPLED_BYTES]), bytes_of(("job", (1, 2, 3)), [0])
+    (8, 7)
+    """
+    size = 1
+    for field in fields:
+        if type(field) is str or type(field) is bytes:
+            size += len(field)
+        elif type(field) is tuple or type(field) is Compound:
+            if room[0] > 0:
+                written = len(encode(field))
+                room[0] -= written
+                size += written
+            else:
+                size += len(parts_of(field))
+        else:
+            size += 1 if type(field) is not int else 1 + field.bit_length() // 8
+    return size
 
 
 class Shares(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -58,6 +91,8 @@ class Shares(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """About how many bytes they may have."""
     agent_spaces: int = 1_000
     """Spaces that one agent has open, private and shared."""
+    kept_spaces: int = 2_000
+    """Partitioned spaces that the host keeps a share of, also when their agents are gone."""
     agent_waiting: int = 100_000
     """Operations of one agent that wait."""
     agent_reactions: int = 10_000
@@ -105,7 +140,7 @@ class TooManyTuples(LimitReached):
 
 
 class TooManySpaces(LimitReached):
-    """An agent has as many spaces open at a host as it may."""
+    """An agent has as many spaces open at a host as it may, or a host keeps as many as it may."""
 
     code = "limits.spaces"
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from nomospace.calls.partition import BadPartition, PartitionKey, untied
 from nomospace.calls.problems import OntologyUnknown
 from nomospace.calls.requests import OntologyText
 from nomospace.errors import CallerError, LimitReached, NomospaceError, Unavailable
@@ -138,9 +139,9 @@ class Speaking:
         """Whether an ontology is at hand here."""
         return hash in self._known
 
-    def get(self, hash: str) -> Ontology:
-        """An ontology that is at hand here."""
-        return self._known[hash]
+    def get(self, word: str) -> Ontology:
+        """The ontology that a tie names, which is at hand here."""
+        return self._known[untied(word)[0]]
 
     def admit(self, text: OntologyText) -> str:
         """Have an ontology at hand; its hash, empty for `PLAIN`.
@@ -160,9 +161,9 @@ class Speaking:
         self._step.write_down(OntologyLearnt(text))
         return text.hash
 
-    def texts(self, hashes: Iterable[str]) -> tuple[OntologyText, ...]:
-        """Ontologies as another host can learn them, each once."""
-        found = {hash: self._known[hash] for hash in hashes if hash}
+    def texts(self, words: Iterable[str]) -> tuple[OntologyText, ...]:
+        """The ontologies that ties name, as another host can learn them, each once."""
+        found = {hash: self._known[hash] for hash, _ in map(untied, words) if hash}
         return tuple([OntologyText(key, one.name, written(one)) for key, one in found.items()])
 
     def objection(self, bundle: Bundle) -> str:
@@ -170,8 +171,13 @@ class Speaking:
         fresh = [text for text in bundle.ontologies if text.hash not in self._known]
         brought = {text.hash: None for text in bundle.ontologies}
         for its in bundle.spaces:
-            if its.ontology not in self._known and its.ontology not in brought:
-                return f"nobody knows ontology {its.ontology[:12]} of its space {its.name!r}"
+            hash, partition = untied(its.ontology)
+            if hash not in self._known and hash not in brought:
+                return f"nobody knows ontology {hash[:12]} of its space {its.name!r}"
+            try:
+                PartitionKey.read(partition or "0")
+            except BadPartition as error:
+                return str(error)
         if len(self._known) + len(fresh) > ONTOLOGIES_MAX:
             return "this host speaks too many ontologies already"
         for text in fresh:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
+from nomospace.calls.partition import AtHomeElsewhere, NoKey
 from nomospace.calls.problems import NotAnAgent, ReadOnly
 from nomospace.calls.requests import Out, OutMany
 from nomospace.host.calls import PutBack
@@ -15,12 +16,19 @@ from nomospace.host.changes import AgentCame
 from nomospace.host.effects import WRITTEN
 from nomospace.host.part import HostPart
 from nomospace.host.residents import SYSTEM, Interface, Resident
-from nomospace.host.shares import CHECK_EVERY, SAMPLED, TooManyRowsAtOnce, TooManyTuples, is_large
+from nomospace.host.shares import (
+    CHECK_EVERY,
+    SAMPLED,
+    SAMPLED_BYTES,
+    TooManyRowsAtOnce,
+    TooManyTuples,
+    bytes_of,
+    is_large,
+)
 from nomospace.space import Record
 from nomospace.space.records import COMMON
-from nomospace.terms import Compound
+from nomospace.terms import MISSING, Compound
 from nomospace.terms.templates import Template
-from nomospace.terms.values import weight
 
 WRITTEN_ONCE: Final = ".once"
 """Behind a space's name: where an agent's keys of `out(…, once=key)` are."""
@@ -40,6 +48,8 @@ class TupleWriting(HostPart):
         interface = resident.interface(request.space)
         if request.to and "@" not in request.to:
             raise NotAnAgent(given=request.to)
+        if interface.partition is not None:
+            self._check_key(interface, request)
         if interface.law:
             self._host.governed.out(op, resident, interface, request)
         elif request.once and not self.is_new(resident, interface, request):
@@ -51,6 +61,15 @@ class TupleWriting(HostPart):
             self.write_many(resident, interface, request)
             self._step.answer(op)
 
+    def _check_key(self, interface: Interface, request: Out | OutMany) -> None:
+        """Raise why a tuple cannot be in a partitioned space."""
+        if request.to:
+            raise AtHomeElsewhere(space=interface.name, to=request.to)
+        key = interface.partition
+        rows = (request.fields,) if isinstance(request, Out) else request.rows
+        if key is not None and any(key.of_tuple(fields) is MISSING for fields in rows):
+            raise NoKey(space=interface.name, partition=key.text, what="tuple")
+
     def is_new(self, resident: Resident, interface: Interface, request: Out | OutMany) -> bool:
         """Whether an agent writes to a space under a key for the first time; noted, if it does.
 
@@ -58,6 +77,8 @@ class TupleWriting(HostPart):
         agent moves, expire, and are bounded as tuples are.
         """
         key, now = request.once, self._step.now
+        if interface.partition is not None:  # a law may have made it another tuple
+            self._check_key(interface, request)
         if self.has_written(resident, interface, key):
             return False
         name = interface.name + WRITTEN_ONCE
@@ -114,6 +135,8 @@ class TupleWriting(HostPart):
     def write(self, resident: Resident, interface: Interface, out: Out) -> None:
         """Put a new tuple into an interface space, or send it on to the agent it is for."""
         agent, fields = resident.id, out.fields
+        if interface.partition is not None:
+            self._check_key(interface, out)
         if resident.full or not (resident.count + 1) % CHECK_EVERY or is_large(fields):
             self._check_share(resident, 1)
         resident.count += 1
@@ -131,17 +154,27 @@ class TupleWriting(HostPart):
     def _check_share(self, resident: Resident, more: int) -> None:
         """Raise `TooManyTuples` when an agent would have more than its share of tuples, or bytes.
 
-        The bytes are those of a few tuples, times how many there are.
+        The bytes are those of a few tuples, times how many there are. However many spaces it has
+        and whatever lies there, so many tuples and bytes are gone through; from another space on
+        each time, so that all have their turn.
         """
         shares, agent = self._step.shares, resident.id
-        count = size = 0
-        for interface in resident.spaces.values():
-            space = self._spaces.space_of(interface)
-            some, few = space.written_by(agent, SAMPLED)
-            if few:
-                count += some
-                sampled = sum([weight(record.fields) for record in few])
-                size += sampled * some // len(few)
+        count = known = size = 0
+        left, room = SAMPLED, [SAMPLED_BYTES]
+        keeper = self._spaces.residents.get(self._host.partitioning.keeper)
+        kept = {} if keeper is None else keeper.spaces  # it keeps what an agent has left there
+        spaces = [self._spaces.space_of(one) for one in {**kept, **resident.spaces}.values()]
+        first = resident.count % max(len(spaces), 1)
+        for space in spaces[first:] + spaces[:first]:
+            wanted = max(1, SAMPLED // len(spaces)) if left > 0 else 0
+            some, few = space.written_by(agent, wanted)
+            count += some
+            sizes = [bytes_of(record.fields, room) for record in few]
+            if sizes:
+                left -= len(sizes)
+                known += some
+                size += sum(sizes) * some // len(sizes)
+        size = size * count // max(known, 1)
         resident.full = count + more > shares.agent_tuples or size > shares.agent_bytes
         if not resident.full:
             return
@@ -170,11 +203,13 @@ class TupleWriting(HostPart):
             record = Record(fields, agent, resident.count, agent, request.to or agent, expires)
             record.rare = ((), request.priority) if request.priority else COMMON
             self._step.trace(WRITTEN, name, record, agent)
+            if level is not None and level.partition is not None:
+                host.partitioning.aim(level, record)
             if level is not None and host.placing.send_on(name, level, record):
                 self._step.write_down(AgentCame(agent, resident.count))
             else:
                 stay.append(record)
-        if interface.durable:
+        if self._spaces.keeps(name, stay[0].cur if stay else agent):
             for record in stay:
                 self._step.keep(name, record)
         if expires:

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 from nomospace.law.prelude import UNITS_MAX
 from nomospace.terms import Compound, Term, weight
 
-PRICES: Final = 7
+PRICES: Final = 8
 """The version of the list of prices. Whoever changes what anything costs counts it up: records tell
 under which prices they were ruled on, and a replay goes by that (`control.bounded`)."""
 

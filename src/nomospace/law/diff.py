@@ -14,7 +14,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from typing import Final, TypeAlias
 
@@ -60,8 +59,7 @@ class ClauseChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     places: tuple[int, int] | None = None  # of a moved clause, counted from 1
 
 
-@dataclass(frozen=True, kw_only=True)
-class LawDiff:
+class LawDiff(msgspec.Struct, frozen=True, kw_only=True):
     """All that changed. `meaning_kept` is true only when it is certain."""
 
     names: tuple[str, str]
@@ -145,8 +143,7 @@ def _word(clause: Term) -> str:
 # -- clauses -------------------------------------------------------------------------------
 
 
-@dataclass(slots=True, eq=False)
-class _Item:
+class _Item(msgspec.Struct, eq=False):
     """A clause with what it is compared by."""
 
     clause: tree.Rule | tree.Clause
@@ -156,7 +153,7 @@ class _Item:
     bucket: tuple[object, ...]
     text: str  # without its label
     says: str  # the same, with variables numbered as they come
-    parts: Counter[str] = field(default_factory=Counter)
+    parts: Counter[str] = msgspec.field(default_factory=Counter)
 
 
 def _items(clauses: Sequence[tree.Rule | tree.Clause]) -> list[_Item]:

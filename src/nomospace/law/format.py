@@ -19,8 +19,9 @@ So every comment finds the line that holds the word before it, or the word after
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
+
+import msgspec
 
 from nomospace.errors import Bug
 from nomospace.law.canon import canonical
@@ -92,19 +93,17 @@ class _Comment(NamedTuple):
     end: int
 
 
-@dataclass(slots=True)
-class _Line:
+class _Line(msgspec.Struct):
     """A line of output. Words of the old text from `start` up to the next line's stand in it."""
 
     indent: int
     text: str
     start: int
     closing: bool = False  # only brackets: a comment before it belongs to what they hold
-    trailing: list[str] = field(default_factory=list)
+    trailing: list[str] = []
 
 
-@dataclass(slots=True)
-class _Clause:
+class _Clause(msgspec.Struct):
     """A clause with its label, from its first word to its full stop."""
 
     label: Variable | None

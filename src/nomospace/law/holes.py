@@ -12,12 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
-from typing import Final, TypeAlias, TypeGuard, final
+from typing import Final, TypeAlias, TypeGuard, TypeVar, cast, final
 
 from nomospace.law.budget import COPIED_A_UNIT, Units, same_for, spend
 from nomospace.terms import Compound, Term, Var, undo
 from nomospace.terms.tokens import Const, ListSyntax, Node, Variable, inner_nodes
 from nomospace.terms.values import PARTIAL as PARTIAL_NAME, UNBOUND
+
+T = TypeVar("T", bound="Value")
 
 
 class Mark(Enum):
@@ -140,54 +142,62 @@ def _lookup(name: str, env: dict[str, Value]) -> Value:
 
 def resolve(value: Value) -> Value:
     """A value with its bound variables replaced; ground parts are left as they are."""
+    value = _followed(value)
+    return _rebuilt(value, _followed, make) if type(value) is OpenTerm else value
+
+
+def close(value: Value) -> Term:
+    """A resolved value as a plain pattern: compounds and lists with `Var` in them."""
+    value = resolve(value)
+    return _rebuilt(value, _as_it_is, _closed) if type(value) is OpenTerm else value
+
+
+def fresh(value: Value) -> Value:
+    """A resolved value whose unbound variables are replaced by new ones."""
+    renamed: dict[int, Var] = {}
+
+    def new(part: Value) -> Value:
+        return renamed.setdefault(id(part), Var(part.name)) if type(part) is Var else part
+
+    return _rebuilt(value, new, OpenTerm) if type(value) is OpenTerm else new(value)
+
+
+def _followed(value: Value) -> Value:
     while type(value) is Var and value.ref is not UNBOUND:
         value = value.ref
-    if type(value) is not OpenTerm:
-        return value
-    known: dict[int, Value] = {}
+    return value
+
+
+def _as_it_is(value: Value) -> Value:
+    return value
+
+
+def _closed(name: Name, args: tuple[Value, ...]) -> Term:
+    parts = cast("tuple[Term, ...]", args)  # closed before
+    if name is LIST:
+        return parts
+    return Compound(PARTIAL_NAME if name is PARTIAL else name, parts)
+
+
+def _rebuilt(
+    value: OpenTerm, seen: Callable[[Value], Value], build: Callable[[Name, tuple[Value, ...]], T]
+) -> T:
+    """A term built anew from the inside out, of its parts as they are `seen`; shared ones once."""
+    known: dict[int, T] = {}
     todo: list[OpenTerm] = [value]
     while todo:
         item = todo[-1]
         if id(item) in known:
             todo.pop()
             continue
-        waiting = len(todo)
-        args = []
-        for part in item.args:
-            while type(part) is Var and part.ref is not UNBOUND:
-                part = part.ref
-            if type(part) is OpenTerm:
-                if id(part) not in known:
-                    todo.append(part)
-                    continue
-                part = known[id(part)]
-            args.append(part)
-        if len(todo) == waiting:
-            todo.pop()
-            known[id(item)] = make(item.name, tuple(args))
-    return known[id(value)]
-
-
-def close(value: Value) -> Term:
-    """A resolved value as a plain pattern: compounds and lists with `Var` in them."""
-    value = resolve(value)
-    if type(value) is not OpenTerm:
-        return value
-    known: dict[int, Term] = {}
-    todo: list[OpenTerm] = [value]
-    while todo:
-        item = todo[-1]
-        inner = [p for p in item.args if type(p) is OpenTerm and id(p) not in known]
+        parts = [seen(part) for part in item.args]
+        inner = [part for part in parts if type(part) is OpenTerm and id(part) not in known]
         if inner:
             todo.extend(inner)
             continue
         todo.pop()
-        args = tuple([known[id(p)] if type(p) is OpenTerm else p for p in item.args])
-        if item.name is LIST:
-            known[id(item)] = args
-        else:
-            name = PARTIAL_NAME if item.name is PARTIAL else item.name
-            known[id(item)] = Compound(name, args)
+        args = [known[id(part)] if type(part) is OpenTerm else part for part in parts]
+        known[id(item)] = build(item.name, tuple(args))
     return known[id(value)]
 
 
@@ -283,9 +293,7 @@ def _outline(value: Value) -> tuple[Name | None, tuple[Value, ...]]:
     if type(value) is OpenTerm:
         name, args = value.name, value.args
         while name is PARTIAL:
-            tail = args[-1]
-            while type(tail) is Var and tail.ref is not UNBOUND:
-                tail = tail.ref
+            tail = _followed(args[-1])
             if not _is_open_list(tail):
                 return PARTIAL, (*args[:-1], tail)
             name, args = tail.name, args[:-1] + tail.args
@@ -301,43 +309,13 @@ def _occurs(variable: Var, value: OpenTerm) -> bool:
     seen: set[int] = set()
     pending: list[Value] = [value]
     while pending:
-        item = pending.pop()
-        while type(item) is Var and item.ref is not UNBOUND:
-            item = item.ref
+        item = _followed(pending.pop())
         if item is variable:
             return True
         if type(item) is OpenTerm and id(item) not in seen:
             seen.add(id(item))
             pending.extend(item.args)
     return False
-
-
-def fresh(value: Value) -> Value:
-    """A resolved value whose unbound variables are replaced by new ones."""
-    if is_bound(value):
-        return value
-    renamed: dict[int, Var] = {}
-    if type(value) is Var:
-        return Var(value.name)
-    assert type(value) is OpenTerm
-    known: dict[int, OpenTerm] = {}
-    todo: list[OpenTerm] = [value]
-    while todo:
-        item = todo[-1]
-        inner = [p for p in item.args if type(p) is OpenTerm and id(p) not in known]
-        if inner:
-            todo.extend(inner)
-            continue
-        todo.pop()
-        args: list[Value] = []
-        for part in item.args:
-            if type(part) is OpenTerm:
-                part = known[id(part)]
-            elif type(part) is Var:
-                part = renamed.setdefault(id(part), Var(part.name))
-            args.append(part)
-        known[id(item)] = OpenTerm(item.name, tuple(args))
-    return known[id(value)]
 
 
 def identical(a: Value, b: Value, units: Units) -> bool:

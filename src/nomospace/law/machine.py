@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final, Literal, TypeAlias
+
+import msgspec
 
 from nomospace.law import tree
 from nomospace.law.bag import Bag
@@ -43,23 +44,20 @@ NESTED: Final = "#nested"
 """How deep the call of a clause is nested, kept with its variables."""
 
 
-@dataclass(slots=True)
-class CommitStep:
+class CommitStep(msgspec.Struct):
     """Stands after a condition: throw away the choices made since, then go on."""
 
     height: int
 
 
-@dataclass(slots=True)
-class CollectStep:
+class CollectStep(msgspec.Struct):
     """Stands after the goal of a findall: keep a copy of the template, then ask for more."""
 
     template: Node
     found: list[Value]
 
 
-@dataclass(slots=True)
-class BindStep:
+class BindStep(msgspec.Struct):
     """Make a pattern equal to a value."""
 
     pattern: Node
@@ -75,8 +73,7 @@ Work: TypeAlias = "tuple[Doable, Env, Work] | None"
 """A linked list of goals to do, each with the variables it is about."""
 
 
-@dataclass(slots=True)
-class ChoicePoint:
+class ChoicePoint(msgspec.Struct):
     """A point to come back to: each `next` binds and gives the work to go on with."""
 
     alternatives: Iterator[Work]
@@ -85,8 +82,7 @@ class ChoicePoint:
     path: int
 
 
-@dataclass(slots=True)
-class Trace:
+class Trace(msgspec.Struct):
     """The story of one rule: the goals on the way to success, or the furthest goal tried.
 
     The furthest is one of the rule's own goals: what goes on inside a negation, a findall or a
@@ -95,17 +91,17 @@ class Trace:
     """
 
     rule: tree.Rule
-    held: list[tuple[tree.Goal, Env]] = field(default_factory=list)
+    held: list[tuple[tree.Goal, Env]] = []
     furthest: tree.Goal | None = None
-    furthest_env: Env = field(default_factory=dict)
+    furthest_env: Env = {}
     matched: bool = False
-    tried: set[Span] = field(default_factory=set)
-    visible: set[int] = field(default_factory=set)
-    sensed: list[tuple[tree.Sense, Env]] = field(default_factory=list)
+    tried: set[Span] = set()
+    visible: set[int] = set()
+    sensed: list[tuple[tree.Sense, Env]] = []
     """What was sensed on the way to the furthest goal, and in it, with what it found."""
     inner: tuple[tree.Goal, Env] | None = None
     """The goal that was tried last inside the furthest."""
-    senses: dict[Span, tree.Sense] = field(default_factory=dict)
+    senses: dict[Span, tree.Sense] = {}
     inside: bool = False
 
     def __post_init__(self) -> None:
@@ -115,8 +111,7 @@ class Trace:
                 self.visible -= {id(inner) for inner in tree.goals_in(goal.goal)}
 
 
-@dataclass(eq=False)
-class Machine:
+class Machine(msgspec.Struct, eq=False):
     """One rule on one event."""
 
     law: tree.LawTree
@@ -128,10 +123,10 @@ class Machine:
     units: Units
     specials: Env
     trace: Trace | None
-    trail: list[Var] = field(default_factory=list)
-    choices: list[ChoicePoint] = field(default_factory=list)
-    operations: list[Value] = field(default_factory=list)
-    path: list[tuple[tree.Goal, Env]] = field(default_factory=list)
+    trail: list[Var] = []
+    choices: list[ChoicePoint] = []
+    operations: list[Value] = []
+    path: list[tuple[tree.Goal, Env]] = []
 
     def note(self, goal: Doable, env: Env) -> None:
         """Keep for the story that a goal is tried."""

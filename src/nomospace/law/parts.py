@@ -12,8 +12,9 @@ from __future__ import annotations
 import marshal
 import pickle
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from nomospace.errors import LimitReached
 from nomospace.law.program import CompiledLaw, Prepared, prepare, sound

@@ -14,8 +14,9 @@ the head, and paid for. That is what `Rule.later` has.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from nomospace.law import tree
 from nomospace.law.prelude import BUILTINS

@@ -8,8 +8,9 @@ and everything else (checks, hash, interpreter, compiler, formatter) starts from
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Final, TypeAlias
+
+import msgspec
 
 from nomospace.terms import Source, Span, Term
 from nomospace.terms.tokens import Const, Node, Struct, Variable, nodes_in
@@ -76,38 +77,33 @@ RESERVED: Final = ("tupleSpace", "clock", "obligation")
 """Terms that a law may not add to, or take from, the control state."""
 
 
-@dataclass(slots=True)
-class TrueGoal:
+class TrueGoal(msgspec.Struct):
     """`true`."""
 
     span: Span
 
 
-@dataclass(slots=True)
-class Fail:
+class Fail(msgspec.Struct):
     """`fail`."""
 
     span: Span
 
 
-@dataclass(slots=True)
-class Conj:
+class Conj(msgspec.Struct):
     """`a, b, c`: all of them, left to right."""
 
     goals: tuple[Goal, ...]
     span: Span
 
 
-@dataclass(slots=True)
-class Disj:
+class Disj(msgspec.Struct):
     """`a ; b ; c`: each in turn."""
 
     goals: tuple[Goal, ...]
     span: Span
 
 
-@dataclass(slots=True)
-class If:
+class If(msgspec.Struct):
     """`( condition -> then ; otherwise )`: the first solution of the condition decides."""
 
     condition: Goal
@@ -116,16 +112,14 @@ class If:
     span: Span
 
 
-@dataclass(slots=True)
-class Not:
+class Not(msgspec.Struct):
     """`not(goal)` or `\\+ goal`."""
 
     goal: Goal
     span: Span
 
 
-@dataclass(slots=True)
-class Sense:
+class Sense(msgspec.Struct):
     """`pattern@CS`; with `obligations` set, `obligation(pattern)@CS`."""
 
     pattern: Node
@@ -133,16 +127,14 @@ class Sense:
     span: Span
 
 
-@dataclass(slots=True)
-class ClockGoal:
+class ClockGoal(msgspec.Struct):
     """`clock(T)@CS` and `clock(T)`."""
 
     time: Node
     span: Span
 
 
-@dataclass(slots=True)
-class ThisLaw:
+class ThisLaw(msgspec.Struct):
     """`thisLaw(Name, Hash)`."""
 
     name: Node
@@ -150,8 +142,7 @@ class ThisLaw:
     span: Span
 
 
-@dataclass(slots=True)
-class Unify:
+class Unify(msgspec.Struct):
     """`left = right`, or `\\=` when negated."""
 
     left: Node
@@ -160,8 +151,7 @@ class Unify:
     span: Span
 
 
-@dataclass(slots=True)
-class Same:
+class Same(msgspec.Struct):
     """`left == right`, or `\\==` when negated."""
 
     left: Node
@@ -170,8 +160,7 @@ class Same:
     span: Span
 
 
-@dataclass(slots=True)
-class Compare:
+class Compare(msgspec.Struct):
     """Comparison of two arithmetic expressions: `< > =< >= =:= =\\=`."""
 
     operator: str
@@ -180,8 +169,7 @@ class Compare:
     span: Span
 
 
-@dataclass(slots=True)
-class Is:
+class Is(msgspec.Struct):
     """`result is expression`."""
 
     result: Node
@@ -189,8 +177,7 @@ class Is:
     span: Span
 
 
-@dataclass(slots=True)
-class FindAll:
+class FindAll(msgspec.Struct):
     """`findall(template, goal, result)`."""
 
     template: Node
@@ -199,8 +186,7 @@ class FindAll:
     span: Span
 
 
-@dataclass(slots=True)
-class PredicateCall:
+class PredicateCall(msgspec.Struct):
     """A built-in or a helper predicate."""
 
     name: str
@@ -208,16 +194,14 @@ class PredicateCall:
     span: Span
 
 
-@dataclass(slots=True)
-class Do:
+class Do(msgspec.Struct):
     """`do(operation)`."""
 
     operation: Node
     span: Span
 
 
-@dataclass(slots=True)
-class Toll:
+class Toll(msgspec.Struct):
     """Units for what follows. No text has it: `law.prices` puts it in."""
 
     units: int
@@ -245,8 +229,7 @@ Goal: TypeAlias = (
 )
 
 
-@dataclass(slots=True)
-class Rule:
+class Rule(msgspec.Struct):
     """An event rule. `number` counts event rules from 1; `name` is the label or `#number`.
 
     `comment` is what its author wrote behind it; explanations pass it on. `later` are parts of the
@@ -268,8 +251,7 @@ class Rule:
         return self.label or f"#{self.number}"
 
 
-@dataclass(slots=True)
-class Clause:
+class Clause(msgspec.Struct):
     """One clause of a helper predicate."""
 
     name: str
@@ -280,16 +262,14 @@ class Clause:
     label: str | None = None
 
 
-@dataclass(slots=True)
-class LawAuthority:
+class LawAuthority(msgspec.Struct):
     """Whose certificates count."""
 
     name: str
     key: str
 
 
-@dataclass(slots=True)
-class LawTree:
+class LawTree(msgspec.Struct):
     """A whole law. `helpers` keeps the clauses of each predicate in the order of the text."""
 
     source: Source
@@ -302,7 +282,7 @@ class LawTree:
     clear_messages: bool = False
     disclose: str = "rules"
     language: str = "law"
-    preamble_spans: dict[str, Span] = field(default_factory=dict)
+    preamble_spans: dict[str, Span] = {}
 
 
 def goals_in(goal: Goal) -> Iterator[Goal]:

@@ -274,12 +274,10 @@ class QuestionAssigner:
             properties[step.property] = value
         ties = [(step.owner, tie) for step in steps for tie in step.when]
         for owner, tie in ties:
-            for mine, other in ((tie.left, tie.right), (tie.right, tie.left)):
-                if _fills(mine, owner, tie.sign) and not _of(other, owner):
-                    assert isinstance(mine, Input)
-                    found = _operand(other, owner, properties, bound)
-                    if found is not MISSING:
-                        properties.setdefault(mine.path[0], found)
+            for name, other in tie.gives(owner):
+                found = _operand(other, owner, properties, bound)
+                if found is not MISSING:
+                    properties.setdefault(name, found)
         for owner, tie in ties:
             left = _operand(tie.left, owner, properties, bound)
             if not holds(left, tie.sign, _operand(tie.right, owner, properties, bound)):
@@ -360,15 +358,6 @@ def _vertex(choice: Choice) -> int:
 
 def _row_id(row: FactRow) -> str:
     return row.id
-
-
-def _of(side: Operand, owner: str) -> bool:
-    return isinstance(side, Input) and side.class_name == owner
-
-
-def _fills(side: Operand, owner: str, sign: str) -> bool:
-    """Whether a comparison gives a property of the computed object its value."""
-    return sign == "=" and isinstance(side, Input) and _of(side, owner) and len(side.path) == 1
 
 
 def _operand(

@@ -16,8 +16,9 @@ the making of a common ontology open ("Semantic Tuplespace", 2.3); this is ours.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final, NamedTuple
+
+import msgspec
 
 from nomospace.meaning.ontology import Dependence, Input, Ontology, OntologyClass, Operand, Tie
 from nomospace.meaning.reading import decode
@@ -43,8 +44,7 @@ class _Pair(NamedTuple):
     right: NamedPiece
 
 
-@dataclass(frozen=True)
-class OntologyMapping:
+class OntologyMapping(msgspec.Struct, frozen=True):
     """What a mapping file says; `read_mapping` makes it, `Ontology.joined` uses it."""
 
     name: str

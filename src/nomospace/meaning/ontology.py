@@ -18,11 +18,11 @@ from __future__ import annotations
 
 import builtins
 import hashlib
-from collections.abc import Callable, Container, Iterable, Mapping, Sized
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sized
 from functools import cached_property
 from pathlib import PurePath
 from types import MappingProxyType
-from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, TypeGuard, TypeVar
 
 import msgspec
 
@@ -68,6 +68,18 @@ class Tie(NamedTuple):
 
     def __str__(self) -> str:
         return f"{operand_text(self.left)} {self.sign} {operand_text(self.right)}"
+
+    def gives(self, owner: str) -> Iterator[tuple[str, Operand]]:
+        """The properties of the owner that it gives a value, and from where."""
+        for mine, other in ((self.left, self.right), (self.right, self.left)):
+            if self.sign != "=" or _is_of(other, owner):
+                continue
+            if _is_of(mine, owner) and len(mine.path) == 1:
+                yield mine.path[0], other
+
+
+def _is_of(side: Operand, owner: str) -> TypeGuard[Input]:
+    return isinstance(side, Input) and side.class_name == owner
 
 
 class Dependence(NamedTuple):

@@ -1,5 +1,7 @@
 """Addresses of hosts, as people write them: `ward:7411`, `10.0.0.3:7411`, `[::1]:7411`.
 
+Where several processes serve a host at one address, one of them is at `10.0.0.3:7411/ward.2`.
+
 A transport without keys may be used on the loopback only, since there the machine itself says who
 can speak; so an address also knows whether it is one.
 """
@@ -9,10 +11,13 @@ from __future__ import annotations
 from ipaddress import ip_address
 from typing import Final, NamedTuple
 
+from nomospace.client.agent import NAME_MAX
 from nomospace.errors import CallerError
 
 HOST_CHARS_MAX: Final = 255
 """The longest name of a machine."""
+PLACE_CHARS_MAX: Final = HOST_CHARS_MAX + 8 + 1 + NAME_MAX
+"""The longest place: with the brackets of IPv6, a port, and the name of a worker."""
 
 
 class BadHostAddress(CallerError):
@@ -91,3 +96,27 @@ class Address(NamedTuple):
         """Raise `NotLoopback` unless only this machine can reach it."""
         if not self.loopback:
             raise NotLoopback(address=str(self))
+
+
+class Place(NamedTuple):
+    """Where one process of a host is dialled: an address, and its name if it has siblings there.
+
+    >>> Place.parse("[::1]:7411/ward.2")
+    Place(address=Address(host='::1', port=7411), worker='ward.2')
+    >>> str(Place.parse("ward:7411")), str(Place(Address("ward", 7411), "ward.2"))
+    ('ward:7411', 'ward:7411/ward.2')
+    """
+
+    address: Address
+    worker: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> Place:
+        """The place that a text writes; raises `BadHostAddress`."""
+        address, slash, worker = text.strip().partition("/")
+        if slash and (not 0 < len(worker) <= NAME_MAX or not worker.isprintable()):
+            raise BadHostAddress(text=text[:80], why="after / stands the name of a worker")
+        return cls(Address.parse(address), worker)
+
+    def __str__(self) -> str:
+        return f"{self.address}/{self.worker}" if self.worker else str(self.address)

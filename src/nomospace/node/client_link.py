@@ -18,7 +18,13 @@ import asyncio
 from collections.abc import Awaitable, Iterator
 from typing import Final, cast
 
-from nomospace.calls.problems import NotAnOperator, NotLetIn, TooManyClients
+from nomospace.calls.problems import (
+    AgentAway,
+    AgentUnborn,
+    NotAnOperator,
+    NotLetIn,
+    TooManyClients,
+)
 from nomospace.calls.requests import LawText, OntologyText, Open, Request
 from nomospace.errors import CallerError, LawError, NomospaceError, PeerError, Unavailable
 from nomospace.node.clients import Answers, Clients, micros
@@ -39,6 +45,9 @@ QUESTIONS_MAX: Final = 16
 """How many questions of one operator may wait for their answers."""
 COUNTED_LOT: Final = 64
 """Calls are counted in lots: of so many at most, and of a thousandth of what a second allows."""
+UNBORN_S: Final = 4.0
+"""How long a client waits for its new agent to be on record, and how often that is looked at."""
+UNBORN_LOOK_S: Final = 0.002
 CUT_S: Final = 1.0
 """How long a connection that is cut has to take its last frame."""
 
@@ -54,31 +63,10 @@ class TooManyQuestions(Unavailable):
 class ClientLink(asyncio.Protocol):
     """One connection of a client."""
 
-    __slots__ = (
-        "_arrival",
-        "_asked",
-        "_busy",
-        "_clients",
-        "_clogged",
-        "_entrance",
-        "_flushing",
-        "_framer",
-        "_lot",
-        "_open",
-        "_out",
-        "_principal",
-        "_questions",
-        "_queue",
-        "_rates",
-        "_session",
-        "_sessions",
-        "_transport",
-        "_turns",
-        "_uncounted",
-        "heard_at",
-        "loop",
-        "whose",
-    )
+    __slots__ = ("_arrival", "_asked", "_busy", "_clients", "_clogged", "_entrance",
+                 "_flushing", "_framer", "_lot", "_open", "_out", "_principal", "_questions",
+                 "_queue", "_rates", "_session", "_sessions", "_transport", "_turns",
+                 "_uncounted", "heard_at", "loop", "whose")  # fmt: skip
 
     _transport: asyncio.Transport
 
@@ -332,15 +320,42 @@ class ClientLink(asyncio.Protocol):
                 if isinstance(heard, talk.Challenge):
                     self.send(talk.pack_frame(heard))
                 else:
-                    self._let_in(heard)
+                    self._let_in_when_born(heard)
+                    return self._principal is not None
         except NomospaceError as error:
             if isinstance(error, BadFrame):
                 raise
-            agent = "" if entrance.hello is None else entrance.hello.agent
-            self._note("client-refused", agent, code=error.code, why=str(error))
-            self.send(talk.pack_refusal(error))
-            self.drop()
+            self._turn_away(error)
         return self._principal is not None
+
+    def _turn_away(self, error: NomospaceError) -> None:
+        hello = self._entrance.hello
+        agent = "" if hello is None else hello.agent
+        led = isinstance(error, AgentAway) and error.address.startswith("/")
+        if not led:  # to a sibling at the same address: that is the way of clients over TLS
+            self._note("client-refused", agent, code=error.code, why=str(error))
+        self.send(talk.pack_refusal(error))
+        self.drop()
+
+    def _let_in_when_born(self, principal: Principal) -> None:
+        """Let a client in; with a new agent that is not on record yet, soon."""
+        try:
+            self._let_in(principal)
+        except AgentUnborn:
+            waited_s = self.loop.time() - self.heard_at
+            if waited_s > UNBORN_S:
+                raise
+            self.loop.call_later(max(UNBORN_LOOK_S, waited_s / 8), self._let_in_later, principal)
+
+    def _let_in_later(self, principal: Principal) -> None:
+        if not self._open:
+            return
+        try:
+            self._let_in_when_born(principal)
+        except NomospaceError as error:
+            self._turn_away(error)
+        if self._principal is not None:
+            self.data_received(b"")  # what came after its proof
 
     def _let_in(self, principal: Principal) -> None:
         clients, hello = self._clients, self._entrance.hello
@@ -394,7 +409,7 @@ class ClientLink(asyncio.Protocol):
             return 1
         asked = [call]
         if at + 1 < len(frames):
-            self._read_more(frames, at + 1, asked)
+            self._read_more(frames[at + 1 : at + session.together], asked)
         ask_many, clock = self._sessions.ask_many, self._turns.clock
         done = ask_many(session, asked)
         while done < len(asked) and clock() < until and self._open and not session.ended:
@@ -422,11 +437,9 @@ class ClientLink(asyncio.Protocol):
             return None
         return call
 
-    def _read_more(
-        self, frames: list[bytes], at: int, asked: list[tuple[int, int, Request]]
-    ) -> None:
-        """Read calls after a place that can be done together, a few; others end it."""
-        for data in frames[at : at + SOME - 1]:
+    def _read_more(self, frames: list[bytes], asked: list[tuple[int, int, Request]]) -> None:
+        """Read calls that can be done together with those asked; others end it."""
+        for data in frames:
             call = read_common(data)
             if call is None:
                 if len(data) > DEEP_MAX:

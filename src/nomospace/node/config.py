@@ -15,6 +15,7 @@ line. A file holds these tables, all of them optional:
     trust = "trust"                      # the folder that `nomospace trust init` made
     insecure = false                     # no certificates; loopback addresses only
     eager = false                        # whether an agent's move is told to who wrote to it
+    workers = 4                          # processes that serve it together; by default one
 
     [servers]                            # which hosts serve which domains, primary first
     ward = ["ward-3", "ward-4", "icu"]
@@ -63,6 +64,7 @@ line. A file holds these tables, all of them optional:
 
     [spaces]
     stored = ["archive"]                 # these lie in the store, and may outgrow memory
+    capacity = 1.0                       # its weight among the homes of partitioned spaces
 
     [monitors.jobs]                      # a governed space that watches its load (law CC)
     most = 50                            # the requests a second that it is to bear here
@@ -89,7 +91,9 @@ from nomospace.errors import CallerError
 from nomospace.host.calls import PaceLimits
 from nomospace.host.monitoring import check_limits
 from nomospace.host.shares import USUAL_SHARES, Shares
-from nomospace.node.addresses import Address, BadHostAddress
+from nomospace.node.addresses import Address, BadHostAddress, Place
+from nomospace.node.settings import ProgramSettings, Publisher, SpaceSettings
+from nomospace.protocols.homes import CAPACITY_MAX, CAPACITY_MIN
 from nomospace.protocols.lease import TAKEOVER_S, TAKEOVER_S_MAX, TAKEOVER_S_MIN, hold_us
 from nomospace.protocols.pace import HEARTBEAT, LOSS, BadPace, Pace
 from nomospace.protocols.policy import (
@@ -105,7 +109,6 @@ from nomospace.protocols.policy import (
 from nomospace.trust.keys import PublicKey
 
 FILE_BYTES_MAX: Final = 1_000_000
-"""The largest configuration file."""
 POLICIES: Final = ("reachable", "announced", "position")
 JOIN_MAX: Final = 1_000
 """How many addresses a host may be told to join."""
@@ -167,37 +170,6 @@ class ContactSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     position: tuple[float, ...] = ()
 
 
-class ProgramSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The table `[programs]`: whose code the operator answers for, and what programs may have."""
-
-    modules: tuple[str, ...] = ()
-    path: tuple[str, ...] = ()
-    helpers: int = 8
-    network: bool = False
-    processes: int = 64
-    memory_mb: int = 512
-    listener_ms: int = 20
-
-
-class Publisher(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A table `[publishers.NAME]`: whose bundles are run, and what they may do.
-
-    They may be of any program where `programs` names none.
-    """
-
-    key: str
-    programs: tuple[str, ...] = ()
-    helpers: int = 8
-    strong: bool = True
-    network: bool = False
-
-
-class SpaceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Spaces that lie in the store, whoever opens them (`space.stored`)."""
-
-    stored: tuple[str, ...] = ()
-
-
 class LogSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How a host tells what happens."""
 
@@ -228,6 +200,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     insecure: bool = False
     eager: bool = False
     standby: bool = False
+    workers: int | None = None
     takeover_s: float = TAKEOVER_S
 
 
@@ -418,6 +391,7 @@ _FLAGS: Final = {
     ("contact", "range_m"): "--range-m",
     ("contact", "speed_max"): "--speed-max",
     ("contact", "position"): "--position",
+    ("spaces", "capacity"): "--capacity",
     ("log", "form"): "--log",
     ("standby", "listen"): "--standby-listen",
     ("standby", "of"): "--of",
@@ -491,11 +465,10 @@ def _check(config: Config, lines: _Lines, given: dict[str, object]) -> None:
             check_name(f"a host's {key}" if key == "domain" else "a host", value or host.name)
         except CallerError as error:
             raise fail(key, str(error)) from None
-    places = [("join", text) for text in host.join]
-    places += [("advertise", text) for text in host.advertise]
+    places = [("join", text) for text in host.join] + [("advertise", t) for t in host.advertise]
     for key, text in (("listen", host.listen), *places):
         try:
-            Address.parse(text)
+            (Place if key == "join" else Address).parse(text)
         except BadHostAddress as error:
             raise fail(key, str(error)) from None
     listen = config.listen
@@ -557,7 +530,7 @@ def _check(config: Config, lines: _Lines, given: dict[str, object]) -> None:
         if re.fullmatch(r"[0-9a-f]{64}", law) is None:
             why = f"{law[:70]!r} is no hash of a law (`nomospace law hash`)"
             raise fail(law, why, "secretaries")
-        if not url.startswith(("http://", "https://")):
+        if not all(one.strip().startswith(("http://", "https://")) for one in url.split(",")):
             raise fail(law, f"{url!r} is no address; give http://… or https://…", "secretaries")
     for key in Shares.__struct_fields__:
         if getattr(config.limits, key) < 1:
@@ -566,6 +539,8 @@ def _check(config: Config, lines: _Lines, given: dict[str, object]) -> None:
         _ = config.pace
     except BadPace as error:
         raise fail(f"{error.what}_ms", str(error), "links") from None
+    if not CAPACITY_MIN <= config.spaces.capacity <= CAPACITY_MAX:
+        raise fail("capacity", f"use a number from {CAPACITY_MIN} to {CAPACITY_MAX}", "spaces")
     contact = config.contact
     if contact.policy not in POLICIES:
         why = f"{contact.policy!r} is no policy; use {', '.join(POLICIES)}"

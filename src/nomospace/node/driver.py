@@ -130,6 +130,8 @@ class Driver(ABC):
         """Effects that may be seen once a step is on disk, with the number of that step."""
         self._keeping = False
         """Whether records that nobody waits for are kept soon."""
+        self.awaited: deque[tuple[int, asyncio.Future[None]]] = deque()
+        """Who waits until a step counts (`small`)."""
         self.small: dict[str, bytes] = {}
         """What parts beside the core have kept, by name."""
         self._sessions: HostSessions | None = None
@@ -176,6 +178,14 @@ class Driver(ABC):
     @abstractmethod
     def connected(self, who: str) -> bool:
         """Whether an agent, or a host, is connected with this host now."""
+
+    def _led_to(self, agent: str) -> str:
+        """The host that a client is led to for its agent; empty when this is the one."""
+        return ""
+
+    def _address_of(self, host: str) -> str:
+        """Where clients find another host; empty when that is not known."""
+        return str(getattr(self._network, "address_of", lambda _: "")(host))
 
     @abstractmethod
     def vacate(self, agent: str) -> None:
@@ -386,6 +396,9 @@ class Driver(ABC):
         try:
             while behind and behind[0][0] <= number:
                 self._do(behind.popleft()[1])
+            while self.awaited and self.awaited[0][0] <= number:
+                if not (told := self.awaited.popleft()[1]).cancelled():
+                    told.set_result(None)
         finally:
             turns.kept(number)
 

@@ -120,6 +120,8 @@ class Who(msgspec.Struct, frozen=True, array_like=True, tag="who"):
     certificate: _Certificate
     newest: _Count = 0
     """The newest version of links that it speaks; it was left out before version 3."""
+    token: _Count = 0
+    """What grows when another process takes the host over (`fencing`); 0 where none can."""
 
 
 class Iam(msgspec.Struct, frozen=True, array_like=True, tag="iam"):
@@ -133,6 +135,7 @@ class Iam(msgspec.Struct, frozen=True, array_like=True, tag="iam"):
     share: _Share
     certificate: _Certificate
     newest: _Count = 0
+    token: _Count = 0
 
 
 class Envelope(msgspec.Struct, frozen=True, array_like=True, tag="envelope"):
@@ -202,6 +205,10 @@ class Mailroom:
         self._asking = self._answering = (0, 0)
         """A second, and how many were asked and answered in it."""
         self._said_at: float | None = None
+        self.token = 0
+        """What this host says of itself when hosts meet."""
+        self.refuses: Callable[[str, int], str] = lambda name, token: ""
+        """Why a host with a token is not met; empty when it is."""
         self.dropped = 0
         """How many frames were not packed, since no session with their receiver was there."""
         self.renew(key, certificate)
@@ -291,11 +298,15 @@ class Mailroom:
         self._asked[to] = (nonce, now, half)
         share = b"" if half is None else half.share
         return self._sign(
-            Who(self.name, to, self._life, nonce, share, self._certificate, LINK_VERSION)
+            Who(self.name, to, self._life, nonce, share, self._certificate, *self._said)
         )
 
     def _half(self) -> Half | None:
         return None if self._key is None else Half(self._draw(SECRET_BYTES))
+
+    @property
+    def _said(self) -> tuple[int, int]:
+        return LINK_VERSION, self.token
 
     def _sign(self, word: Who | Iam) -> bytes:
         body = _encode(word)
@@ -371,7 +382,7 @@ class Mailroom:
         certificate = self._proved(question, signature, body)
         to, half, nonce = question.sender, self._half(), self._draw(NONCE_BYTES)
         share = b"" if half is None else half.share
-        said = (question.nonce, nonce, share, self._certificate, LINK_VERSION)
+        said = (question.nonce, nonce, share, self._certificate, *self._said)
         answer = Iam(self.name, to, self._life, *said)
         self._begin(question, answer, half, certificate, now)
         return [(to, self._sign(answer))]
@@ -408,6 +419,9 @@ class Mailroom:
         if known is not None and life < known.life:
             why = "it is of an earlier life of that host"
             raise BadEnvelope(sender=name, what="replayed", why=why)
+        refused = self.refuses(name, answer.token if asking else question.token)
+        if refused:
+            raise BadEnvelope(sender=name, what="taken-over", why=refused)
         # All that both have said, but the certificates: what they prove is in the signatures.
         said = [question.sender, answer.sender, question.life, answer.life]
         both = self._domain + _encode([*said, question.nonce, answer.nonce])

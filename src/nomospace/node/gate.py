@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from nomospace.calls.problems import AgentAway
 from nomospace.client import Report
 from nomospace.host.calls import Event
 from nomospace.sessions.host_session import Outgoing
@@ -27,7 +28,11 @@ class HostGate:
         self._host._tell_or_raise(event)
 
     def seat(self, agent: str) -> None:
-        self._host._seat(agent)
+        host, at = self._host, self._host._led_to(agent)
+        if at:
+            address = host._address_of(at)
+            raise AgentAway(agent=agent, host=host.name, at=at, address=address, was_here=False)
+        host._seat(agent)
 
     def vacate(self, agent: str) -> None:
         self._host.vacate(agent)
@@ -68,6 +73,4 @@ class HostGate:
         return bool(host._local.mailboxes.get((agent, law))) or bool(host.stage.running_as(agent))
 
     def address_of(self, host: str) -> str:
-        links = self._host._network
-        find = getattr(links, "address_of", None)
-        return "" if find is None else str(find(host))
+        return self._host._address_of(host)

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 
 from nomospace.errors import Unavailable
-from nomospace.host.calls import Disengage, Engage, Moved
+from nomospace.host.calls import Disengage, Drain, Engage, Moved
 from nomospace.node.driver import Driver
 from nomospace.protocols.messages import View
 from nomospace.protocols.policy import NotAPosition, is_position
@@ -56,6 +56,14 @@ class Grouped(Driver):
         """Leave the group by announcement, and stay alone until `engage`."""
         self._running()
         self._tell(Disengage())
+
+    def drain(self, drained: bool = True) -> None:
+        """Keep no share of partitioned spaces from now on, or (false) one again.
+
+        What lies here moves to the other hosts by and by; it stays so when the host starts again.
+        """
+        self._running()
+        self._tell(Drain(drained))
 
     def moved(self, x_m: float, y_m: float, z_m: float | None = None) -> None:
         """Tell where the host is now, in metres; for policies that engage by position.

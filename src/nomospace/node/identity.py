@@ -57,9 +57,12 @@ from nomospace.trust.revocation import (
     RevocationsRolledBack,
     read_list,
 )
+from nomospace.wire.framing import CLIENT, HOST, offered
 
-HOST_ALPN: Final = "nomos-host/1"
-CLIENT_ALPN: Final = "nomos-client/1"
+HOST_ALPN: Final = HOST
+CLIENT_ALPN: Final = CLIENT
+WORKERS_MAX: Final = 64
+"""Of so many workers of other hosts it is kept how they are dialled."""
 AUTHORITY: Final = "authority.pem"
 REVOKED: Final = "revoked.crl.pem"
 HOSTS: Final = "hosts"
@@ -100,7 +103,7 @@ class Credentials:
 
     __slots__ = (
         "authority", "certificate", "controller", "deputies", "dialling", "ends", "former", "key",
-        "serving",
+        "serving", "trusted",
     )  # fmt: skip
 
     def __init__(self, folder: Path, name: str, now: int, revocations: Revocations) -> None:
@@ -150,8 +153,9 @@ class Credentials:
         self.serving.verify_mode = ssl.CERT_OPTIONAL
         self.serving.num_tickets = 0
         self.serving.set_alpn_protocols([HOST_ALPN, CLIENT_ALPN])
-        self.dialling = _context(ssl.PROTOCOL_TLS_CLIENT, pem, place)
-        self.dialling.set_alpn_protocols([HOST_ALPN])
+        self.trusted = pem
+        self.dialling = {"": _dialling(pem, place, "")}
+        """By the worker of a host that is dialled; none, for whoever answers."""
 
 
 def _keyed(
@@ -245,7 +249,16 @@ class Identity:
     @property
     def dialling(self) -> ssl.SSLContext:
         """For connections to other hosts."""
-        return self._now.dialling
+        return self._now.dialling[""]
+
+    def dialling_to(self, worker: str) -> ssl.SSLContext:
+        """For connections to one worker of another host, or to whoever answers there."""
+        known = self._now.dialling
+        if worker not in known:
+            if len(known) > WORKERS_MAX:
+                del known[next(name for name in known if name)]
+            known[worker] = _dialling(self._now.trusted, self.folder / HOSTS / self.name, worker)
+        return known[worker]
 
     def check_host(self, certificate: bytes | None) -> HostCertificate:
         """The certificate of a host, if it counts now; raises `BadCertificate`."""
@@ -450,6 +463,12 @@ def _secret(file: Path, remedy: str) -> SecretKey:
 
 def _useless(file: Path, why: str, remedy: str) -> NoIdentity:
     return NoIdentity(file=str(file), why=why, next_step=f"make it with `{remedy}`")
+
+
+def _dialling(authority: str, place: Path, worker: str) -> ssl.SSLContext:
+    context = _context(ssl.PROTOCOL_TLS_CLIENT, authority, place)
+    context.set_alpn_protocols(offered(HOST, worker))
+    return context
 
 
 def _context(protocol: int, authority: str, place: Path) -> ssl.SSLContext:

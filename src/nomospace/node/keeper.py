@@ -8,11 +8,12 @@ wait for it once a row.
 
 Those whose steps were kept together mostly come back together. If each group began as soon as the
 one before it is on disk, a crowd of clients would go on in two halves, each waiting for the other's
-write. So a group is given some time until as many are back as were waited for: half as long
-as the disk took, so that a slow disk has fewer and larger groups, and one that needs no time is not
-waited for. Who comes alone waits for nobody. A crowd that was waited for in vain is not waited for
-again soon. And a crowd that takes longer to come back than the disk takes to write is better off in
-halves: while one is on its way to the disk, the other is served, and neither disk nor host is idle.
+write, and every group costs the host as much time as several calls. So a group is given some time
+until as many are back as were waited for: half as long as the disk took, or half as long again as
+the crowd took to come back lately, if that is soon. Who comes alone waits for nobody, and a disk
+that needs no time is not waited for. A crowd that was waited for in vain is not waited for again
+soon. And a crowd that takes long to come back, longer than the disk takes to write, goes on in
+halves: while one is on its way to the disk, the other is served.
 
 | state     | what happens                                                                       |
 | --------- | ---------------------------------------------------------------------------------- |
@@ -48,10 +49,14 @@ WITNESS: Final = "witness"
 
 GROUP_MAX: Final = 4_096
 """How many steps become durable together at most."""
+GROUP_BYTES_MAX: Final = 1 << 20
+"""After so many bytes a group takes no further step in: all wait while its rows are written."""
 WAITING_MAX: Final = 100_000
 """How many steps may wait for the disk; a driver that sees `full` takes no more calls."""
 PATIENCE: Final = 0.5
 """The part of the time that the disk took for which a crowd is waited for."""
+LATENESS: Final = 1.5
+"""And the part of the time that it took to come back."""
 PATIENCE_S_MAX: Final = 0.004
 """And the longest."""
 SMOOTHING: Final = 0.25
@@ -196,21 +201,24 @@ class Keeper:
 
     # -- inside ----------------------------------------------------------------------------
 
-    def _stage(self, steps: list[Step]) -> None:
+    def _stage(self, steps: list[Step]) -> int:
         mark = self._now()
         self.store.clock = (mark.at, mark.kernel, mark.boot)
-        self.store.stage(steps, at=mark.at)
+        return self.store.stage(steps, at=mark.at, bytes_max=GROUP_BYTES_MAX)
 
     def _gather(self) -> None:
         """Begin the next group when the crowd is there, or has had its time."""
-        patience = min(PATIENCE * self._took, PATIENCE_S_MAX)
+        took, late = self._took, LATENESS * self._turn
+        patience = min(max(PATIENCE * took, late), PATIENCE_S_MAX) if took > 0 else 0.0
+        soon = late <= PATIENCE_S_MAX or self._turn < took
         if self._calm:
             self._calm -= 1
-        elif self._back < self._crowd and patience > 0 and self._turn < self._took:
+        elif self._back < self._crowd and patience > 0 and soon:
             self.state = WAITING
             self._timer = self._loop.call_later(patience, self._give_up)
             return
-        self._go()
+        self.state = WRITING
+        self._loop.call_soon(self._begin)
 
     def _came_back(self, share: float) -> None:
         """A part of those who were told last has come back: so long the crowd takes for that."""
@@ -219,7 +227,6 @@ class Keeper:
 
     def _give_up(self) -> None:
         """The crowd has not come: trust it less, the more so the emptier its places are."""
-        self._timer = None
         if 2 * self._back < self._crowd:
             self._vain += 1
             self._calm = min(2**self._vain, CALM_MAX)
@@ -243,7 +250,12 @@ class Keeper:
             self._told = back - self._back
             self.full = len(self._waiting) >= WAITING_MAX
         try:
-            self._stage(self._group)
+            taken = self._stage(self._group)
+            if taken < len(self._group):  # the rest are the first of the next group
+                rest = self._group[taken:]
+                self._group, self._waiting = self._group[:taken], rest + self._waiting
+                heads = sum(map(_heads, rest))
+                self._back, self._told = self._back + heads, self._told - heads
             if self.store.immediate:
                 self.store.flush()
         except BaseException as error:

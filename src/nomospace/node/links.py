@@ -26,7 +26,12 @@ class HostLinks(Protocol):
 
 
 class Wires(Protocol):
-    """Links with a life of their own (`tcp.TcpLinks`, `nats.NatsLinks`)."""
+    """Links with a life of their own (`tcp.TcpLinks`, `nats.NatsLinks`).
+
+    With `tokens` they refuse whom another process has taken over.
+    """
+
+    tokens: PeerTokens | None
 
     def join(self, name: str, hear: Hear) -> None: ...
     def leave(self, name: str) -> None: ...
@@ -39,7 +44,6 @@ class Wires(Protocol):
 
 @runtime_checkable
 class Dialled(Protocol):
-    """Links that others dial: they tell them where, and refuse whom another has taken over."""
+    """Links that others dial: they tell them where."""
 
     advertise: tuple[str, ...]
-    tokens: PeerTokens | None

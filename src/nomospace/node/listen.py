@@ -43,10 +43,12 @@ from typing import Any, Final, cast
 from nomospace.calls.problems import NotLetIn
 from nomospace.errors import NomospaceError, Unavailable
 from nomospace.node.addresses import Address
+from nomospace.node.binding import bind_all
 from nomospace.node.identity import CLIENT_ALPN, HOST_ALPN, Identity
 from nomospace.node.notes import Notes, OnNote
 from nomospace.trust.certificates import HostCertificate
-from nomospace.wire.framing import STRANGER_BYTES_MAX, join
+from nomospace.wire.framing import STRANGER_BYTES_MAX, BadFrame, join
+from nomospace.wire.opening import read_preface
 from nomospace.wire.talk import pack_refusal
 
 ACCEPTS_MAX: Final = 8
@@ -64,12 +66,6 @@ PLAIN_MAX: Final = 4
 TURN_S: Final = 0.002
 """and after how long the next may."""
 TLS_FIRST_BYTE: Final = 0x16
-
-PREFACES: Final = {
-    join([HOST_ALPN.encode()]): HOST_ALPN,
-    join([CLIENT_ALPN.encode()]): CLIENT_ALPN,
-}
-"""The first frame on a port without certificates, as it is on the wire."""
 
 
 class PortUnavailable(Unavailable):
@@ -182,13 +178,15 @@ class _Gate(asyncio.Protocol):
         self._said = said = self._said + data
         transport = self._transport
         assert transport is not None
-        for preface, kind in PREFACES.items():
-            if said.startswith(preface):
-                self._arrival.kind = kind
-                self._listener._hand_over(self._arrival, transport, said[len(preface) :])
-                return
-        if not any(preface.startswith(said) for preface in PREFACES):
-            self._arrival.refuse("garbage", why="the first frame names no protocol of ours")
+        try:
+            found = read_preface(said)
+        except BadFrame as error:
+            self._arrival.refuse("garbage", why=error.why)
+            return
+        if found is not None:
+            opening, end = found
+            self._arrival.kind = opening.protocol
+            self._listener._hand_over(self._arrival, transport, said[end:])
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._arrival.ended()
@@ -271,13 +269,7 @@ class Port(ABC):
         self._loop = loop = asyncio.get_running_loop()
         self.notes = Notes(self._on_note, loop.time)
         try:
-            found = await loop.getaddrinfo(
-                *self._asked, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-            )
-            # All addresses of a name, each once; only the first when any port will do.
-            places = list(dict.fromkeys((family, place) for family, _, _, _, place in found))
-            for family, place in places[: 1 if self._asked.port == 0 else None]:
-                self._sockets.append(_bound(family, place))
+            self._sockets = await self._bind()
             if on_bound is not None:
                 on_bound(*self.bound)
             for sock in self._sockets:
@@ -289,6 +281,12 @@ class Port(ABC):
         for sock in self._sockets:
             loop.add_reader(sock.fileno(), self._accept, sock)
         self._sweeper = loop.call_later(SWEEP_S, self._sweep)
+
+    async def _bind(self) -> list[socket.socket]:
+        found = await self._loop.getaddrinfo(
+            *self._asked, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+        return bind_all(found, several=self._asked.port != 0)
 
     async def stop(self) -> None:
         """Take nobody in any more, and drop who has not proved itself."""
@@ -335,7 +333,7 @@ class Port(ABC):
         if listening in self._sockets:
             self._loop.add_reader(listening.fileno(), self._accept, listening)
 
-    def _admit(self, sock: socket.socket, ip: str) -> None:
+    def _admit(self, sock: socket.socket, ip: str) -> Arrival | None:
         limits = self._limits
         crowd: dict[Arrival, None] | None = None
         mine = self._strangers_from.get(ip, {})
@@ -355,7 +353,7 @@ class Port(ABC):
             if oldest is None:
                 sock.close()
                 self.notes("too-many", ip=ip, connections=len(self._known))
-                return
+                return None
             oldest.refuse("pushed-out", why="too many connections have not said who they are")
         self.accepted += 1
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -365,6 +363,7 @@ class Port(ABC):
         self._strangers_from.setdefault(ip, {})[arrival] = None
         self._count_from[ip] = self._count_from.get(ip, 0) + 1
         self._loop.add_reader(sock.fileno(), self._first, arrival, sock)
+        return arrival
 
     def _first(self, arrival: Arrival, sock: socket.socket) -> None:
         """The first byte is there, or the end."""
@@ -580,17 +579,3 @@ def _leave(crowds: dict[str, dict[Arrival, Any]], arrival: Arrival) -> None:
     crowd.pop(arrival, None)
     if not crowd:
         crowds.pop(arrival.ip, None)
-
-
-def _bound(family: int, place: Any) -> socket.socket:
-    sock = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if family == socket.AF_INET6:
-            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-        sock.bind(place)
-        sock.setblocking(False)
-    except OSError:
-        sock.close()
-        raise
-    return sock

@@ -96,6 +96,7 @@ class Host(Grouped):
         recorder: Recorder | None = None,
         shares: Shares = USUAL_SHARES,
         stored: Iterable[str] = (),
+        capacity: float = 1.0,
         programs: Iterable[str] | None = None,
         trusted_publishers: Mapping[str, bytes] | None = None,
         listen: str = "",
@@ -118,7 +119,7 @@ class Host(Grouped):
         moves to other domains. `trust` says which hosts are believed under laws that want certified
         controllers (see `vouching`); without it all are. `recorder` writes the journal. `shares`
         bound what each agent may have of the host. The spaces `stored` lie in the store, whoever
-        opens them.
+        opens them. `capacity` is its weight among the homes of partitioned spaces.
 
         `programs` names those that may run here, by launch or by coming; by default all that this
         process has registered. Programs that it does not have come only in bundles signed by one of
@@ -168,7 +169,7 @@ class Host(Grouped):
         self._make_clock = clock
         self.shares = shares
         """What each agent may have of it."""
-        self._stored = tuple(stored)
+        self._stored, self._capacity = tuple(stored), capacity
         self._stage = Stage(
             self.name,
             domain=self.domain,
@@ -269,6 +270,7 @@ class Host(Grouped):
             traces=self._recorder is not None,
             loading=self._store is not None,
             stored=self._stored,
+            capacity=self._capacity,
             tables=None if self._store is None else self._store.tables,
         )
         if self._store is not None:
@@ -327,17 +329,18 @@ class Host(Grouped):
         recorder: Recorder | None,
         shares: Shares,
         stored: Iterable[str],
+        capacity: float,
         on_report: Callable[[Report], None],
     ) -> None:
         """Give it its parts before it starts; for `Server`, which makes them."""
         self._network, self._store, self._recorder = network, store, recorder
-        self._make_clock, self._trust, self._carries = clock, trust, carries
+        self._make_clock, self._trust, self._carries, self._eager = clock, trust, carries, eager
         self._pace = pace if self._pace is USUAL else self._pace  # its program may know better
         self._policy = self._policy or policy
-        self._eager = eager
         self.domain, self._servers, self.shares = domain or self.name, dict(servers), shares
         self._stage.domain = self.domain
         self._stored = self._stored or tuple(stored)
+        self._capacity = capacity if self._capacity == 1.0 else self._capacity
         self.on_report = on_report
 
     @property
@@ -416,7 +419,7 @@ class Host(Grouped):
             away = core.away(agent_id)
             if away or not agent_id.endswith(f"@{self.domain}"):
                 at = core.host_of(agent_id)
-                address = HostGate(self).address_of(at) if at else ""
+                address = self._address_of(at) if at else ""
                 raise AgentAway(
                     agent=agent_id, host=self.name, at=at, address=address, was_here=away
                 )
@@ -579,8 +582,7 @@ class Host(Grouped):
         await self._kept_all()
 
     async def _kept_all(self) -> None:
-        keeper = self._keeper
-        if keeper is not None and not await keeper.drain(LEAVE_S):
+        if (keeper := self._keeper) is not None and not await keeper.drain(LEAVE_S):
             raise self._why_not(keeper)
 
     def record(self, record: bytes) -> None:

@@ -21,7 +21,7 @@ FACT_CHARS_MAX: Final = 1_000
 _QUIET: Final = frozenset(
     """
     started stopped link-up link-down link-wanted server-reached identity-reloaded handshake-failed
-    pair-met standby-joined copied copy-taken
+    agents-spread pair-met standby-joined copied copy-taken
     """.split()
 )
 """Notes that are no trouble."""

@@ -40,6 +40,9 @@ KNOWN: Final[Mapping[str, MetricMeaning]] = {
     "notes": MetricMeaning("counter", "what", "what happened beside the way, refusals among it"),
     "calls": MetricMeaning("counter", "kind", "calls of agents, by kind"),
     "refusals": MetricMeaning("counter", "code", "calls that were answered with an error, by code"),
+    "watches": MetricMeaning(
+        "counter", "what", "calls of other hosts that wait here too, and such that were spared"
+    ),
     "steps": MetricMeaning("counter", "", "steps of the host's core"),
     "standby": MetricMeaning(
         "gauge", "what", "whether the standby follows, and how many commits it lags"

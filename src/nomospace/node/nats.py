@@ -28,6 +28,7 @@ from nomospace.client import check_name
 from nomospace.errors import CallerError, PeerError
 from nomospace.node.addresses import Address, BadHostAddress
 from nomospace.node.envelopes import BadEnvelope, Mailroom
+from nomospace.node.fencing import PeerTokens
 from nomospace.node.framed import BUFFER_BYTES_MAX
 from nomospace.node.identity import Identity, NotItsName
 from nomospace.node.network import Hear, NameTaken
@@ -99,6 +100,8 @@ class NatsLinks:
             check=None if identity is None else identity.check_host,
             again=None if identity is None else identity.check_again,
         )
+        self.tokens: PeerTokens | None = None
+        """What this host knows of its own token, and of its peers'; set before `start`."""
         self._hear: Hear | None = None
         self._client: Any = None
         self._out: dict[str, list[bytes]] = {}
@@ -173,6 +176,8 @@ class NatsLinks:
         self._loop = asyncio.get_running_loop()
         self._notes = Notes(self._on_note, self._loop.time)
         self._wake = asyncio.Event()
+        if self.tokens is not None:
+            self._mail.token, self._mail.refuses = self.tokens.own, self.tokens.refused
         for work in (self._connect, self._publish, self._tick):
             self._tasks.append(self._loop.create_task(work()))
 

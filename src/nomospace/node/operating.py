@@ -59,6 +59,18 @@ SOON_US: Final = 28 * DAY
 """So long before a certificate ends, it is told."""
 
 
+class WorkersStay(CallerError):
+    """A host that several processes serve was told to leave its group: they are one."""
+
+    code = "node.workers-stay"
+    words = (
+        "{host} is one of {count} workers, which are one group always; cut its links to others, or "
+        "run the host with --workers 1"
+    )
+    host: str
+    count: int
+
+
 class Operating:
     """Answers the questions of operators of one host."""
 
@@ -92,6 +104,8 @@ class Operating:
             return [admin.SuspensionLine(one.name, one.since, one.why) for one in found]
         if isinstance(question, ContactQuestion):
             return self._contact(question)
+        if isinstance(question, admin.DrainHost):
+            return self._drain(question)
         if isinstance(question, admin.LaunchProgram):
             return self._launch(question)
         if isinstance(question, admin.EndProgram):
@@ -177,6 +191,8 @@ class Operating:
         if isinstance(question, admin.Engage):
             host.engage()
         elif isinstance(question, admin.Disengage):
+            if (worker := self._server.worker) is not None and len(worker.names) > 1:
+                raise WorkersStay(host=host.name, count=len(worker.names))
             others = [name for name in host.view.members if name != host.name]
             host.disengage()
             await host.wait_parted(*others, timeout=PART_S)
@@ -187,6 +203,14 @@ class Operating:
             host.moved(*place)
         group = host.core.group
         return admin.ContactLine(host.name, group.willing, group.position, host.view.members)
+
+    def _drain(self, question: admin.DrainHost) -> admin.DrainLine:
+        host = self._server.host
+        if question.drained is not None:
+            host.drain(question.drained)
+        share, group = host.core.partitioning, host.core.group
+        moving = sum([group.under_way(peer) for peer in group.members])
+        return admin.DrainLine(host.name, share.drained, share.held(), moving, share.alone())
 
     async def _end(self, agent: str) -> admin.WhereLine:
         await self._server.host.end(agent)
@@ -214,7 +238,8 @@ class Operating:
         for space, law, shared, agents in self._server.host.core.spaces.census():
             of = space.stats()
             counts = (of["tuples"], of["lent"], of["waiters"], of["reactions"])
-            lines.append(admin.SpaceLine(space.name, law, shared, agents, *counts))
+            share = self._server.host.core.partitioning.state(space.name) if shared else None
+            lines.append(admin.SpaceLine(space.name, law, shared, agents, *counts, *share or ()))
         return lines
 
     def _tuples(self, question: admin.Tuples) -> admin.SpaceListing:

@@ -15,12 +15,12 @@ import msgspec
 
 from nomospace.client.agent import NAME_MAX
 from nomospace.errors import NomospaceError, PeerError
-from nomospace.node.addresses import HOST_CHARS_MAX
+from nomospace.node.addresses import PLACE_CHARS_MAX, Place
 from nomospace.node.book import ADDRESSES_MAX
 from nomospace.node.framed import Framed
-from nomospace.node.identity import HOST_ALPN, Identity
+from nomospace.node.identity import Identity
 from nomospace.node.listen import Arrival
-from nomospace.wire.framing import FRAME_BYTES_MAX, Versions, join
+from nomospace.wire.framing import FRAME_BYTES_MAX, HOST, Versions, preface
 
 LINK_VERSION: Final = 3
 """The version of what hosts say to each other: the transport's own words, and frames of cores."""
@@ -38,7 +38,7 @@ KNOWN_MAX: Final = 256
 
 _Name: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=NAME_MAX)]
 _Addresses: TypeAlias = Annotated[
-    tuple[Annotated[str, msgspec.Meta(max_length=HOST_CHARS_MAX + 8)], ...],
+    tuple[Annotated[str, msgspec.Meta(max_length=PLACE_CHARS_MAX)], ...],
     msgspec.Meta(max_length=ADDRESSES_MAX),
 ]
 _Few: TypeAlias = Annotated[bytes, msgspec.Meta(max_length=64)]
@@ -98,7 +98,7 @@ def decode_word(data: bytes) -> Word:
 
 
 PING: Final = encode_word(Ping())
-PREFACE: Final = join([HOST_ALPN.encode()])
+PREFACE: Final = preface(HOST)
 
 
 class PeerListener(Protocol):
@@ -177,7 +177,7 @@ class Peer(Framed):
         identity = self._links.identity
         if self.dialled and identity is not None:
             tls = self.transport.get_extra_info("ssl_object")
-            if tls.selected_alpn_protocol() != HOST_ALPN:
+            if tls.selected_alpn_protocol() != HOST:
                 self._links.complain(self, "no-protocol", "it does not speak to hosts (ALPN)")
                 return
             try:
@@ -186,7 +186,7 @@ class Peer(Framed):
                 self._links.complain(self, "certificate-refused", str(error))
                 return
         elif self.dialled:
-            self.transport.write(PREFACE)
+            self.transport.write(preface(HOST, Place.parse(self.dialled).worker))
         self._links.opened(self)
 
     def heard(self, frames: list[bytes]) -> None:

@@ -24,7 +24,6 @@ from nomospace.host.changes import ProgramKept
 from nomospace.host.effects import Mail
 from nomospace.host.speaking import lend_functions
 from nomospace.node import program_talk as say
-from nomospace.node.config import ProgramSettings, Publisher
 from nomospace.node.local_connection import LocalConnection
 from nomospace.node.program_process import (
     OVER,
@@ -34,6 +33,7 @@ from nomospace.node.program_process import (
     ProgramRights,
 )
 from nomospace.node.programs import helper_id
+from nomospace.node.settings import ProgramSettings, Publisher
 from nomospace.node.turns import Turns
 from nomospace.terms import Term, encode
 from nomospace.trust.bundles import OpenedBundle, read_bundle

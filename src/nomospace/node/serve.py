@@ -27,7 +27,7 @@ from nomospace.errors import NomospaceError, Unavailable
 from nomospace.extras import need
 from nomospace.host.speaking import is_told
 from nomospace.law import CompiledLaw
-from nomospace.node.addresses import Address
+from nomospace.node.addresses import Address, Place
 from nomospace.node.backlog import backlog
 from nomospace.node.client_link import ClientLink
 from nomospace.node.clients import Clients
@@ -45,6 +45,8 @@ from nomospace.node.metrics import Metrics
 from nomospace.node.operating import Operating
 from nomospace.node.principals import Door, OpenDoor, Standings
 from nomospace.node.trust_news import TrustNews
+from nomospace.node.worker_port import WorkerListener
+from nomospace.node.workers import WorkerHost, WorkerPart, check_spread
 from nomospace.node.working import TooManyJobs, Workers
 from nomospace.protocols.policy import is_position
 from nomospace.store.journal import RulingCounts
@@ -83,6 +85,7 @@ class Server:
     `beside` is served from when the host has started until before it ends, such as its API; what
     it gives is `served`. `standing` is the part of a process that stands for the host with others:
     it may take the lease. A `host` that a program has made is served in place of one of its own.
+    `worker` is what a process that serves a host with siblings has of its supervisor.
     """
 
     def __init__(
@@ -93,9 +96,11 @@ class Server:
         beside: Callable[[Server], AbstractAsyncContextManager[object]] | None = None,
         host: Host | None = None,
         standing: StandingPart | None = None,
+        worker: WorkerPart | None = None,
     ) -> None:
         self.config = config
         self.standing = standing
+        self.worker = worker
         self.sealing: Sealing | None = None
         self._given = host
         self.metrics = Metrics(config.host.name)
@@ -108,7 +113,8 @@ class Server:
             self._journalist = Journalist(config.host.name, lambda: self.host.core)
         self._watch: asyncio.Task[None] | None = None
         self.identity: Identity | None = None
-        self.own = OwnToken(secrets.token_urlsafe(32) if config.host.insecure else "")
+        made = secrets.token_urlsafe(32) if config.host.insecure else ""
+        self.own = OwnToken(made if worker is None else worker.token)
         """What a host without certificates lets its user's programs in by; else empty."""
         self.clock: Clock | None = None
         self._faulty: dict[OntologyText, NomospaceError] = {}
@@ -170,6 +176,7 @@ class Server:
             recorder=self._journalist,
             shares=config.limits,
             stored=config.spaces.stored,
+            capacity=config.spaces.capacity,
             on_report=self._report,
         )
         self.host.work = self.work
@@ -184,6 +191,7 @@ class Server:
             store.close()  # nobody else would, and the next who opens it finds it in use
             raise
         parts.push_async_callback(self.host.close)
+        check_spread(self.host, self.worker)
         if standing is not None:
             standing.serves(self.host)
             watching = asyncio.create_task(standing.watch(), name="watch the lease")
@@ -216,19 +224,22 @@ class Server:
         )
         self.clients.start(asyncio.get_running_loop())
         parts.callback(self.clients.stop)
-        self.listener = Listener(
+        self.listener = (Listener if self.worker is None else WorkerListener)(
             settings.listen,
             identity=self.identity,
             on_host=self._accept_host,
             on_client=partial(ClientLink, self.clients),
             on_note=self.note,
         )
+        if self.worker is not None and isinstance(self.listener, WorkerListener):
+            self.listener.share(self.worker)
         parts.callback(self.own.close)
-        await self.listener.start(self.keep_token)  # who can connect finds the token
+        # Who can connect finds the token; that of workers is kept by their supervisor.
+        await self.listener.start(self.keep_token if self.worker is None else None)
         parts.push_async_callback(self.listener.stop)
         if isinstance(links, Dialled):
             links.advertise = settings.advertise or (self.listener.advertised,)
-            links.tokens = tokens
+        links.tokens = tokens
         await links.start()
         parts.push_async_callback(links.stop)
         if settings.discover:
@@ -316,6 +327,8 @@ class Server:
                 raise BadConfig(where="[secretaries]", why=why)
             self._given.equip(**options)
             return self._given
+        if self.worker is not None:
+            return WorkerHost(config.host.name, **options).share(self.worker)
         if not config.secretaries:
             return Host(config.host.name, **options)
         from nomospace.node.services.enrolling import EnrollingHost
@@ -443,7 +456,7 @@ class Server:
     @property
     def names(self) -> tuple[str, ...]:
         """What this machine may be called in addresses: as it advertises, and is certified."""
-        said = [Address.parse(text).host for text in self.config.host.advertise]
+        said = [Place.parse(text).address.host for text in self.config.host.advertise]
         certified = () if self.identity is None else self.identity.certificate.addresses
         return (*said, *certified)
 
@@ -531,6 +544,7 @@ class Server:
         metrics.watch("agents", lambda: len(host.core.agents))
         metrics.watch("sessions", lambda: len(host.served.all))
         metrics.watch("steps", lambda: host.steps)
+        metrics.watch("watches", host.core.digests.figures)
         metrics.watch("calls", lambda: {kind.__name__.lower(): n for kind, n in host.calls.items()})
         if host.keeper is not None:
             keeper = host.keeper

@@ -4,7 +4,8 @@ Any number of them, on several machines, stand for one host (`protocols.lease`).
 looks at the lease and serves nobody. When it may, it takes the lease and is the host: with its
 name, birth, sessions, leases, obligations and mail, as after a restart.
 
-The lease is renewed in a thread of its own. When it ends, or another has taken it, the process
+The lease is renewed in a thread of its own, while the loop goes on: one that stands still for the
+time to take over serves nobody. Then, or when the lease ends, or another has taken it, the process
 begins anew in its own place (`exec`): whatever it had under way is gone, as after a crash, and
 nothing of it can be answered any more.
 """
@@ -68,9 +69,12 @@ class StandIn:
         self.store.on_life = self._claimed
         self.store.servers.followed = os.environ.get(FOLLOWED, self.store.servers.followed)
         self.lease: HeldLease | None = None
+        self._takeover_us = round(config.host.takeover_s * 1e6)
         self._hold_us = hold_us(config.host.takeover_s)
         self._watch = LeaseWatch(self.name)
         self._asked_at = 0
+        self._went_on_at = 0
+        """When the loop was last seen to go on; 0 until the host serves."""
         self._over = threading.Event()
         self._loop = asyncio.get_running_loop()
 
@@ -112,6 +116,9 @@ class StandIn:
         pause_s = 0.0
         while not self._over.wait(pause_s):
             asked_at = steady_us()
+            if asked_at - (self._went_on_at or asked_at) > self._takeover_us:
+                frame = sys._current_frames()[threading.main_thread().ident or 0]
+                self._begin_anew(f"the loop stands still at {frame.f_code}, line {frame.f_lineno}")
             try:
                 self.store.renew()
             except Unavailable:
@@ -132,18 +139,25 @@ class StandIn:
         """End with the lease, also when nobody asks for anything."""
         lease = self.lease
         assert lease is not None, "it was taken"
-        while (left := lease.until - steady_us()) > 0:
-            await asyncio.sleep(left / 1e6)
+        try:
+            while (left := lease.until - steady_us()) > 0:
+                self._went_on_at = steady_us()
+                await asyncio.sleep(left / 1e6)
+        finally:
+            self._went_on_at = 0  # a host that ends may take its time
         self.lost(HostLeaseEnded(host=self.name, late_ms=-left // 1000))
 
     def lost(self, error: BaseException) -> None:
         """The lease is gone: stand by anew, at once. Other errors are for who caused them."""
         if isinstance(error, TakenOver | HostLeaseEnded):
-            _log.warning("%s: %s", self.name, error)
-            os.environ[FOLLOWED] = self.store.servers.followed
-            begin_anew()
+            self._begin_anew(error)
         if isinstance(error, OlderStore):
             self.lease = None  # nothing is written to it
+
+    def _begin_anew(self, why: object) -> NoReturn:
+        _log.warning("%s: %s", self.name, why)
+        os.environ[FOLLOWED] = self.store.servers.followed
+        begin_anew()
 
     def findings(self) -> list[AdminFinding]:
         """The database knows who stands by."""

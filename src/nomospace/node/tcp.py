@@ -32,7 +32,7 @@ import msgspec
 
 from nomospace.client import check_name
 from nomospace.errors import CallerError, NomospaceError, PeerError
-from nomospace.node.addresses import Address, BadHostAddress
+from nomospace.node.addresses import BadHostAddress, Place
 from nomospace.node.book import HOSTS_MAX, AddressBook
 from nomospace.node.fencing import PeerTokens
 from nomospace.node.identity import Identity, NotItsName
@@ -211,12 +211,12 @@ class TcpLinks:
     # -- dialling ----------------------------------------------------------------------------
 
     def _checked(self, text: str) -> str:
-        address = Address.parse(text)
+        place = Place.parse(text)
         if self.identity is None:
-            address.check_loopback()
-        if address.port == 0:
+            place.address.check_loopback()
+        if place.address.port == 0:
             raise BadHostAddress(text=text[:80], why="nobody listens on port 0")
-        return str(address)
+        return str(place)
 
     def _arm(self) -> None:
         """Set the timer: to the next call, and to the next look after all connections."""
@@ -252,13 +252,13 @@ class TcpLinks:
         self._arm()
 
     async def _dial(self, address: str, call: int) -> None:
-        place = Address.parse(address)
+        place = Place.parse(address)
         try:
             async with asyncio.timeout(DIAL_S):
                 await self._loop.create_connection(
                     lambda: Peer(self._loop, self, dialled=address, call=call),
-                    *place,
-                    ssl=None if self.identity is None else self.identity.dialling,
+                    *place.address,
+                    ssl=None if self.identity is None else self.identity.dialling_to(place.worker),
                 )
         except ssl.SSLCertVerificationError as error:
             self._unreached(address, "certificate-refused", error.verify_message)

@@ -19,6 +19,7 @@ import msgspec
 
 from nomospace.errors import NomospaceError
 from nomospace.node.peer_questions import ANSWER_BYTES_MAX, PeerSilent
+from nomospace.node.workers import WorkerHost
 from nomospace.trust.authority import BACKDATE, new_serial
 from nomospace.trust.certificates import CERTIFICATE_BYTES_MAX, Certificate
 from nomospace.trust.moments import DAY
@@ -86,9 +87,13 @@ class TrustNews:
         self._tried_at: dict[str, float] = {}
 
     async def answer(self, peer: str, body: bytes) -> bytes:
-        """What a peer is told, of trust or of stories."""
+        """What a peer is told, of trust, of agents on record or of stories."""
         if body[:1] == MARK and self._identity is not None:
             return self._answer(self._identity, peer, body[1:])
+        if isinstance(self._server.host, WorkerHost):
+            known = self._server.host.answer(peer, body)
+            if known is not None:
+                return known
         return await self._server.stories.answer_peer(peer, body)
 
     async def run(self) -> None:

@@ -9,10 +9,7 @@ Nothing here costs a host anything until somebody asks. Rulings and operations o
 from the journal, where they are anyway, so a view shows what is on disk and survives a restart.
 How often each rule was used is counted as it is, and kept with the records (`RulingCounts`).
 
-A membership as it was before a ruling that is long past comes from the journal (`member_before`).
-A controller tells why from memory for its latest rulings, and a busy member's memory is seconds
-long. The journal has more: a checkpoint of every membership now and then, and every change since.
-So the state before any ruling that it still has is put together again, without running a law.
+A membership as it was before a ruling that is long past comes from the journal (`ruling_views`).
 """
 
 from __future__ import annotations
@@ -24,32 +21,26 @@ from inspect import isawaitable
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from msgspec.structs import replace
-
-from nomospace.control import Membership, TooMuchState, TooOld, redo
-from nomospace.control.explain import Explanation, explain
-from nomospace.control.reasons import verdict_on
+from nomospace.control import Membership, TooMuchState, TooOld
+from nomospace.control.explain import explain
 from nomospace.errors import CallerError
 from nomospace.node import viewed
 from nomospace.node.operating import Operating
+from nomospace.node.ruling_views import member_before, ruling_run, ruling_view, why_view
 from nomospace.node.stories.telling import NoStory
 from nomospace.node.within import LINES_MAX, Within, shown, space_view
 from nomospace.store.journal import (
-    CHECKPOINT_EVERY,
     EARLIER,
     HOPS,
     PAST_S,
     REFUSED,
     VERDICTS,
     EventRecord,
-    JournalGap,
     count_name,
     count_parts,
     decode_record,
-    replay,
     verdict_counted,
 )
-from nomospace.terms import Compound
 from nomospace.wire.admin import (
     TAIL_MAX,
     A,
@@ -63,23 +54,17 @@ from nomospace.wire.admin import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from nomospace.control import Ruling
     from nomospace.host.core import Host as Core
     from nomospace.law import CompiledLaw
     from nomospace.node.serve import Server
     from nomospace.node.within import Kept
-    from nomospace.store.interface import Store
 
 
 STATE_MAX: Final = 200
 """How many terms of a control state are shown."""
-RECEIVERS_MAX: Final = 50
-"""How many receivers of one message are named."""
-OUTGOING: Final = ("forward", "multicast", "release")
-"""Operations that send something on; their last argument says to whom."""
 PAST_RECORDS_MAX: Final = 4_000
 """How many records are read for the past of counts,"""
-RECALLED_AT_ONCE: Final = 100
+READ_AT_ONCE: Final = 100
 """and how many at once: the host stands still meanwhile."""
 
 
@@ -266,9 +251,9 @@ class Views:
         first = tally.past[0][0] if tally.past else self.now // 1_000_000 + 1
         found: dict[int, dict[str, int]] = {}
         begin = max(0, tally.earlier - PAST_RECORDS_MAX)
-        for start in range(begin, tally.earlier, RECALLED_AT_ONCE):
+        for start in range(begin, tally.earlier, READ_AT_ONCE):
             await asyncio.sleep(0)
-            for entry in keeper.store.journal(start, min(RECALLED_AT_ONCE, tally.earlier - start)):
+            for entry in keeper.store.journal(start, min(READ_AT_ONCE, tally.earlier - start)):
                 record = decode_record(entry.record)
                 if isinstance(record, EventRecord) and record.community:
                     ruling = record.ruling
@@ -294,6 +279,10 @@ class Views:
         """What goes on in a shared space, or in the private one of an agent; raises `NotSeen`."""
         return self._within.inside(self._space(space, agent))
 
+    async def read_ages(self) -> None:
+        """Learn from the journal when tuples were written, some records at a time."""
+        await self._within.read_ages()
+
     def tuples(
         self,
         space: str,
@@ -307,7 +296,7 @@ class Views:
         """The oldest tuples of a shared space, or of the private one of an agent; or `NotSeen`.
 
         With a template, those that match it; `together` asks for sets that answer it besides.
-        `after` passes over so many.
+        `after` passes over so many. How old they are is known as far as `read_ages` has read.
         """
         found = self._space(space, agent)[0]
         return self._within.tuples(
@@ -324,6 +313,8 @@ class Views:
         """
         all = {self._server.config.host.name: self, **(beside or {})}
         stories = {host: views._server.stories for host, views in all.items()}
+        for views in all.values():
+            await views.read_ages()
         lying = [(host, *views._within.lies(about)) for host, views in all.items()]
         host, space, lies = next((one for one in lying if one[2] is not None), ("", "", None))
         try:
@@ -379,8 +370,40 @@ class Views:
             last = entry.seq
             record = decode_record(entry.record)
             if isinstance(record, EventRecord):
-                found.append(_ruling(entry.seq, record))
+                found.append(ruling_view(entry.seq, record))
         return viewed.RulingsView(tuple(found), last)
+
+    async def latest(
+        self, *, most: int, among: int, home: str = "", law: str = "", rule: str = ""
+    ) -> list[viewed.RulingView]:
+        """The latest rulings of a home, a law or a rule, the last one first, among so many records.
+
+        A few are read at a time, and others have their turn. A record without the name of the home,
+        or the law's hash, in its bytes is not even decoded.
+        """
+
+        def fits(record: EventRecord) -> bool:
+            if not wanted:
+                return True
+            of, ruling = (home, law, rule), record.ruling
+            found = (ruling.home, ruling.law, ruling.rule)
+            return bool(record.community) and all(
+                not one or one == other for one, other in zip(of, found, strict=True)
+            )
+
+        keeper, found = self._server.host.keeper, list[viewed.RulingView]()
+        last = 0 if keeper is None else keeper.store.last_record
+        first, wanted = max(0, last - among), (home or law).encode()
+        while keeper is not None and last > first and len(found) < most:
+            begin = max(first, last - READ_AT_ONCE)
+            part = [one for one in keeper.store.journal(begin, last - begin) if one.seq <= last]
+            for entry in reversed([one for one in part if wanted in one.record]):
+                record = decode_record(entry.record)
+                if isinstance(record, EventRecord) and fits(record) and len(found) < most:
+                    found.append(ruling_view(entry.seq, record))
+            last = begin if part else 0  # what was before is kept no longer
+            await asyncio.sleep(0)
+        return found
 
     def runs(self, *, after: int, limit: int) -> list[viewed.RulingRun]:
         """The rulings among so many records after one, equal ones as one with their count."""
@@ -389,7 +412,7 @@ class Views:
         for entry in [] if keeper is None else keeper.store.journal(after, limit):
             record = decode_record(entry.record)
             if isinstance(record, EventRecord):
-                found[_run(record)] += 1
+                found[ruling_run(record)] += 1
         return [one._replace(times=times) for one, times in found.items()]
 
     def records(self, *, after: int = 0, limit: int = 100) -> list[JournalRecord]:
@@ -420,19 +443,19 @@ class Views:
         if not isinstance(found, EventRecord) or entries[0].seq != record or not found.community:
             mend = "ask for the rulings to see their records"
             raise NotSeen(what="ruling with the record", name=str(record), mend=mend)
-        view, ruling = _ruling(record, found), found.ruling
+        view, ruling = ruling_view(record, found), found.ruling
         member = self._core.governing.find(ruling.home, ruling.law)
         late: TooOld | TooMuchState | None = None
         if member is not None:
             try:
-                return _why(view, explain(member, ruling, disclose="all"))
+                return why_view(view, explain(member, ruling, disclose="all"))
             except (TooOld, TooMuchState) as error:
                 late = error
         law, past = self._server.host.law(ruling.law), None
         if law is not None and keeper is not None:
             past = member_before(keeper.store, law, record, ruling)
         if past is not None:
-            return _why(view, explain(past, ruling, disclose="all"))
+            return why_view(view, explain(past, ruling, disclose="all"))
         if late is not None:
             raise late
         mend = "it has moved or quit, and the journal does not go back to it"
@@ -476,113 +499,3 @@ def _owed(member: Membership) -> list[viewed.ObligationView]:
         viewed.ObligationView(home, law, shown(term), due)
         for due, term in islice(member.pending(), LINES_MAX)
     ]
-
-
-def _ruling(number: int, record: EventRecord) -> viewed.RulingView:
-    community, ruling = record.community, record.ruling
-    # What the host itself notes stands under no law, and no rule ever lets it through.
-    verdict = verdict_on(ruling) if community else "noted"
-    args = ruling.event.args
-    return viewed.RulingView(
-        number,
-        ruling.at,
-        ruling.home,
-        ruling.law,
-        community,
-        shown(ruling.event.term),
-        ruling.rule,
-        verdict,
-        ruling.refused,
-        ruling.held,
-        tuple([shown(operation) for operation in ruling.operations[:STATE_MAX]]),
-        ruling.event.kind,
-        args[0] if args and isinstance(args[0], str) else "",
-        _receivers(ruling),
-        record.hops,
-        record.path,
-    )
-
-
-def _run(record: EventRecord) -> viewed.RulingRun:
-    ruling = record.ruling
-    args = ruling.event.args
-    message = args[1] if len(args) == 3 else args[0] if args else ""
-    head = message.name if isinstance(message, Compound) else message
-    return viewed.RulingRun(
-        ruling.home,
-        ruling.event.kind,
-        ruling.rule,
-        ruling.refused,
-        ruling.held,
-        record.community,
-        head if isinstance(head, str) else "",
-    )
-
-
-def _receivers(ruling: Ruling) -> tuple[str, ...]:
-    """Whom a ruling sends something to; without one, whom the message was meant for."""
-    found: dict[str, None] = {}
-    outgoing = [one for one in ruling.operations if getattr(one, "name", "") in OUTGOING]
-    meant = [ruling.event.term] if ruling.event.kind == "sent" else []
-    for one in outgoing or meant:
-        last = one.args[-1] if isinstance(one, Compound) and one.args else ()
-        for name in last if isinstance(last, tuple) else (last,):
-            if isinstance(name, str) and len(found) < RECEIVERS_MAX:
-                found[name] = None
-    return tuple(found)
-
-
-def _why(ruling: viewed.RulingView, story: Explanation) -> viewed.WhyView:
-    tried = [
-        viewed.TriedView(
-            one.rule,
-            one.outcome,
-            one.about,
-            tuple([viewed.GoalView(goal.goal, goal.with_values) for goal in one.held]),
-            None
-            if one.failed is None
-            else viewed.GoalView(one.failed.goal, one.failed.with_values),
-        )
-        for one in story.rules
-    ]
-    why, text = story.reason, story.text
-    origin = None if why is None else why.origin
-    remedy = None if why is None else why.remedy
-    return viewed.WhyView(
-        ruling,
-        story.verdict,
-        tuple(tried),
-        text,
-        0 if origin is None else origin.seq,
-        0 if origin is None else origin.at // 1_000_000 * 1_000_000,
-        None if remedy is None else remedy.at,
-    )
-
-
-RECORDS_MAX: Final = 4 * CHECKPOINT_EVERY
-"""How many records before a ruling are read at most: the host stands still meanwhile."""
-
-
-def member_before(store: Store, law: CompiledLaw, record: int, ruling: Ruling) -> Membership | None:
-    """The membership of a ruling right before it; `None` if the journal does not tell any more.
-
-    `record` is the number of the ruling's own record. The nearer half is tried first: most often
-    the last checkpoint is there.
-    """
-    for reach in (RECORDS_MAX // 2, RECORDS_MAX):
-        begin = max(0, record - 1 - reach)
-        entries = store.journal(begin, record - 1 - begin)
-        try:
-            found = replay([decode_record(one.record) for one in entries if one.seq < record])
-        except JournalGap:
-            return None  # records that it rests on are gone
-        snapshot = found.get((ruling.home, ruling.law))
-        if snapshot is not None and snapshot.seq == ruling.seq - 1:
-            if ruling.due_at is not None:
-                # A due obligation is gone before its event is ruled on.
-                gone = redo(snapshot, [replace(ruling, delta=ruling.delta[:1])])
-                snapshot = replace(gone, seq=snapshot.seq)
-            return Membership.restore(law, snapshot)
-        if begin == 0:
-            break
-    return None

@@ -3,12 +3,13 @@
 Looking changes nothing and costs a bounded amount: a template is tried on so many tuples
 (`TRIES_MAX`), and sets of tuples that answer together are looked for in small spaces only
 (`SETS_TUPLES_MAX`). When a tuple was written is not kept with it, so ages come from the journal:
-each question reads on where the last one ended, and some way further back; what was written before
-the oldest record that the store has has no age.
+`read_ages` reads on where it ended, and some way further back, a few records at a time; what was
+written before the oldest record that the store has has no age.
 """
 
 from __future__ import annotations
 
+import asyncio
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -33,14 +34,14 @@ from nomospace.terms.written import show_pattern
 from nomospace.wire.admin import ANSWER_BYTES_MAX
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from nomospace.node.serve import Server
     from nomospace.space import Record, Space
     from nomospace.space.leases import Lease
     from nomospace.space.reactions import Reaction
     from nomospace.space.watchers import Waiter
-    from nomospace.store.interface import Store
+    from nomospace.store.interface import JournalEntry
     from nomospace.terms import Term
 
 LINES_MAX: Final = 1_000
@@ -59,7 +60,10 @@ SET_SIZE_MAX: Final = 3
 BORN_MAX: Final = 100_000
 """Of how many tuples it is known when they were written: the youngest."""
 READ_MAX: Final = 4_000
-"""How many records one question about ages reads."""
+"""How many records one question about ages reads, of late and of before, and"""
+AT_ONCE: Final = 250
+BYTES_AT_ONCE: Final = 1 << 18
+"""how many, and how many bytes, at once: the host stands still meanwhile."""
 COUNT_DIGITS_MAX: Final = 18
 """The longest count of a tuple's id."""
 PAGED_MAX: Final = 1_000_000
@@ -82,6 +86,7 @@ class Within:
         """And the first."""
         self._gone: dict[str, None] = {}
         """Tuples that are gone and whose writing was not read yet."""
+        self._lock = asyncio.Lock()
 
     def now(self) -> int:
         """The time of the host's clock."""
@@ -124,7 +129,6 @@ class Within:
     ) -> TuplesView:
         """The oldest tuples, or those that a template matches; lent ones stand behind the rest."""
         after = max(0, min(after, PAGED_MAX))
-        self._read_on()
         now = self.now()
         asked = Template.of(tuple(template)) if template else None
         if asked is None:
@@ -162,7 +166,6 @@ class Within:
         if not digits.isdecimal() or len(digits) > COUNT_DIGITS_MAX:
             return "", None
         count = int(digits)
-        self._read_on()
         for space, *_ in self.all():
             record = space.get((writer, count))
             if record is not None:
@@ -172,49 +175,60 @@ class Within:
                     return space.name, self._tuple(lease.record, lent_until=lease.until)
         return "", None
 
-    def _read_on(self) -> None:
-        """Learn from the journal when tuples were written since the last time."""
+    async def read_ages(self) -> None:
+        """Learn from the journal when tuples were written: since the last time, and before."""
         keeper = self._server.host.keeper
         if keeper is None:
             return
-        store = keeper.store
-        last = store.last_record
-        begin = max(self._read, last - READ_MAX, 0)
-        if self._read < 0:
-            self._back = begin
-        for entry in store.journal(begin, READ_MAX):
-            record = decode_record(entry.record)
-            if isinstance(record, TupleRecord):
-                id = f"{record.writer}#{record.count}"
-                if record.op == "written":
-                    self._born[id] = record.at
-                elif record.op != "moved" and self._born.pop(id, None) is None:
-                    self._gone[id] = None
-        self._read = last
-        if self._back and len(self._born) < BORN_MAX and len(self._gone) < BORN_MAX:
-            self._read_back(store)
-        for old in (self._born, self._gone):
-            while len(old) > BORN_MAX:
-                del old[next(iter(old))]
+        async with self._lock:
+            store, last = keeper.store, keeper.store.last_record
+            if self._read < 0:
+                self._read = self._back = max(last - READ_MAX, 0)
+            self._read = max(self._read, last - READ_MAX)
+            while self._read < last:
+                upto = min(last, self._read + AT_ONCE)
+                page = store.journal(self._read, upto - self._read, BYTES_AT_ONCE)
+                self._learn(page)
+                self._read = page[-1].seq if page else upto
+                await asyncio.sleep(0)
+            until = max(0, self._back - READ_MAX)
+            while self._back > until and len(self._born) < BORN_MAX and len(self._gone) < BORN_MAX:
+                begin = at = max(until, self._back - AT_ONCE)
+                found: list[tuple[str, TupleRecord]] = []
+                while at < self._back:
+                    page = store.journal(at, self._back - at, BYTES_AT_ONCE)
+                    if not page or page[0].seq > self._back:
+                        break
+                    found += _tuple_records([one for one in page if one.seq <= self._back])
+                    at = page[-1].seq
+                    await asyncio.sleep(0)
+                self._learn_before(found)
+                self._back = begin if at > begin else 0  # what was before is kept no longer
+            for old in (self._born, self._gone):
+                while len(old) > BORN_MAX:
+                    del old[next(iter(old))]
 
-    def _read_back(self, store: Store) -> None:
-        """Learn some more of what was before the first record that was read."""
-        begin = max(0, self._back - READ_MAX)
-        found = [one for one in store.journal(begin, READ_MAX) if one.seq <= self._back]
+    def _learn(self, entries: Iterable[JournalEntry]) -> None:
+        """Learn from records that are newer than all others."""
+        for id, record in _tuple_records(entries):
+            if record.op == "written":
+                self._born[id] = record.at
+            elif record.op != "moved" and self._born.pop(id, None) is None:
+                self._gone[id] = None
+
+    def _learn_before(self, records: Iterable[tuple[str, TupleRecord]]) -> None:
+        """Learn from records that are older than all others."""
         born: dict[str, int] = {}
-        for entry in found:
-            record = decode_record(entry.record)
-            if isinstance(record, TupleRecord):
-                id = f"{record.writer}#{record.count}"
-                if record.op == "written":
-                    if id in self._gone:
-                        del self._gone[id]
-                    else:
-                        born[id] = record.at
-                elif record.op != "moved" and born.pop(id, None) is None:
-                    self._gone[id] = None
-        self._born = born | self._born
-        self._back = begin if found else 0
+        for id, record in records:
+            if record.op == "written":
+                if id in self._gone:
+                    del self._gone[id]
+                else:
+                    born[id] = record.at
+            elif record.op != "moved" and born.pop(id, None) is None:
+                self._gone[id] = None
+        if born:
+            self._born = born | self._born
 
     def _tuple(self, record: Record, *, why: str = "", lent_until: int = 0) -> TupleView:
         id = f"{record.writer}#{record.count}"
@@ -229,6 +243,14 @@ class Within:
             lent_until,
             why,
         )
+
+
+def _tuple_records(entries: Iterable[JournalEntry]) -> Iterator[tuple[str, TupleRecord]]:
+    """The records of tuples among others, with the tuple's id."""
+    for entry in entries:
+        record = decode_record(entry.record)
+        if isinstance(record, TupleRecord):
+            yield f"{record.writer}#{record.count}", record
 
 
 def _sets(space: Space, asked: Template, now: int) -> tuple[SetView, ...]:

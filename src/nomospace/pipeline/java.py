@@ -14,12 +14,13 @@ import re
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Final
+
+import msgspec
 
 from nomospace.errors import Unavailable
 
@@ -34,8 +35,7 @@ exec '{java}' "$@"
 """
 
 
-@dataclass(frozen=True)
-class Java:
+class Java(msgspec.Struct, frozen=True):
     """A Java that Spark can run on; `home` is what `JAVA_HOME` must be."""
 
     home: Path

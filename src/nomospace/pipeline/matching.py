@@ -14,7 +14,7 @@ none of the caller's.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from threading import Timer
@@ -184,8 +184,5 @@ def match(
     space: str = "",
 ) -> Answers:
     """The answers among the tuples of parts, each with its folder; see `asking.ask_parts`."""
-    database = SparkDatabase(spark)
-    try:
+    with closing(SparkDatabase(spark)) as database:
         return ask_parts(database, parts, ontology, question, at=at, ever=ever, space=space)
-    finally:
-        database.close()

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from nomospace.control import Explanation, Membership, Ruling, explain
 from nomospace.control.reasons import verdict_on
-from nomospace.pipeline.segments import JournalFault, counted, unsealed
+from nomospace.pipeline.segments import JournalFault, many, unsealed
 from nomospace.terms import Compound, show
 from nomospace.terms.values import same
 
@@ -302,9 +302,9 @@ def _natural(rule: str) -> list[tuple[int, str]]:
 def render(report: ReplayReport) -> str:
     """The report for people."""
     rate = report.events / report.took_s if report.took_s else 0.0
-    members = counted(report.members, "member")
+    members = many(report.members, "member")
     lines = [
-        f"{counted(report.events, 'ruling')} of {members} under {report.law}",
+        f"{many(report.events, 'ruling')} of {members} under {report.law}",
         f"  {report.engine}, {report.took_s:.1f} s, {rate:,.0f} rulings/s",
         "",
         f"  same       {report.same:>12,}",
@@ -318,7 +318,7 @@ def render(report: ReplayReport) -> str:
         lines.append(f"  {name:<10} {now:>12,}  was {before:,}")
     if report.others:
         words = "is" if report.others == 1 else "are"
-        what = counted(report.others, "further event")
+        what = many(report.others, "further event")
         lines.append(f"  {what} of the journal {words} under no law, or of another community")
     if report.rules:
         width = max(len(_named(total.rule)) for total in report.rules)
@@ -336,7 +336,7 @@ def render(report: ReplayReport) -> str:
                 f"    {one.reason}",
             ]
         if report.diverged > len(report.first):
-            lines.append(f"  and of {counted(report.diverged - len(report.first), 'more member')}")
+            lines.append(f"  and of {many(report.diverged - len(report.first), 'more member')}")
     return "\n".join(lines + _wants(report))
 
 

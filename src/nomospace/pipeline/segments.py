@@ -32,18 +32,19 @@ A journal that is not small is inspected where Spark has room: each task takes s
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial, wraps
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, TypeAlias, TypeVar
 
 import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from nomospace.errors import CallerError, NomospaceError
+from nomospace.store.holds import reading
 from nomospace.store.parquet import remade
 from nomospace.wire.segments import (
     AT_AGAIN,
@@ -62,6 +63,10 @@ from nomospace.wire.segments import (
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Folders: TypeAlias = str | Path | Iterable[str | Path]
 
 FAULTS_SHOWN: Final = 10
 """How many bad files an error names; the rest is counted."""
@@ -93,6 +98,17 @@ class JournalFault(msgspec.Struct, frozen=True):
         return f"{self.kind} {self.where}: {self.why}"
 
 
+class EventFilter(msgspec.Struct, frozen=True):
+    """Which events count: of a time, in microseconds, `until` not included, and of a community.
+
+    An obligation that was imposed before `since` has no delay; one that ends after `until` is owed.
+    """
+
+    since: int | None = None
+    until: int | None = None
+    community: str | None = None
+
+
 class RowSpan(msgspec.Struct, frozen=True):
     """What a file's outline tells of its rows: how many, from when to when, in microseconds.
 
@@ -104,13 +120,15 @@ class RowSpan(msgspec.Struct, frozen=True):
     last: int | None = None
     communities: tuple[str, str] | None = None
 
-    def meets(self, since: int | None, until: int | None, community: str | None) -> bool:
+    def meets(self, part: EventFilter) -> bool:
         """Whether some row may be of a time, `until` not included, and of a community.
 
         >>> span = RowSpan(3, first=10, last=20, communities=("ap", "cc"))
-        >>> span.meets(20, None, None), span.meets(None, 10, None), span.meets(0, 99, "sb")
-        (True, False, False)
+        >>> bounds = EventFilter(since=20), EventFilter(until=10), EventFilter(0, 99, "sb")
+        >>> [span.meets(part) for part in bounds]
+        [True, False, False]
         """
+        since, until, community = part.since, part.until, part.community
         if since is not None and self.last is not None and self.last < since:
             return False
         if until is not None and self.first is not None and self.first >= until:
@@ -152,19 +170,12 @@ class JournalFiles(msgspec.Struct, frozen=True):
         told = (*self.faults, *faults)
         return msgspec.structs.replace(self, files=files, rows=rows, faults=told)
 
-    def within(
-        self,
-        table: str,
-        *,
-        since: int | None = None,
-        until: int | None = None,
-        community: str | None = None,
-    ) -> JournalFiles:
+    def within(self, table: str, part: EventFilter) -> JournalFiles:
         """This listing without those files of a table that have no row of a time or a community."""
         kept = [
             path
             for path in self.files[table]
-            if path not in self.spans or self.spans[path].meets(since, until, community)
+            if path not in self.spans or self.spans[path].meets(part)
         ]
         rows = sum(self.spans[path].rows for path in kept if path in self.spans)
         return msgspec.structs.replace(
@@ -196,7 +207,7 @@ class BadSegments(CallerError):
         if len(self.faults) > FAULTS_SHOWN:
             shown.append(f"  and {len(self.faults) - FAULTS_SHOWN} more")
         first = (
-            f"{counted(len(self.faults), 'fault')} in the journal; bring the segments back from a "
+            f"{many(len(self.faults), 'fault')} in the journal; bring the segments back from a "
             "copy, or leave them out with --skip-bad:"
         )
         return "\n".join([first, *shown])
@@ -205,13 +216,13 @@ class BadSegments(CallerError):
 # -- listing ---------------------------------------------------------------------------------------
 
 
-def counted(number: int, noun: str) -> str:
-    """So many of something.
+def many(count: int, one: str, several: str = "") -> str:
+    """A count with its noun.
 
-    >>> counted(1, "fault"), counted(2_000, "ruling")
-    ('1 fault', '2,000 rulings')
+    >>> many(1, "host"), many(2_000, "community", "communities")
+    ('1 host', '2,000 communities')
     """
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    return f"{count:,} {one if count == 1 else several or one + 's'}"
 
 
 def count_rows(folders: str | Path | Iterable[str | Path], table: str) -> int:
@@ -225,8 +236,24 @@ def count_rows(folders: str | Path | Iterable[str | Path], table: str) -> int:
     )
 
 
+def holding(job: Callable[Concatenate[Folders, P], R]) -> Callable[Concatenate[Folders, P], R]:
+    """Let a job hold the segments of its journals while it reads them: none is let go meanwhile."""
+
+    @wraps(job)
+    def run(folders: Folders, /, *more: P.args, **named: P.kwargs) -> R:
+        given = [folders] if isinstance(folders, str | Path) else list(folders)
+        with ExitStack() as held:
+            for each in given:
+                with suppress(NoJournal):  # the job says what is wrong, in its turn
+                    for folder in _journals(Path(each)):
+                        held.enter_context(reading(folder))
+            return job(given, *more, **named)
+
+    return run
+
+
 def list_journal(
-    folders: str | Path | Iterable[str | Path],
+    folders: Folders,
     tables: Sequence[str] = tuple(TABLES),
     *,
     deep: bool = False,

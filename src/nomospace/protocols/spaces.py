@@ -1,8 +1,9 @@
 """What engaged hosts say to each other about spaces. All of it rides in streams.
 
-A waiting operation is *watched* for at every host that may hold a match. A host with a match for a
-read shows it; for a take it only *offers*, the asking host *claims* one offer at a time, and the
-tuple comes as a transfer or is denied because somebody was quicker (LIME 4.2, its Figure 8).
+A waiting operation is *watched* for at every host that may hold a match; hosts tell those that ask
+which kinds of tuples they hold (`SpaceDigest`). A host with a match for a read shows it; for a take
+it only *offers*, the asking host *claims* one offer at a time, and the tuple comes as a transfer or
+is denied because somebody was quicker (LIME 4.2, its Figure 8).
 
 Where several tuples may answer together, the asking host has to see what others hold: it asks for a
 *mirror* of a space and is told which tuples come and go there. Of a set that it finds, it *fetches*
@@ -67,7 +68,9 @@ class DirectoryEntry(msgspec.Struct, frozen=True, gc=False):
     `owes` names the agents and the hosts that it has tuples for; `None` says that it may have some
     for anyone. `edition` counts the changes of these lines in the host's life. `certificate` is for
     those who ask whether its controllers may take part in a community. `birth` is the host's
-    (`births`). `away` are those of its agents that no program speaks for.
+    (`births`). `away` are those of its agents that no program speaks for. `capacity` is its weight
+    among the homes of partitioned spaces, and `settled` says of each such space for which homes
+    (`homes.Homes.digest`) it holds nothing that is at home elsewhere; 0, while it may.
 
     >>> DirectoryEntry(owes=("bob@b", "z")).has_for("b", DirectoryEntry(("bob@b",)))
     True
@@ -80,11 +83,26 @@ class DirectoryEntry(msgspec.Struct, frozen=True, gc=False):
     certificate: bytes = msgspec.field(default=b"", name="papers")
     birth: int = SILENT
     away: tuple[str, ...] = ()
+    capacity: float = 1.0
+    settled: tuple[tuple[str, int], ...] = ()
 
     def has_for(self, host: str, entry: DirectoryEntry) -> bool:
         """Whether this host may have tuples for another, of which the entry is."""
         owes = self.owes
         return owes is None or host in owes or any(agent in owes for agent in entry.agents if owes)
+
+
+class SpaceDigest(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """What a host may hold of a space, as kinds of tuples (`space.kinds`).
+
+    These are `gone`, and then these `came`; or the `whole` is told, which is what came. Kind 0
+    stands for anything: nothing more is told then until it is asked for.
+    """
+
+    space: str
+    came: tuple[int, ...] = ()
+    gone: tuple[int, ...] = ()
+    whole: bool = False
 
 
 class DirectoryChanged(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="announced"):
@@ -94,7 +112,11 @@ class DirectoryChanged(msgspec.Struct, frozen=True, gc=False, array_like=True, t
     a session every edition follows that the entry at its beginning did not have, in order. What an
     entry of a later view contains may come after it, and is skipped. No program speaks any more for
     agents that are `away`, and one speaks again for those that are `back`. `certificate` is that of
-    the host's controllers, when it has another.
+    the host's controllers, when it has another. `capacity` is -1 where it is as before, and
+    `settled` has what is different about that.
+
+    With `digests` it is about tuples only, and its edition is 0: older hosts skip it. One that is
+    on the way may leave them out; then 0 alone says that some were told.
     """
 
     edition: int
@@ -105,6 +127,9 @@ class DirectoryChanged(msgspec.Struct, frozen=True, gc=False, array_like=True, t
     away: tuple[str, ...] = ()
     back: tuple[str, ...] = ()
     certificate: bytes = b""
+    digests: tuple[SpaceDigest, ...] = ()
+    capacity: float = -1.0
+    settled: tuple[tuple[str, int], ...] = ()
 
 
 class Met(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="met"):
@@ -121,7 +146,8 @@ class Met(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="met"):
 class Watch(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="watch"):
     """An agent waits for a tuple: to read it, or to take it (perhaps under a lease).
 
-    `message` is the operation as laws see it, for a governed space; else `None`.
+    `message` is the operation as laws see it, for a governed space; else `None`. With `sole` no
+    other host is watched: a tuple for a take is given at once, and need not be offered.
     """
 
     key: Key
@@ -134,6 +160,7 @@ class Watch(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="watch")
     dest: str
     lease_us: int
     message: Term = None
+    sole: bool = False
 
 
 class Unwatch(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="unwatch"):

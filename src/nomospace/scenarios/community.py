@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Final
 
@@ -90,8 +89,7 @@ class CommunityRuling(msgspec.Struct, frozen=True, gc=False):
     effects: tuple[Effect, ...]
 
 
-@dataclass(slots=True)
-class _Cause:
+class _Cause(msgspec.Struct):
     """What set events going at an instant, and how many they are so far."""
 
     home: str
@@ -105,8 +103,7 @@ class _Cause:
             raise Runaway(home=self.home, event=show(self.event.term, limit=200), at=self.at)
 
 
-@dataclass(slots=True)
-class _Mail:
+class _Mail(msgspec.Struct):
     """A message on its way: where to, and whose ruling on what sent it."""
 
     forward: Forward

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+
+import msgspec
 
 from nomospace.control import Membership, Ruling
 from nomospace.law import CompiledLaw
@@ -19,8 +20,7 @@ from nomospace.law.tree import Clause, Conj, Disj, Goal, If, Rule, TrueGoal, goa
 from nomospace.terms import Span
 
 
-@dataclass(frozen=True, kw_only=True)
-class Gap:
+class Gap(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A rule that never fired (`goal` is empty), or a goal that was never tried."""
 
     rule: str
@@ -89,10 +89,8 @@ class Coverage:
             "rules_fired": total - len(rules),
             "goals": known,
             "goals_tried": known - len(goals),
-            "never_fired": [{"rule": gap.rule, "line": gap.line} for gap in rules],
-            "never_tried": [
-                {"rule": gap.rule, "line": gap.line, "goal": gap.goal} for gap in goals
-            ],
+            "never_fired": rules,
+            "never_tried": goals,
         }
 
     def render(self) -> str:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import Final
 
+from nomospace.law.checks.report import listed
 from nomospace.law.tree import UNITS
 from nomospace.terms import Diagnostic, Source, Span, Term, TooLarge, Var, check_size
 from nomospace.terms.syntax import Reader
@@ -74,7 +75,7 @@ class Cursor:
         found = "the line ends" if self.at_end() else f"found {self.next_word()!r}"
         near = get_close_matches(match.group(), words, n=1) if match else []
         help = f"did you mean {near[0]!r}?" if near else ""
-        raise self.fault("word", f"expected {listed(words)}, {found}", help)
+        raise self.fault("word", f"expected {listed(map(repr, words), 'or')}, {found}", help)
 
     def next_word(self) -> str:
         return self.text[self.at : self.end].split()[0][:40]
@@ -192,13 +193,3 @@ def _shifted(fault: Diagnostic, by: int, end: int) -> SyntaxFault:
 
     related = tuple((words, move(span)) for words, span in fault.related)
     return SyntaxFault(fault.code, fault.message, move(fault.span), fault.help, related)
-
-
-def listed(words: tuple[str, ...]) -> str:
-    """Words as a choice.
-
-    >>> listed(("a", "b", "c"))
-    "'a', 'b' or 'c'"
-    """
-    quoted = [f"{word!r}" for word in words]
-    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} or {quoted[-1]}"

@@ -7,9 +7,10 @@ The scenarios of `rate.law`, or of its twin `rate.law.py`, stand beside it in `r
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from nomospace.errors import CallerError
 from nomospace.law import read_source
@@ -30,33 +31,15 @@ class NoScenarios(CallerError):
     why: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Result:
+class Result(msgspec.Struct, frozen=True):
     """One scenario under one law."""
 
     file: str
     law: str
     name: str
     line: int
+    passed: bool
     failures: tuple[Failure, ...]
-
-    @property
-    def passed(self) -> bool:
-        return not self.failures
-
-    def to_data(self) -> dict[str, object]:
-        """Plain data, for JSON."""
-        return {
-            "file": self.file,
-            "law": self.law,
-            "name": self.name,
-            "line": self.line,
-            "passed": self.passed,
-            "failures": [
-                {"line": f.line, "expected": f.expected, "message": f.message}
-                for f in self.failures
-            ],
-        }
 
 
 # -- which scenarios, which laws -----------------------------------------------------------
@@ -129,5 +112,5 @@ def run_files(
 
 def run_scenario(story: Scenario, coverage: Coverage, *, file: str, path: str) -> Result:
     """Run one scenario under one law."""
-    failures = play(story, coverage)
-    return Result(file=file, law=path, name=story.name, line=story.number, failures=failures)
+    failed = play(story, coverage)
+    return Result(file, path, story.name, story.number, passed=not failed, failures=failed)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Final
+
+import msgspec
 
 from nomospace.control import Deliver, Event, Release, Signal, TooOld
 from nomospace.errors import CallerError
@@ -25,8 +26,7 @@ SHOWN_MAX: Final = 12
 """How many happenings, and how many differences, a failure shows."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Failure:
+class Failure(msgspec.Struct, frozen=True, kw_only=True):
     """An expectation that was not met, or a line that could not be done."""
 
     line: int
@@ -38,14 +38,13 @@ class _Cannot(Exception):
     """A line that cannot be done; the scenario ends there."""
 
 
-@dataclass(slots=True)
-class _Step:
+class _Step(msgspec.Struct):
     """What the last line that is no expectation brought."""
 
     item: Item
-    happenings: list[CommunityRuling] = field(default_factory=list)
-    unclaimed: list[tuple[str, Deliver]] = field(default_factory=list)
-    explained: list[CommunityRuling] = field(default_factory=list)
+    happenings: list[CommunityRuling] = []
+    unclaimed: list[tuple[str, Deliver]] = []
+    explained: list[CommunityRuling] = []
     told: bool = False
 
 

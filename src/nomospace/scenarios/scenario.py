@@ -39,12 +39,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Final, TypeAlias
 
+import msgspec
+from msgspec.structs import replace
+
+from nomospace.law.checks.report import listed
 from nomospace.law.tree import EVENTS
-from nomospace.scenarios.cursor import Cursor, listed
+from nomospace.scenarios.cursor import Cursor
 from nomospace.terms import Compound, Diagnostic, Faulty, Source, Span, Term, Var
 from nomospace.terms.syntax import TEXT_BYTES_MAX
 from nomospace.terms.tokens import ERRORS_MAX, SyntaxFault
@@ -59,16 +62,14 @@ _CODE = re.compile(
 _TITLE = re.compile(r'"((?:[^"\\]|\\.)+)"\s*\Z')
 
 
-@dataclass(frozen=True, kw_only=True)
-class Line:
+class Line(msgspec.Struct, frozen=True, kw_only=True):
     """Where something stands in the file, and its words."""
 
     number: int
     text: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Join(Line):
+class Join(Line, frozen=True, kw_only=True):
     """Homes adopt the law; a manager holds `tupleSpace`."""
 
     homes: tuple[str, ...]
@@ -76,16 +77,14 @@ class Join(Line):
     manager: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class MemberLine(Line):
+class MemberLine(Line, frozen=True, kw_only=True):
     """A home is a member with a control state of its own."""
 
     home: str
     state: Term
 
 
-@dataclass(frozen=True, kw_only=True)
-class Act(Line):
+class Act(Line, frozen=True, kw_only=True):
     """A regulated event; its arguments may hold variables that must have values by then."""
 
     home: str
@@ -93,15 +92,13 @@ class Act(Line):
     args: tuple[Term, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Wait(Line):
+class Wait(Line, frozen=True, kw_only=True):
     """Time passes."""
 
     micros: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class Expect(Line):
+class Expect(Line, frozen=True, kw_only=True):
     """What is to have happened: `what` is the word that says it, the rest is about that."""
 
     what: str
@@ -115,8 +112,7 @@ class Expect(Line):
 Item: TypeAlias = Join | MemberLine | Act | Wait | Expect
 
 
-@dataclass(frozen=True, kw_only=True)
-class Scenario:
+class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     """One story: the lines of the file's beginning, then its own."""
 
     name: str
@@ -261,8 +257,9 @@ class _Parser:
             words = f"a line cannot begin with {home!r}"
             known = ("agents", "spaces", "event", "after", "expect", "scenario")
             near = get_close_matches(home, known, n=1)
-            help = f"did you mean {near[0]!r}?" if near else f"lines begin with {listed(known)}"
-            raise line.fault("word", words, help + " or with an agent's id" * (not near))
+            begins = f"lines begin with {listed(map(repr, known), 'or')} or with an agent's id"
+            help = f"did you mean {near[0]!r}?" if near else begins
+            raise line.fault("word", words, help)
         home = self._home(line)
         line.take("is")
         verb = line.need(*_DEEDS)

@@ -29,7 +29,7 @@ the rulings that change them; whether messages are signed is said by the law (`c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import Final
 
 import msgspec
@@ -305,6 +305,11 @@ class Secretary:
     def members(self) -> tuple[str, ...]:
         """The members now, in the order in which they joined."""
         return tuple(self._members)
+
+    @property
+    def gone(self) -> Container[str]:
+        """Who has quit."""
+        return self._quit
 
     @property
     def roll(self) -> tuple[Enrolled, ...]:

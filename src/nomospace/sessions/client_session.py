@@ -150,7 +150,7 @@ class ClientSession(OpenCalls[ClientOrder]):
     False
     """
 
-    __slots__ = ("_left_as", "_lost_at", "_seen_at", "acked", "agent", "connected",
+    __slots__ = ("_behind", "_left_as", "_lost_at", "_seen_at", "acked", "agent", "connected",
                  "going_to", "moving", "returning", "seen", "unreturned", "welcome")  # fmt: skip
 
     def __init__(self, agent: str) -> None:
@@ -172,6 +172,8 @@ class ClientSession(OpenCalls[ClientOrder]):
         self._seen_at: dict[str, int] = {}
         """The last pushes of hosts that the agent was at before."""
         self._lost_at: int | None = None
+        self._behind = False
+        """Whether `resend` is to come, which sends all that is asked until then."""
         self.unreturned: list[tuple[Seek, Found]] = []
         """What takes have brought too late, and a law lets nobody put back."""
         self.returning: list[tuple[Seek, Found]] = []
@@ -201,7 +203,7 @@ class ClientSession(OpenCalls[ClientOrder]):
         number = self.number + 1
         body = talk.pack_ask(number, self.seen, request)
         call = OpenCall(number, then, None, body, posted=True, back=back)
-        return [SendFrame(body)] if self.begin(call) else []
+        return [SendFrame(body)] if self.begin(call) and not self._behind else []
 
     def kept_for(self, taking: Seek) -> Found | tuple[Found, ...] | None:
         """What an earlier take that asked for the same has brought too late; `None` if nothing."""
@@ -304,6 +306,7 @@ class ClientSession(OpenCalls[ClientOrder]):
         if before is None:
             self.agent = welcome.agent
             return []
+        self._behind = True
         if self.going_to and welcome.host == before.host:
             self.welcome = before
             return []
@@ -334,6 +337,7 @@ class ClientSession(OpenCalls[ClientOrder]):
         """Ask again whatever has no answer: the host knows what it has heard before."""
         if not self.connected:
             return []
+        self._behind = False
         orders: list[ClientOrder] = []
         for call in self.calls.values():
             call.sent = True

@@ -18,7 +18,11 @@ from nomospace.store.interface import KeptForClient
 from nomospace.wire.talk import WINDOW
 
 SOME: Final = 16
-"""How many calls of a client are told at once, and how many answers go out together."""
+"""How many calls of a client are told at once, and how many answers go out together: the client
+has work while the next are done."""
+MANY: Final = 64
+"""How many calls are told at once of a client whose answers wait for the disk: it has to wait for
+all of them anyway, and each step has a price of its own."""
 OUTBOX_BYTES_MAX: Final = 64 << 20
 """While an outbox holds more than this, new calls of its client are not begun."""
 CALLS_MAX: Final = 4 * WINDOW
@@ -97,28 +101,10 @@ Push = tuple[int, bytes, int, Taken | None]
 class HostSession:
     """One client of one agent."""
 
-    __slots__ = (
-        "absent_since",
-        "agent",
-        "alongside",
-        "answers",
-        "calls",
-        "clogged",
-        "deferred",
-        "ended",
-        "high",
-        "kept",
-        "key",
-        "link",
-        "moved_to",
-        "number",
-        "outbox",
-        "reactions",
-        "sent",
-        "shown",
-        "trimmed",
-        "weight",
-    )
+    __slots__ = ("absent_since", "agent", "alongside", "answers", "calls", "clogged",
+                 "deferred", "ended", "high", "kept", "key", "link", "moved_to", "number",
+                 "outbox", "reactions", "sent", "shown", "together", "trimmed",
+                 "weight")  # fmt: skip
 
     def __init__(self, key: str, agent: str, number: int, *, alongside: bool = False) -> None:
         self.key = key
@@ -146,6 +132,8 @@ class HostSession:
         """Whether the connection takes nothing more just now."""
         self.kept = 0
         """The last push that was kept on disk and not yet seen; 0 when there is none."""
+        self.together = SOME
+        """How many of its calls are told at once: its last answer says whether more of them are."""
         self.trimmed = 0
         """The last push that the disk was told to forget."""
         self.deferred: deque[tuple[int, Request]] = deque()

@@ -50,8 +50,8 @@ from nomospace.host.calls import Abandoned, Absent, Call, Present
 from nomospace.host.shares import USUAL_SHARES, Shares
 from nomospace.sessions.host_session import (
     CALLS_MAX,
+    MANY,
     OUTBOX_BYTES_MAX,
-    SOME,
     Gate,
     HostSession,
     Outgoing,
@@ -424,7 +424,7 @@ class HostSessions(Pushing):
             or session.moved_to
             or session.deferred
             or session.weight > OUTBOX_BYTES_MAX
-            or len(calls) + session.answers > CALLS_MAX - SOME
+            or len(calls) + session.answers > CALLS_MAX - MANY
         ):
             self.ask(session, seq, request)
             return 1

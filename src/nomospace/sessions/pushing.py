@@ -17,7 +17,7 @@ from nomospace.errors import NomospaceError
 from nomospace.host.calls import Asked, Call, PutBack
 from nomospace.host.effects import JOURNALED, Answer, Came, Effect, Fire, Halted, Left, Mail
 from nomospace.host.shares import USUAL_SHARES
-from nomospace.sessions.host_session import Gate, HostSession, Outgoing, Pushes
+from nomospace.sessions.host_session import MANY, SOME, Gate, HostSession, Outgoing, Pushes
 from nomospace.sessions.taken import Taken, giving_back
 from nomospace.store.interface import KeptForClient
 from nomospace.terms import Term
@@ -126,6 +126,7 @@ class Pushing:
                 continue
             if kept:
                 session.kept = number
+            session.together = MANY if kept else SOME
             # It waits until it is seen, and is sent if there is a connection.
             session.outbox.append(push)
             session.weight += len(body)
@@ -338,6 +339,7 @@ class Pushing:
             weight += len(body)
         if kept:
             session.kept = last
+        session.together = MANY if kept else SOME
         session.weight += weight
         session.answers += len(pushes)
         link.send_now(bodies)

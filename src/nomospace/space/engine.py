@@ -9,7 +9,7 @@ and never wakes anyone, even before `lapse` has swept it out.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import partial
 from gc import collect
 from itertools import islice
@@ -22,6 +22,7 @@ from nomospace.errors import CallerError
 from nomospace.meaning.ontology import PLAIN, Ontology
 from nomospace.space.asking import EVERYONE, SetQuestion
 from nomospace.space.engines import MEMORY, SpaceEngine
+from nomospace.space.kinds import Kinds
 from nomospace.space.leases import Lease
 from nomospace.space.meant import Speech
 from nomospace.space.outcomes import DeadLetter, Expired, Lapsed, Outcome
@@ -30,7 +31,7 @@ from nomospace.space.records import BAND, Record, TupleId, arrival
 from nomospace.space.searching import Searches
 from nomospace.space.sets import SetSearches
 from nomospace.space.steps import SpaceSteps
-from nomospace.space.store import Looker, TupleTwice
+from nomospace.space.store import Looker, SpaceRecords, TupleTwice
 from nomospace.space.timers import Timers
 from nomospace.space.waiting import Waiters
 from nomospace.space.watchers import Waiter, WaiterKind
@@ -95,6 +96,8 @@ class Space(Searches):
         itself: Space = proxy(self)  # its parts do not keep it: it ends with its last user
         store = engine.records(name, speech, partial(Space._is_busy, itself))
         super().__init__(store, speech)
+        self.remove: Callable[[Record], None] = store.remove
+        """Takes a tuple out for good. `NotInSpace` when it does not lie here."""
         self.sets = SetSearches(store, ontology, in_memory=engine.is_plain)
         """Where tuples that answer a question together are looked for."""
         self._lent: dict[TupleId, Lease] = {}
@@ -200,6 +203,18 @@ class Space(Searches):
         lookers = tuple([one for one in self._store.lookers if one is not looker])
         self._store.lookers, self.observed = lookers, bool(lookers)
 
+    def follow_kinds(self, noted: Callable[[], None]) -> Kinds | None:
+        """Let someone know of which kinds tuples lie here (`kinds`); `None` for what is stored."""
+        if isinstance(self._store, SpaceRecords):
+            self._store.kinds = Kinds(self._store.shelves, noted)
+            return self._store.kinds
+        return None
+
+    def ignore_kinds(self) -> None:
+        """Nobody wants to know them any more."""
+        if isinstance(self._store, SpaceRecords):
+            self._store.kinds = None
+
     @property
     def idle(self) -> bool:
         """Whether nothing is here, and nobody has anything to do with it."""
@@ -214,10 +229,6 @@ class Space(Searches):
         """The tuple of that id, unless it is lent out or not here."""
         return self._store.get(id)
 
-    def remove(self, record: Record) -> None:
-        """Take a tuple out for good. `NotInSpace` when it does not lie here."""
-        self._store.remove(record)
-
     def relocate(self, record: Record, cur: str, *, now: int) -> list[Outcome]:
         """Let another agent hold a tuple: a migration inside this space, as one step.
 
@@ -230,6 +241,19 @@ class Space(Searches):
         self._steps.show(record)
         self.appeared(record)
         return self._steps.run(now)
+
+    def readdress(self, record: Record, dest: str) -> None:
+        """Let a tuple that lies here be for another agent. It keeps its place, and wakes nobody."""
+        self._check_here(record)
+        order = record.order
+        self._store.remove(record)
+        record.order, record.dest = order, dest
+        self._store.add(record)
+
+    def since(self, order: int, most: int) -> list[Record]:
+        """Up to so many tuples behind an order, by order, without those lent out."""
+        later = (record for record in self._store.everything(order) if record.order > order)
+        return list(islice(later, most))
 
     def written_by(self, agent: str, some: int) -> tuple[int, list[Record]]:
         """How many tuples here an agent has written, and a few of them, evenly spread."""
@@ -385,16 +409,16 @@ class Space(Searches):
         Its delivery count goes up, unless it is the same lease `again`, after a restart. It does
         not expire before it is back. A `new` one did not lie here, and does from now on.
         """
-        order = self._store.next_order - record.priority * BAND if new else record.order
+        order = record.order
         if new:
             self._check_new(record)
+            order = self._store.next_order - record.priority * BAND
             self._store.next_order += 1
         else:
-            self.remove(record)
+            self._store.remove(record)
         record.order = -order
         record.deliveries += not again
-        lease = Lease(record, taker, until)
-        self._lent[record.id] = lease
+        self._lent[record.writer, record.count] = lease = Lease(record, taker, until)
         self._leases.add(order, lease)
 
     def settle(self, id: TupleId, taker: str) -> Record | None:

@@ -32,7 +32,7 @@ class Lookup(Protocol):
     ) -> Iterable[Record]:
         """Some records, oldest first, with all among them that match; the caller verifies."""
 
-    def only(self, equal: tuple[tuple[int, Term], ...]) -> Record | None:
+    def first(self, equal: tuple[tuple[int, Term], ...]) -> Record | None:
         """The record with these values at these places, if that is known at once."""
 
     def ask_for_composite(self, template: Template, at: str | None, dest: str | None) -> None:

@@ -193,13 +193,13 @@ class Searches:
             slice.left -= each * looked + before - budget.left
         return (record, END) if after == END else (None, after)
 
-    def only(self, template: Template, *, now: int) -> Record | None:
-        """What `find` gives for a plain template, where one of its values is on one tuple only.
+    def first(self, template: Template, *, now: int) -> Record | None:
+        """What `find` gives for a plain template, where that is known at once (`Shelf.first`).
 
         `None` says nothing: whatever else there may be, `find` knows.
         """
         shelf = self._store.shelf(template.arity)
-        record = None if shelf is None else shelf.only(template.equal)
+        record = None if shelf is None else shelf.first(template.equal)
         return None if record is None or 0 < record.expires <= now else record
 
     def find_all(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from heapq import merge
-from typing import Final
+from typing import Final, cast
 
 from nomospace.space.composites import (
     COMPOSITES_MAX,
@@ -29,6 +29,7 @@ from nomospace.space.slots import (
     Many,
     Slot,
     Slots,
+    order_of,
     resolver,
     size_of,
 )
@@ -273,12 +274,15 @@ class Shelf:
             assert dest is not None
             held, astray = self.held, self.astray
             return merge(
-                held.walk(held.get(dest), after), astray.walk(astray.get(dest), after), key=_order
+                held.walk(held.get(dest), after), astray.walk(astray.get(dest), after), key=order_of
             )
         return self.everything(after) if best is None else self.held.walk(best, after)
 
-    def only(self, equal: Sequence[tuple[int, Term]]) -> Record | None:
-        """The record that shows these values at these places, if only it shows one of them."""
+    def first(self, equal: Sequence[tuple[int, Term]]) -> Record | None:
+        """The oldest record that shows these values at these places, if that is known at once.
+
+        It is where only one record shows one of them, or where there is only one value.
+        """
         for place, key in reversed(equal):  # tuples begin with what many have in common
             if type(key) is not str and type(key) is not int:
                 return None
@@ -294,6 +298,9 @@ class Shelf:
                 return slot
             if slot is None:
                 return None
+            if len(equal) == 1:
+                many = type(slot) is Many
+                return cast("Record", slot.first(self._resolve) if many else slot.items[0])
         return None
 
     def lacks(self, equal: Sequence[tuple[int, Term]]) -> bool:
@@ -362,7 +369,3 @@ class Shelf:
                 ahead = [one for one in self.segments if one > composite.done]
                 composite.done = min(ahead, default=self.newest // SEGMENT) - 1
             return
-
-
-def _order(record: Record) -> int:
-    return record.order

@@ -15,6 +15,8 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from itertools import chain
+from operator import attrgetter
 from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 import msgspec
@@ -35,6 +37,7 @@ SHARDS: Final = 61
 """Dictionaries that keys are spread over. A prime: keys are often multiples of a power of two."""
 SHARD_FROM: Final = 8_192
 """Keys up to this many are held in one dictionary."""
+order_of: Final = attrgetter("order")
 
 
 class Ordered(Protocol):
@@ -163,7 +166,9 @@ class Many(msgspec.Struct, gc=False, eq=False):
         gone = len(chunk) - len(kept)
         if gone:
             chunk[:] = kept
-            self._swept(gone)
+            self.total -= gone
+            self.dead -= gone
+            self.look -= gone
             self._close(at)
         return gone
 
@@ -176,28 +181,25 @@ class Many(msgspec.Struct, gc=False, eq=False):
             self.hand = self.hand + 1 if self.hand < len(self.full) else 0
             swept += self.sweep(min(self.hand, len(self.full)), living)
 
-    def trim(self, alive: Callable[[int], object | None]) -> None:
-        """Clear the front of numbers of things that are gone, so that a walk starts at once."""
-        while self.dead:
+    def first(self, alive: Callable[[int], T | None]) -> T | None:
+        """The oldest thing that is there; numbers before it, of things that are gone, go too."""
+        while True:
             chunk = self.full[0] if self.full else self.last
-            gone = 0
+            gone, found = 0, None
             for order in chunk:
-                if alive(order) is not None:
+                found = alive(order)
+                if found is not None:
                     break
                 gone += 1
-            rest = len(chunk) - gone
             if gone:
                 del chunk[:gone]
-                self._swept(gone)
-                self._close(0)
-            if rest or not self.full:
-                return
-
-    def _swept(self, gone: int) -> None:
-        """So many numbers of things that are gone stand here no more."""
-        self.total -= gone
-        self.dead -= gone
-        self.look -= gone
+                self.total -= gone
+                self.dead -= gone
+                self.look -= gone
+                if len(chunk) < CHUNK_MIN:
+                    self._close(0)
+            if found is not None or not self.total:
+                return found
 
     def _close(self, at: int) -> None:
         """Do away with a chunk that has become empty, or short beside a short one."""
@@ -244,8 +246,7 @@ def size_of(slot: Slot) -> int:
     if kind is Few:
         return len(slot.items)
     if kind is Many:
-        size: int = slot.total - slot.dead
-        return size
+        return int(slot.size)
     return 0 if slot is None else 1
 
 
@@ -291,10 +292,10 @@ class Slots(Generic[T]):
         if kind is Many:
             if after:
                 return filter(None, map(self.resolve, slot.later(after)))
-            if not slot.dead:
-                return map(self.resolve, slot)  # type: ignore[arg-type]  # all are there
-            slot.trim(self.resolve)
-            return filter(None, map(self.resolve, slot))
+            first = slot.first(self.resolve)
+            if first is None:
+                return ()
+            return chain((first,), filter(None, map(self.resolve, slot.later(first.order))))
         return (slot,)
 
     def add(self, key: Hashable, item: T) -> None:
@@ -328,7 +329,7 @@ class Slots(Generic[T]):
                 if item.order > items[-1].order:
                     slot.items = (*items, item)
                 else:
-                    slot.items = tuple(sorted((*items, item), key=_order))
+                    slot.items = tuple(sorted((*items, item), key=order_of))
             else:
                 many = shard[key] = Many.of([one.order for one in items])
                 many.add(item.order)
@@ -393,7 +394,3 @@ class Slots(Generic[T]):
         self.shards = [{} for _ in range(SHARDS)]
         for key, slot in whole.items():
             self.shards[hash(key) % SHARDS][key] = slot
-
-
-def _order(item: Ordered) -> int:
-    return item.order

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from nomospace.errors import CallerError
 from nomospace.space.asking import Scope
 from nomospace.space.composites import Composite
+from nomospace.space.kinds import Kinds
 from nomospace.space.meant import Speech
 from nomospace.space.objects import Objects
 from nomospace.space.records import FIRST_ORDER, Record, TupleId
@@ -82,6 +83,8 @@ class SpaceRecords:
         """The same as facts, from when it is first asked which tuples answer together."""
         self.lookers: tuple[Looker, ...] = ()
         """Who else is told of tuples that hold objects."""
+        self.kinds: Kinds | None = None
+        """The kinds of what lies here, if somebody wants to know them."""
 
     def get(self, id: TupleId) -> Record | None:
         """The record of an id."""
@@ -112,6 +115,8 @@ class SpaceRecords:
             self._tell(record)
         if record.expires:
             self.expiries.add(record.order, record)
+        if self.kinds is not None:
+            self.kinds.came(record.fields)
         self.size += 1
 
     def remove(self, record: Record) -> None:
@@ -192,7 +197,7 @@ class SpaceRecords:
         segments = list(self._ids.get(agent, {}).values())
         count = sum(map(len, segments))
         few: list[Record] = []
-        for segment in segments[:: len(segments) // some + 1]:
+        for segment in segments[:: len(segments) // some + 1] if some else ():
             each = max(1, some // len(segments))
             few += islice(segment.values(), 0, None, len(segment) // each + 1)
         return count, few

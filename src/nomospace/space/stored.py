@@ -492,9 +492,9 @@ class StoredRecords:
         """How many records here an agent has written, and a few of them."""
         count, _ = self._writers.get(agent, (0, 0))
         _, few = self.near.written_by(agent, some)
-        if count and not few:
+        if count and some and not few:
             few = list(islice(self._held(Wanted(at=agent)), some))
-        return (count, few) if few else (0, [])
+        return (count, few) if few or not some else (0, [])
 
     def composites(self) -> list[Composite]:
         """The composites that searches have asked for."""
@@ -556,10 +556,10 @@ class StoredShelf:
         far = self._records.far(wanted_for(template, at, dest), after)
         return merge(near, far, key=_order) if near else far
 
-    def only(self, equal: Equal) -> Record | None:
+    def first(self, equal: Equal) -> Record | None:
         """The first record with these values, where little has to be looked at to tell."""
         near, records = self._near, self._records
-        found = None if near is None else near.only(equal)
+        found = None if near is None else near.first(equal)
         if records.is_near:
             return found
         if found is not None:

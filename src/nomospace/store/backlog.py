@@ -6,6 +6,9 @@ once costs as many pages of the disk a tuple. So a commit writes what it brings 
 enough to write (`ROWS_MAX`, `BYTES_MAX`): then tuples share pages, and those that came and went
 meanwhile are never written at all.
 
+The numbers that every commit moves on, those of its agents' last tuples and the journal's counts,
+ride along: each table that a commit writes into is one page more for the disk.
+
 What a host has kept is its tables with the backlog laid over them. A store that begins catches up
 first, so that all else may look at tables only; `dump`, which looks on while a host works, lays the
 backlog over what it reads. The transaction in which the tables catch up also empties the backlog,
@@ -24,7 +27,7 @@ from nomospace.protocols.spaces import Row
 from nomospace.store.guarded import guard
 from nomospace.store.interface import KeptForClient
 from nomospace.store.schema import Params, StoredKey, TupleKey
-from nomospace.wire.changes import BadRecord, decode_row
+from nomospace.wire.changes import BadRecord, decode_row, encode_small
 
 ROWS_MAX: Final = 2_000
 """So many rows to write, and the tables catch up."""
@@ -37,12 +40,27 @@ Put: TypeAlias = tuple[int, Row, bytes]
 StoredPut: TypeAlias = tuple[Row, bytes]
 """A tuple of the store engine, and its bytes."""
 
-_VERSION: Final = b"\x02"
+_VERSION: Final = b"\x03"
+_OLD: Final = b"\x02"
 _Trims: TypeAlias = list[tuple[str, int]]
 _Puts: TypeAlias = list[tuple[int, str, bytes]]
-_Part: TypeAlias = tuple[_Trims, list[KeptForClient], list[TupleKey], _Puts, list[StoredKey], _Puts]
+_Counts: TypeAlias = dict[str, int]
+_Old: TypeAlias = tuple[_Trims, list[KeptForClient], list[TupleKey], _Puts, list[StoredKey], _Puts]
+_Part: TypeAlias = tuple[
+    _Trims,
+    list[tuple[str, int, list[bytes]]],
+    list[tuple[str, str, list[int]]],
+    _Puts,
+    list[StoredKey],
+    _Puts,
+    list[str],
+    _Counts,
+    _Counts,
+]
+"""Pushes by their agent and the number of the first, tuples that go by their space and writer."""
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(_Part).decode
+_decode_old = msgspec.msgpack.Decoder(_Old).decode
 
 
 class CommitPart(msgspec.Struct, eq=False):
@@ -59,6 +77,12 @@ class CommitPart(msgspec.Struct, eq=False):
     """Tuples of the store engine that go; one that is replaced is also among them."""
     lying: dict[StoredKey, StoredPut] = {}
     """Such tuples that are put."""
+    ended: dict[str, None] = {}
+    """Agents that came or went: their table has what was counted of them before."""
+    counts: _Counts = {}
+    """The number of the last tuple of each agent that wrote some."""
+    small: _Counts = {}
+    """What the journal counts, by name."""
     weight: int = 0
     """The bytes that were put in; those of tuples that have gone again count too."""
     stored: int = 0
@@ -68,7 +92,8 @@ class CommitPart(msgspec.Struct, eq=False):
     def rows(self) -> int:
         """How many rows it is."""
         tuples = len(self.gone) + len(self.puts) + len(self.left) + len(self.lying)
-        return len(self.trims) + len(self.kept) + tuples
+        counted = len(self.ended) + len(self.counts) + len(self.small)
+        return len(self.trims) + len(self.kept) + tuples + counted
 
     def take(self, key: StoredKey) -> None:
         """A tuple of the store engine goes; one that no table has is merely dropped."""
@@ -78,23 +103,43 @@ class CommitPart(msgspec.Struct, eq=False):
 
 def encode_part(part: CommitPart) -> bytes:
     """The body of a row of the backlog."""
-    puts: list[tuple[int, str, bytes]] = []
-    for key, (place, _, body) in part.puts.items():
-        puts.append((place, key[0], body))
-    lying: list[tuple[int, str, bytes]] = []
-    for (space, n), (_, body) in part.lying.items():
-        lying.append((n, space, body))
-    tuples = (list(part.gone), puts, list(part.left), lying)
-    return _VERSION + _encode((part.trims, part.kept, *tuples))
+    kept: list[tuple[str, int, list[bytes]]] = []
+    to, after, bodies = "", 0, list[bytes]()
+    for push in part.kept:
+        if push.number != after or push.agent != to:
+            to, bodies = push.agent, []
+            kept.append((to, push.number, bodies))
+        bodies.append(push.body)
+        after = push.number + 1
+    gone: dict[tuple[str, str], list[int]] = {}
+    for space, writer, count in part.gone:
+        gone.setdefault((space, writer), []).append(count)
+    puts = [(place, key[0], body) for key, (place, _, body) in part.puts.items()]
+    lying = [(n, space, body) for (space, n), (_, body) in part.lying.items()]
+    tuples = ([(*key, counts) for key, counts in gone.items()], puts, list(part.left), lying)
+    counted = (list(part.ended), part.counts, part.small)
+    return _VERSION + _encode((part.trims, kept, *tuples, *counted))
 
 
 def decode_part(data: bytes) -> CommitPart:
     """The part that such a body stands for; raises `BadRecord`."""
     part = CommitPart()
     try:
-        if data[:1] != _VERSION:
+        if data[:1] == _OLD:
+            part.trims, part.kept, gone, puts, left, lying = _decode_old(data[1:])
+        elif data[:1] == _VERSION:
+            part.trims, kept, goes, puts, left, lying, ended, part.counts, part.small = _decode(
+                data[1:]
+            )
+            part.kept = [
+                KeptForClient(agent, number, body)
+                for agent, first, bodies in kept
+                for number, body in enumerate(bodies, first)
+            ]
+            gone = [(space, writer, n) for space, writer, counts in goes for n in counts]
+            part.ended = dict.fromkeys(ended)
+        else:
             raise ValueError("it has another version")
-        part.trims, part.kept, gone, puts, left, lying = _decode(data[1:])
     except ValueError as error:  # what native code raises is one too
         raise BadRecord(what="part of the backlog", why=str(error)) from None
     part.gone, part.left = dict.fromkeys(gone), dict.fromkeys(left)
@@ -137,13 +182,17 @@ class Backlog:
         """Tuples of the store engine that go."""
         self.lying: dict[StoredKey, StoredPut] = {}
         """Such tuples that are put, after these have gone."""
+        self.counts: _Counts = {}
+        """The last tuples of agents."""
+        self.small: _Counts = {}
+        """What the journal counts."""
 
     @property
     def rows(self) -> int:
         """How many rows there are to write."""
         pushes = sum(map(len, self._kept.values()))
         tuples = len(self._gone) + len(self._puts) + len(self.left) + len(self.lying)
-        return len(self._trims) + pushes + tuples
+        return len(self._trims) + pushes + tuples + len(self.counts) + len(self.small)
 
     def add(self, part: CommitPart) -> None:
         """What one more commit brings, after the others."""
@@ -151,30 +200,34 @@ class Backlog:
         self.stored += part.stored
         for agent, number in part.trims:
             self._trims[agent] = max(number, self._trims.get(agent, number))
-            held = self._kept.get(agent)
-            if held is not None:
-                for known in list(held):
-                    if known <= number:
-                        del held[known]
-                if not held:
-                    del self._kept[agent]
+            held = self._kept.pop(agent, None)
+            left = {n: kept for n, kept in held.items() if n > number} if held else None
+            if left:
+                self._kept[agent] = left
+        to, held = "", None
         for kept in part.kept:
-            held = self._kept.get(kept.agent)
-            if held is None:
-                held = self._kept[kept.agent] = {}
+            if held is None or kept.agent != to:
+                to = kept.agent
+                held = self._kept.setdefault(to, {})
             held[kept.number] = kept
         puts = self._puts
         for key in part.gone:
             puts.pop(key, None)
-            self._gone[key] = None
-        for key, put in part.puts.items():
-            old = puts.get(key)
-            puts[key] = put if old is None else (old[0], *put[1:])
+        self._gone.update(part.gone)
+        places = [(key, puts[key][0]) for key in part.puts if key in puts]
+        puts.update(part.puts)
+        for key, place in places:  # one that is replaced keeps its place
+            puts[key] = (place, *puts[key][1:])
         lying = self.lying
         for spot in part.left:
             if lying.pop(spot, None) is None or spot in self.left:
                 self.left[spot] = None
         lying.update(part.lying)
+        for agent in part.ended:
+            self.counts.pop(agent, None)
+        for agent, count in part.counts.items():  # an older tuple may be put anew
+            self.counts[agent] = max(count, self.counts.get(agent, count))
+        self.small.update(part.small)
 
     def joined(self, part: CommitPart) -> Backlog:
         """This backlog and one more commit; it stays as it is itself."""
@@ -185,6 +238,7 @@ class Backlog:
         made._gone = dict(self._gone)
         made._puts = dict(self._puts)
         made.left, made.lying = dict(self.left), dict(self.lying)
+        made.counts, made.small = dict(self.counts), dict(self.small)
         made.add(part)
         return made
 
@@ -208,17 +262,16 @@ class Backlog:
                 "tuple put",
                 [(place, *key, guard(body)) for key, (place, _, body) in self._puts.items()],
             ),
+            ("agent counts", [(count, agent, count) for agent, count in self.counts.items()]),
+            (
+                "law learnt",
+                [
+                    (f"kept {name}", guard(encode_small(name, b"%d" % number)))
+                    for name, number in self.small.items()
+                ],
+            ),
         ]
         return [run for run in made if run[1]]
-
-    def of_space(self, space: str) -> tuple[list[TupleKey], dict[TupleKey, Put]]:
-        """What there is of a space in memory: the tuples that go, then those that are put."""
-        gone = [key for key in self._gone if key[0] == space]
-        return gone, {key: put for key, put in self._puts.items() if key[0] == space}
-
-    def puts_in(self, space: str) -> bool:
-        """Whether there is a tuple to put in a space."""
-        return any(key[0] == space for keys in (self._puts, self.lying) for key in keys)
 
     def over(self, stored: Iterable[TuplePut]) -> Iterator[TuplePut]:
         """The tuples of the tables, in their order, as they are with this backlog over them.

@@ -64,14 +64,15 @@ class BadBackup(Unavailable):
     why: str
 
 
-def write_backup(store: Store, path: Path) -> BackupSummary:
+def write_backup(store: Store, path: Path, cut: str = "") -> BackupSummary:
     """Write all of a store, as it is at one moment, into a file, which appears whole or not at all.
 
-    The host may have the store open; `store` is another object for it, and is not begun.
+    The host may have the store open; `store` is another object for it, and is not begun. `cut`
+    names the moment, if other stores of the host are backed up as they were then (`store.cut`).
     """
     store.attach()
     with whole(path) as new, open_file(new, "wb") as file:
-        return _Writer(file).write(store.dump())
+        return _Writer(file).write(store.dump(), cut)
 
 
 class _Writer:
@@ -80,11 +81,11 @@ class _Writer:
         self.digest = blake2b(digest_size=32)
         self.counts = {"C": 0, "K": 0, "J": 0}
 
-    def write(self, parts: Iterator[Header | Step]) -> BackupSummary:
+    def write(self, parts: Iterator[Header | Step], cut: str) -> BackupSummary:
         header = next(parts)
         assert isinstance(header, Header), "a dump begins with its header"
         self._bytes(_MAGIC + b"%d\n" % BACKUP_VERSION)
-        self._part("H", msgspec.json.encode(header))
+        self._part("H", msgspec.json.encode(msgspec.structs.replace(header, cut=cut)))
         for step in parts:
             assert isinstance(step, Step)
             for change in step.changes:

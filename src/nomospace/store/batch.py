@@ -10,7 +10,7 @@ A batch changes nothing outside itself. If the commit fails, it is dropped.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import chain
 from typing import Final
@@ -28,7 +28,6 @@ from nomospace.wire.changes import (
     encode_change,
     encode_row,
     encode_ruling,
-    encode_small,
     encode_snapshot,
 )
 
@@ -74,6 +73,8 @@ class Batch(msgspec.Struct, eq=False):
     counters: Counters
     part: CommitPart
     """What it brings for tuples and pushes."""
+    counted: Mapping[str, int] = {}
+    """The last tuples of agents, as far as that was put off (`Backlog.counts`)."""
     left: dict[str, None] = {}
     """Agents that went."""
     begun: dict[tuple[str, str], None] = {}
@@ -83,9 +84,6 @@ class Batch(msgspec.Struct, eq=False):
     first: int = 0
     """The first record of a ruling that it brings, if it does."""
     _runs: dict[str, list[tuple[str, list[Params]]]] = {}
-    _counts: dict[str, int] = {}
-    _small: dict[str, int] = {}
-    """Counts as they are in the end, by name."""
     _records: list[bytes] = []
     _ruled: Iterator[int] = iter(())
     """The numbers of the records of this step's rulings that follow."""
@@ -106,7 +104,7 @@ class Batch(msgspec.Struct, eq=False):
             self._records += step.records
             self.counters.journal += len(step.records)
         if step.counts:
-            self._small.update(step.counts)
+            part.small.update(step.counts)
 
     def forget(self, upto: int) -> None:
         """Forget the journal's records up to a number."""
@@ -118,16 +116,8 @@ class Batch(msgspec.Struct, eq=False):
 
         What `part` has is not among them.
         """
-        if self._counts:
-            self._settle_counts()
         if self._records:
             self._settle_records()
-        if self._small:
-            rows: list[Params] = []
-            for name, number in self._small.items():
-                rows.append((f"kept {name}", guard(encode_small(name, b"%d" % number))))
-            self._runs.setdefault("laws", []).append(("law learnt", rows))
-            self._small.clear()
         return list(chain.from_iterable(self._runs.values()))
 
     def _do(self, name: str, row: Params) -> None:
@@ -136,11 +126,6 @@ class Batch(msgspec.Struct, eq=False):
             runs[-1][1].append(row)
         else:
             runs.append((name, [row]))
-
-    def _settle_counts(self) -> None:
-        for agent, count in self._counts.items():
-            self._do("agent counts", (count, agent, count))
-        self._counts.clear()
 
     def _settle_records(self) -> None:
         """Put the journal's records down in as few rows as there can be."""
@@ -173,8 +158,8 @@ class Batch(msgspec.Struct, eq=False):
             if old is None:
                 self.counters.tuple_n += 1
             part.puts[key] = (self.counters.tuple_n if old is None else old[0], row, body)
-        if self._counts.get(writer, -1) < count:
-            self._counts[writer] = count
+        if part.counts.get(writer, -1) < count:
+            part.counts[writer] = count
 
     def _tuple_gone(self, change: changes.TupleGone) -> None:
         part = self.part
@@ -188,13 +173,22 @@ class Batch(msgspec.Struct, eq=False):
 
     # -- agents ------------------------------------------------------------------------------
 
+    def _settle_count(self, agent: str) -> None:
+        """What was counted of an agent so far is before something else that becomes of it."""
+        part = self.part
+        known = -1 if agent in part.ended else self.counted.get(agent, -1)
+        count = max(part.counts.pop(agent, -1), known)  # an older tuple may have been put anew
+        if count >= 0:
+            self._do("agent counts", (count, agent, count))
+            part.ended[agent] = None
+
     def _agent_came(self, change: changes.AgentCame) -> None:
-        self._settle_counts()
+        self._settle_count(change.agent)
         self._do("agent came", (change.agent, change.count))
 
     def _agent_went(self, change: changes.AgentWent) -> None:
-        self._settle_counts()
         agent = change.agent
+        self._settle_count(agent)
         for name in ("agent went", "program gone", "spaces gone"):
             self._do(name, (agent,))
         self.left[agent] = None

@@ -178,5 +178,6 @@ SQLITE_STEPS: Final[dict[int, Callable[[SqlStore], None]]] = {
     7: _from_7,
     8: lambda _: None,  # its tables are the same
     9: mark_anew,
+    10: lambda _: None,  # its backlog is read as it is
 }
 """What brings a SQLite file from each older version to the next, inside one transaction."""

@@ -13,6 +13,7 @@ twice, also when the connection broke before the database could say what became 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from sys import maxsize
 from typing import Final, NamedTuple, Protocol
 
 import msgspec
@@ -98,7 +99,7 @@ class Header(msgspec.Struct, frozen=True):
 
     `journal` is the last record that its segments have, and `numbers` are the last numbers given
     to peers that have everything, by book and peer. `birth` is the host's. `paired` names the host
-    where the store was one of two.
+    where the store was one of two. `cut` is the same in all backups of one moment, of workers.
     """
 
     life: int
@@ -108,6 +109,7 @@ class Header(msgspec.Struct, frozen=True):
     numbers: tuple[tuple[str, str, int], ...] = ()
     birth: int = BEFORE
     paired: str = ""
+    cut: str = ""
 
 
 class JournalEntry(msgspec.Struct, frozen=True, gc=False):
@@ -157,9 +159,10 @@ class Store(Protocol):
     def immediate(self) -> bool:
         """Whether `flush` never waits for anything."""
 
-    def stage(self, steps: Sequence[Step], *, at: int) -> None:
-        """Write all these steps in one transaction that only `flush` makes durable.
+    def stage(self, steps: Sequence[Step], *, at: int, bytes_max: int = maxsize) -> int:
+        """Write these steps in one transaction that only `flush` makes durable.
 
+        It says how many: once there are more than `bytes_max`, the rest is for another transaction.
         It is quick and is called on the event loop's thread; `flush` waits for the disk and is
         called in another, and the two never overlap. (A thread that wrote row by row would wait
         for the interpreter's lock at each row.) An engine that is elsewhere only gathers here.
@@ -185,8 +188,10 @@ class Store(Protocol):
         None that a membership rests on is forgotten, here or by `prune`: it is folded first.
         """
 
-    def journal(self, after: int, limit: int) -> list[JournalEntry]:
-        """Records that no segment has yet, from the one after a number."""
+    def journal(self, after: int, limit: int, bytes_max: int = maxsize) -> list[JournalEntry]:
+        """Records that no segment has yet, from the one after a number, until they have so many
+        bytes.
+        """
 
     def prune(self, upto: int) -> None:
         """Forget journal records up to a number: a sealed segment has them.

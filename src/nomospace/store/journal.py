@@ -277,7 +277,8 @@ class RulingCounts:
 
 
 _NOTHING: Final = StepRecords((), (), {})
-_ASIDE: Final = (Traced, LeaseTraced, bytes)
+_TRACED: Final = (Traced, LeaseTraced)
+_ASIDE: Final = (*_TRACED, bytes)
 _TOLD: Final = frozenset({Traced, LeaseTraced, Persist, Ruled, Left, Came})
 _Aside: TypeAlias = tuple[Traced | LeaseTraced | bytes, int]
 LOT: Final = 64
@@ -344,7 +345,7 @@ class Scribe:
         for effect in effects:
             if type(effect) not in _TOLD:
                 continue
-            if isinstance(effect, Traced | LeaseTraced):
+            if isinstance(effect, _TRACED):
                 traced.append((effect, now))
                 continue
             if traced:
@@ -403,12 +404,15 @@ class Scribe:
     def _write(self, aside: Iterable[_Aside], told: list[bytes]) -> None:
         """Tell what became of tuples and leases, and when; records are told as they are."""
         host, counts = self.host, self._counts
+        counted, name = ("", ""), ""
         for one, at in aside:
             if isinstance(one, bytes):
                 told.append(one)
                 continue
             space, writer, count, op, agent = one.space, one.writer, one.count, one.op, one.agent
-            counts[f"{_COUNT}{SPACE}\x1f{space}\x1f{op}"] += 1
+            if counted != (space, op):
+                counted, name = (space, op), f"{_COUNT}{SPACE}\x1f{space}\x1f{op}"
+            counts[name] += 1
             if isinstance(one, LeaseTraced):  # a `LeaseRecord`, as `encode_record` would write it
                 rest = (op, agent, one.lease, one.until, one.why)
                 told.append(_VERSION + _encode((_LEASE, host, at, space, writer, count, *rest)))

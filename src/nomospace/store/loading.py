@@ -104,6 +104,11 @@ class StoreReader:
         for law, blob in self.ask("SELECT hash, body FROM laws ORDER BY hash"):
             durable.apply(self._change("laws", law, blob))
         backlog = self.backlog()
+        for agent, count in backlog.counts.items():
+            if durable.agents.get(agent, count) < count:
+                durable.agents[agent] = count
+        for name, number in backlog.small.items():
+            durable.small[name] = b"%d" % number
         outbox = backlog.over_outbox(
             KeptForClient(agent, number, self.read("outbox", f"{number} for {agent}", bytes, blob))
             for agent, number, blob in self.ask(

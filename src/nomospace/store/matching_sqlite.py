@@ -17,21 +17,12 @@ _STEPS: Final = 100_000
 
 
 class SqliteDatabase:
-    """A connection of its own; `path` is empty for tables in memory that may overflow to disk.
-
-    It may be a URI, and `wait_s` is how long others may have it locked.
-    """
+    """A connection of its own, with tables in memory that may overflow to disk."""
 
     dialect = DIALECTS["sqlite"]
 
-    def __init__(self, path: str = "", *, wait_s: float = 0.0) -> None:
-        self._connection = sqlite3.connect(
-            path,
-            timeout=wait_s,
-            isolation_level=None,
-            check_same_thread=False,
-            uri=path.startswith("file:"),
-        )
+    def __init__(self) -> None:
+        self._connection = sqlite3.connect("", isolation_level=None, check_same_thread=False)
         self._until = 0.0
         self._connection.set_progress_handler(lambda: monotonic() > self._until, _STEPS)
 
@@ -64,9 +55,6 @@ class SqliteDatabase:
         marks = ", ".join("?" * len(columns))
         insert = f'INSERT INTO "{table}" VALUES ({marks})'
         with self._told() as connection:
-            if connection.in_transaction:  # whoever began it ends it
-                connection.executemany(insert, rows)
-                return
             connection.execute("BEGIN")
             connection.executemany(insert, rows)
             connection.execute("COMMIT")

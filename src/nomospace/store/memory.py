@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from sys import maxsize
+from typing import Final
 
 from nomospace.host.changes import Durable, TuplePut
 from nomospace.host.kept_tables import PlainTables
@@ -25,6 +27,9 @@ from nomospace.store.interface import (
     StoreNotEmpty,
     check_limit,
 )
+
+BYTES_MAX: Final = 1 << 26
+"""How many bytes the records have that are kept, where not all of them are."""
 
 
 class MemoryStore:
@@ -48,8 +53,7 @@ class MemoryStore:
         self.clock: tuple[int, ...] = ()
         self._outbox: dict[str, dict[int, KeptForClient]] = {}
         self._entries: dict[int, bytes] = {}
-        self._last_seq = 0
-        self._keep = 0
+        self._size = self._last_seq = self._keep = 0
         self._loading: list[tuple[str, tuple[str, int]]] = []
 
     @property
@@ -104,8 +108,8 @@ class MemoryStore:
     def flush(self) -> None:
         """All is kept already."""
 
-    def stage(self, steps: Sequence[Step], *, at: int) -> None:
-        """Carry the changes out."""
+    def stage(self, steps: Sequence[Step], *, at: int, bytes_max: int = maxsize) -> int:
+        """Carry the changes out, all of them: there is nothing to wait for."""
         for step in steps:
             self.durable.apply(*step.changes)
             for name, number in step.counts.items():
@@ -115,9 +119,11 @@ class MemoryStore:
             for record in step.records:
                 self._last_seq += 1
                 self._entries[self._last_seq] = record
-                if self._keep and len(self._entries) > self._keep:
-                    del self._entries[next(iter(self._entries))]
+                self._size += len(record)
+                while self._keep and (len(self._entries) > self._keep or self._size > BYTES_MAX):
+                    self._size -= len(self._entries.pop(next(iter(self._entries))))
         self.last_at = at
+        return len(steps)
 
     def trim(self, agent: str, number: int) -> None:
         """Forget at once."""
@@ -134,15 +140,21 @@ class MemoryStore:
         """Forget records past a limit, a few at a time."""
         self._keep = limit
 
-    def journal(self, after: int, limit: int) -> list[JournalEntry]:
+    def journal(self, after: int, limit: int, bytes_max: int = maxsize) -> list[JournalEntry]:
         """Records from the one after a number."""
         later = (JournalEntry(seq, record) for seq, record in self._entries.items() if seq > after)
-        return list(islice(later, check_limit(limit)))
+        found: list[JournalEntry] = []
+        for entry in islice(later, check_limit(limit)):
+            found.append(entry)
+            bytes_max -= len(entry.record)
+            if bytes_max <= 0:
+                break
+        return found
 
     def prune(self, upto: int) -> None:
         """Forget records up to a number."""
         for seq in [seq for seq in self._entries if seq <= upto]:
-            del self._entries[seq]
+            self._size -= len(self._entries.pop(seq))
 
     def dump(self) -> Iterator[Header | Step]:
         """Everything as it is now."""

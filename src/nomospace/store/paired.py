@@ -51,6 +51,7 @@ from nomospace.store.sqlite import BUSY_S, CHECKPOINT_FRAMES, SqliteStore
 Runs: TypeAlias = list[tuple[str, list[SqlRow]]]
 
 _ENDS: Final = ("", "-wal", "-shm", "-sums")
+_OF_AGENTS: Final = frozenset({"agent came", "agent went"})
 
 
 class PairCommit(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -232,6 +233,9 @@ class PairStore(SqliteStore):
         if commit.number != here + 1 or commit.life < life or unknown:
             why = f"of token {commit.life}, here {life}{'; unknown statements' * bool(unknown)}"
             raise BadCommit(number=commit.number, here=here, why=why)
+        if any(name in _OF_AGENTS for name, _ in commit.runs):
+            # What was counted of them before may be put off here, and not there.
+            self._catch_up_inside()
         self._carry_out(commit.runs)
         for home, law, most, plain, records in commit.folds:
             self._logs = {home: {law: MemberLog(plain, array("q", records))}}

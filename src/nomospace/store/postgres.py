@@ -28,6 +28,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import count
+from sys import maxsize
 from threading import get_ident
 from time import monotonic
 from typing import Final
@@ -191,6 +192,7 @@ class PostgresStore(SqlStore):
         Version 2 knew nothing of births, version 3 of suspensions. Version 4 had columns to find
         tuples by, version 5 none. Version 6 wrote every ruling twice. Version 7 had the tuples of
         the store engine among all others. Version 8 had no lease, version 9 other marks.
+        Version 10 had no counts in its backlog, which is read as it is.
         """
         writer = self._write_with()
         if version < 2:
@@ -420,9 +422,9 @@ class PostgresStore(SqlStore):
 
     # -- writing -------------------------------------------------------------------------------
 
-    def stage(self, steps: Sequence[Step], *, at: int) -> None:
+    def stage(self, steps: Sequence[Step], *, at: int, bytes_max: int = maxsize) -> int:
         """Gather these steps; nothing is sent."""
-        self._gather(steps, at)
+        return len(self._gather(steps, at, bytes_max).steps)
 
     def flush(self) -> None:
         """Write what was gathered, in one transaction."""
@@ -476,7 +478,7 @@ class PostgresStore(SqlStore):
         for agent, number in staged.trims.items():  # some may have come since
             self.trim(agent, number)
         rest = staged.steps[known:]
-        return self._gather(rest, staged.at) if rest else None
+        return self._gather(rest, staged.at, maxsize) if rest else None
 
     def _stand(self) -> LeaseStand:
         """How the store stands, by the connection that writes."""

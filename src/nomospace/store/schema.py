@@ -22,7 +22,8 @@ the engine's own placeholder. A body is a record of `wire.changes` with a checks
 | `routing` | a change of a daemon or server; without a body, its beginning |
 | `laws` | a law, or an ontology, that was brought here; small things by other names (`SmallKept`) |
 | `outbox` | something for an agent's client |
-| `backlog` | what a commit brought for `tuples` and `outbox`, which do not have it yet |
+| `backlog` | what a commit brought for `tuples` and `outbox`, which do not have it yet, with the |
+| | last numbers of agents and the journal's counts |
 | `journal` | a record that no segment has yet |
 """
 
@@ -40,7 +41,7 @@ TupleKey: TypeAlias = tuple[str, str, int]
 StoredKey: TypeAlias = tuple[str, int]
 """What a tuple of the store engine is known by: its space, and its order there."""
 
-VERSION: Final = 10
+VERSION: Final = 11
 """The version of the tables that this nomospace writes, and of what they hold."""
 
 LEASE: Final = """

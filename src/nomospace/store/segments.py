@@ -45,7 +45,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from nomospace.errors import CallerError, NomospaceError, Unavailable
+from nomospace.errors import NomospaceError, Unavailable
+from nomospace.store.holds import HOLD_S, HOLDS, LOCK, holds, lock
 from nomospace.store.interface import JournalEntry, Store
 from nomospace.store.journal import EventRecord, JournalGap, Record, decode_record, encode_record
 from nomospace.store.opening import open_store
@@ -70,9 +71,9 @@ SECONDS: Final = 60.0
 _CHUNK: Final = 10_000
 LET_GO_MAX: Final = 16
 """So many segments are let go at a time."""
-HOLDS: Final = "holds"
-"""The folder with the names of those who still need records, and after which."""
 DAY_US: Final = 86_400_000_000
+SEAL_S: Final = 1.0
+"""How long sealing waits: a program that begins to read has the folder for an instant."""
 Rows: TypeAlias = dict[str, list[JournalRow]]
 """Rows by table."""
 
@@ -92,14 +93,6 @@ class SegmentDamaged(Unavailable):
     words = "the segment {path} is damaged: {why}; bring the file back from a copy"
     path: str
     why: str
-
-
-class SealingAlready(CallerError):
-    """Two processes would seal into one folder."""
-
-    code = "store.sealing-already"
-    words = "another process seals into {folder} just now; give each host a folder of its own"
-    folder: str
 
 
 # -- files ---------------------------------------------------------------------------------------
@@ -142,13 +135,11 @@ def _put(path: Path, write: Callable[[Path], object]) -> None:
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
+def _alone(folder: Path, wait_s: float) -> Iterator[None]:
+    """Have a folder for oneself, after waiting a while for who has it just now."""
     make_folder(folder)
-    with open_file(folder / ".lock", "w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise SealingAlready(folder=str(folder)) from None
+    with open_file(folder / LOCK, "w") as file:
+        lock(folder, file, fcntl.LOCK_EX, wait_s)
         yield
 
 
@@ -164,7 +155,7 @@ def seal(
     long before anyone wants its journal. With `keep`, the store forgets nothing.
     """
     made: list[Segment] = []
-    with _alone(folder):
+    with _alone(folder, SEAL_S):
         manifest = read_manifest(folder)
         check_last(manifest, store.last_record, str(folder))
         _remove_unknown(folder, manifest)
@@ -295,7 +286,7 @@ def let_go(folder: Path, keep: Retention, *, now: int) -> Manifest:
     then the manifest changes, and then the files go. Who dies between leaves files that nobody
     knows.
     """
-    with _alone(folder):
+    with _alone(folder, HOLD_S):
         manifest = read_manifest(folder)
         went = _past(folder, manifest, keep, now)
         if not went:
@@ -332,24 +323,13 @@ def _past(folder: Path, manifest: Manifest, keep: Retention, now: int) -> list[S
     return went if went and went[-1].last > manifest.gone else []
 
 
-def holds(folder: Path) -> dict[str, int]:
-    """Who still needs records of a folder, and after which."""
-    found: dict[str, int] = {}
-    for path in sorted((folder / HOLDS).glob("*")):
-        try:
-            found[path.name] = int(path.read_text())
-        except ValueError:
-            found[path.name] = 0  # whoever it is may need them all
-    return found
-
-
 def hold(folder: Path, name: str, after: int | None) -> None:
     """Let nothing after a record go, for somebody; `None`: that one needs nothing any more."""
     path = folder / HOLDS / name
     if after is None:
         path.unlink(missing_ok=True)
         return
-    with _alone(folder):
+    with _alone(folder, HOLD_S):
         manifest = read_manifest(folder)
         if after < manifest.gone:
             raise RecordsLetGo(folder=str(folder), asked=after + 1, first=manifest.first)

@@ -20,6 +20,7 @@ from contextlib import AbstractContextManager
 from functools import cached_property
 from heapq import heappop, heappush, heapreplace
 from itertools import islice
+from sys import maxsize
 from typing import Final, NamedTuple, TypeVar
 
 import msgspec
@@ -27,13 +28,7 @@ import msgspec
 from nomospace.control import redo
 from nomospace.host.changes import COMPACT_FROM, TuplePut
 from nomospace.protocols.births import BEFORE
-from nomospace.store.backlog import (
-    BYTES_MAX,
-    ROWS_MAX,
-    Backlog,
-    CommitPart,
-    encode_part,
-)
+from nomospace.store.backlog import BYTES_MAX, ROWS_MAX, Backlog, CommitPart, encode_part
 from nomospace.store.batch import Batch, Counters, MemberLog
 from nomospace.store.blocks import catch_up
 from nomospace.store.copying import changes_of, numbers_of
@@ -273,21 +268,26 @@ class SqlStore(ABC):
         self.flush()
 
     @abstractmethod
-    def stage(self, steps: Sequence[Step], *, at: int) -> None:
+    def stage(self, steps: Sequence[Step], *, at: int, bytes_max: int = maxsize) -> int:
         """Take these steps in; `_gather` says what they are in rows."""
 
     @abstractmethod
     def flush(self) -> None:
         """Make what was staged durable, then call `_kept`; or call `_dropped`, and raise."""
 
-    def _gather(self, steps: Sequence[Step], at: int) -> Staged:
+    def _gather(self, steps: Sequence[Step], at: int, bytes_max: int) -> Staged:
         assert self._begun, "a store begins a life before it keeps anything"
         assert self._staged is None, "what was staged is flushed before more is"
         trims, self._trims = self._trims, {}
         counters = msgspec.structs.replace(self._counters)
-        batch = Batch(counters, CommitPart(list(trims.items())))
-        for step in steps:
+        batch = Batch(counters, CommitPart(list(trims.items())), self._backlog.counts)
+        told = 0
+        for number, step in enumerate(steps, 1):
             batch.add(step)
+            told += sum(map(len, step.records))
+            if told + batch.part.weight > bytes_max:
+                steps = steps[:number]
+                break
         last = batch.counters.journal
         first = self._first_needed() if self._firsts else 0
         needed = first or batch.first or last + 1
@@ -486,15 +486,7 @@ class SqlStore(ABC):
 
     # -- asking --------------------------------------------------------------------------------
 
-    def holds(self, space: str) -> bool:
-        """Whether there is a tuple in a space; one that was just taken may count."""
-        with self._reading():
-            for table in ("tuples", "stored"):
-                for _ in self._ask(f"SELECT 1 FROM {table} WHERE space = ? LIMIT 1", (space,)):
-                    return True
-            return self._tables.backlog().puts_in(space)
-
-    def journal(self, after: int, limit: int) -> list[JournalEntry]:
+    def journal(self, after: int, limit: int, bytes_max: int = maxsize) -> list[JournalEntry]:
         """Records that no segment has yet."""
         found: list[JournalEntry] = []
         with self._reading():
@@ -502,8 +494,10 @@ class SqlStore(ABC):
                 "SELECT seq, body FROM journal WHERE seq > ? ORDER BY seq LIMIT ?",
                 (after, check_limit(limit)),
             ):
-                found += [one for one in self._tables.records(seq, blob) if one.seq > after]
-                if len(found) >= limit:
+                some = [one for one in self._tables.records(seq, blob) if one.seq > after]
+                found += some
+                bytes_max -= sum([len(one.record) for one in some])
+                if len(found) >= limit or bytes_max <= 0:
                     break
         return found[:limit]
 

@@ -21,6 +21,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain
 from pathlib import Path
+from sys import maxsize
 from typing import Final
 
 from nomospace.errors import NomospaceError
@@ -73,8 +74,6 @@ class SqliteStore(SqlStore):
 
     >>> import tempfile
     >>> from nomospace.host.changes import AgentCame
-    >>> from nomospace.store.interface import Step
-    >>> from nomospace.store.sqlite import SqliteStore
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     for _ in range(2):
     ...         store = SqliteStore(Path(folder) / "ward.db")
@@ -138,12 +137,13 @@ class SqliteStore(SqlStore):
             writer.execute(f"PRAGMA journal_size_limit = {LOG_BYTES_KEPT}")
             writer.execute("PRAGMA synchronous = FULL")
             writer.execute(f"PRAGMA cache_size = -{CACHE_KB}")
-            writer.execute("PRAGMA wal_autocheckpoint = 0")
             self._reader = self._connected()
             version = self._version()
         if version is None or version < VERSION:
             held = self._lock is not None
             self._take()
+            if len(self._wrong) == 1:  # it says an earlier version, and is not what was written
+                self._tell_wrong()
             self._bring_up_to_date(version)
             self._older = version is not None
             if not held:
@@ -246,19 +246,24 @@ class SqliteStore(SqlStore):
 
     def _let_go(self) -> None:
         """Have checksums of all pages that SQLite moves when the last connection is closed."""
-        with suppress(NomospaceError, OSError):
-            if frames := self._frames():
-                self._take()  # unless its host has it, who sees to it
-                self._sums.note(frames)
+        with suppress(NomospaceError):
+            try:
+                if frames := self._frames():
+                    self._take()  # unless its host has it, who sees to it
+                    self._sums.note(frames)
+            except OSError:  # the disk is full, and SQLite moves them all the same
+                self._sums.path.unlink(missing_ok=True)
 
     def _connected(self) -> sqlite3.Connection:
-        return sqlite3.connect(
+        made = sqlite3.connect(
             self.path,
             timeout=BUSY_S,
             isolation_level=None,
             check_same_thread=False,  # `stage` and `flush` take turns in two threads
             cached_statements=256,
         )
+        made.execute("PRAGMA wal_autocheckpoint = 0")  # first: what SQLite moves has no checksums
+        return made
 
     def _standing(self) -> list[SqlRow]:
         """Whose it is, what it is of two, and whether it does without the other; if it is."""
@@ -283,8 +288,9 @@ class SqliteStore(SqlStore):
                 "state", "", "it is missing: the file is some other database"
             )
         for (version,) in self._ask("SELECT version FROM state"):
-            return int(version)
-        raise self._tables.damaged("state", "", "it has no row")
+            if isinstance(version, int):
+                return version
+        raise self._tables.damaged("state", "", "it has no row with a version")
 
     def _bring_up_to_date(self, version: int | None) -> None:
         with self._transaction():
@@ -359,9 +365,9 @@ class SqliteStore(SqlStore):
 
     # -- writing -------------------------------------------------------------------------------
 
-    def stage(self, steps: Sequence[Step], *, at: int) -> None:
-        """Write all these steps in one transaction, which `flush` ends."""
-        staged = self._gather(steps, at)
+    def stage(self, steps: Sequence[Step], *, at: int, bytes_max: int = maxsize) -> int:
+        """Write these steps in one transaction, which `flush` ends."""
+        staged = self._gather(steps, at, bytes_max)
         try:
             if self._writer is None:
                 raise self._unavailable("it is closed")
@@ -375,6 +381,7 @@ class SqliteStore(SqlStore):
         except BaseException:
             self._roll_back()
             raise
+        return len(staged.steps)
 
     def flush(self) -> None:
         """End the transaction, and wait for the disk."""
@@ -468,12 +475,29 @@ class SqliteStore(SqlStore):
         if reader is None:
             raise self._unavailable("it is closed")
         with self._told():
-            reader.execute("BEGIN")
+            if not reader.in_transaction:  # else it has stood still since `pin`
+                reader.execute("BEGIN")
             try:
                 yield
             finally:
                 with suppress(sqlite3.Error):  # it was closed meanwhile
                     reader.execute("ROLLBACK")  # nothing was written
+
+    def hold(self) -> None:
+        """Let nobody commit until `let_go`; for a cut through several stores (`cut`)."""
+        assert self._writer is not None, "it is attached"
+        with self._told():
+            self._writer.execute("BEGIN IMMEDIATE")
+
+    def pin(self) -> None:
+        """Have the next `dump` show the store as it is now."""
+        assert self._reader is not None, "it is attached"
+        self._reader.execute("BEGIN")
+        self._reader.execute("SELECT one FROM state").fetchone()
+
+    def let_go(self) -> None:
+        assert self._writer is not None, "it is attached"
+        self._writer.execute("ROLLBACK")
 
     def _ask(self, sql: str, params: Params = ()) -> Iterable[SqlRow]:
         assert self._reader is not None

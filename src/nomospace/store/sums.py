@@ -17,6 +17,7 @@ import os
 import struct
 from array import array
 from contextlib import suppress
+from errno import ENOSPC
 from pathlib import Path
 from typing import Final
 from zlib import crc32
@@ -28,7 +29,11 @@ END: Final = "-sums"
 _HEAD: Final = struct.Struct("<8sIQI")
 """A mark, the size of pages, the life of the host that has written last, and a checksum."""
 _MARK: Final = b"nomosums"
+_number_at: Final = struct.Struct(">I").unpack_from
+"""Which page a frame is of."""
 _CHUNK: Final = 1 << 20
+_BLOCK: Final = 1_024
+"""So many checksums are written together."""
 _FRAMES: Final = 256
 """So many frames of a log are read at a time."""
 
@@ -114,28 +119,37 @@ class PageSums:
             if salt != self._salt:  # it has begun anew
                 self._salt, self._noted = salt, 0
             size = FRAME + page
-            log.seek(HEADER + self._noted * size)
-            while self._noted < frames:
-                data = memoryview(log.read(size * min(_FRAMES, frames - self._noted)))
-                if len(data) < size:
-                    break
-                for at in range(0, len(data) - size + 1, size):
-                    number = int.from_bytes(data[at : at + 4], "big")
-                    changed[number] = crc32(data[at + FRAME : at + size]) or 1
-                    self._noted += 1
+            frames = min(frames, (os.fstat(log.fileno()).st_size - HEADER) // size)
+            # Backwards: what counts of a page is its last frame, and many have one in every commit.
+            for end in range(frames, self._noted, -_FRAMES):
+                first = max(self._noted, end - _FRAMES)
+                log.seek(HEADER + first * size)
+                data = memoryview(log.read(size * (end - first)))
+                for at in range(len(data) - size, -1, -size):
+                    (number,) = _number_at(data, at)
+                    if number not in changed:
+                        changed[number] = crc32(data[at + FRAME : at + size]) or 1
         if changed:
             self._write(changed)
+        self._noted = max(self._noted, frames)  # only now: a full disk has them noted again
 
     def _write(self, changed: dict[int, int]) -> None:
+        """Put some checksums into the file, a block at a time: most lie near others."""
+        blocks: dict[int, dict[int, int]] = {}
+        for number, total in changed.items():
+            blocks.setdefault((number - 1) // _BLOCK, {})[(number - 1) % _BLOCK] = total
         file = os.open(self.path, os.O_RDWR | os.O_CLOEXEC)
         try:
-            run, first = array("I"), 0
-            for number in (*sorted(changed), 0):
-                if number != first + len(run):
-                    if run:
-                        os.pwrite(file, run.tobytes(), _HEAD.size + 4 * (first - 1))
-                    run, first = array("I"), number
-                run.append(changed.get(number, 0))
+            for block, totals in blocks.items():
+                at, known = _HEAD.size + 4 * _BLOCK * block, array("I")
+                found = os.pread(file, 4 * _BLOCK, at)
+                known.frombytes(found[: len(found) // 4 * 4])
+                known.extend([0] * (max(totals) + 1 - len(known)))
+                for place, total in totals.items():
+                    known[place] = total
+                data = known.tobytes()
+                if os.pwrite(file, data, at) < len(data):
+                    raise OSError(ENOSPC, os.strerror(ENOSPC), str(self.path))
             os.fdatasync(file)
         finally:
             os.close(file)

@@ -27,6 +27,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar, Unpack, overload
 
 from nomospace import client
+from nomospace.calls.partition import PartitionKey
 from nomospace.calls.ways import ONCE_PER_TUPLE, STRONG, WEAK
 from nomospace.client.listening import refuse_waiting
 from nomospace.client.membership import Letter
@@ -123,10 +124,17 @@ class Agent(Blocking):
         durable: bool = True,
         ontology: Ontology | str | None = None,
         engine: str = "",
+        partition: PartitionKey | str = "",
     ) -> Space:
         """Have an interface space of this name: private, or `shared` at once."""
         it = self._it.space(
-            name, shared=shared, law=law, durable=durable, ontology=ontology, engine=engine
+            name,
+            shared=shared,
+            law=law,
+            durable=durable,
+            ontology=ontology,
+            engine=engine,
+            partition=partition,
         )
         return Space(background.wait(it))
 

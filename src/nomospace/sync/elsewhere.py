@@ -15,6 +15,7 @@ class RemoteHost(HeldInBackground):
     contact = waits(remote.RemoteHost.contact)
     engage = waits(remote.RemoteHost.engage)
     disengage = waits(remote.RemoteHost.disengage)
+    drain = waits(remote.RemoteHost.drain)
     moved = waits(remote.RemoteHost.moved)
 
     def agent(self, name: str | None = None) -> Agent:

@@ -114,4 +114,5 @@ class Host(HeldInBackground):
     connected = asks(node.Host.connected)
     engage = asks(node.Host.engage)
     disengage = asks(node.Host.disengage)
+    drain = asks(node.Host.drain)
     moved = asks(node.Host.moved)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, Final
+
 import msgspec
 
 from nomospace.terms.values import Compound, Term
@@ -20,35 +23,49 @@ def encode(term: Term) -> bytes:
     try:
         return msgspec.msgpack.encode(term)
     except (OverflowError, RecursionError):
-        return _encode_deep(term)
+        return encode_deep(term)
 
 
-_INT64 = range(-(2**63), 2**64)
+_INT64: Final = range(-(2**63), 2**64)
+BIG_INT: Final = 1
+"""The extension that an integer past 64 bits is."""
 
 
-def _encode_deep(term: Term) -> bytes:
-    """`encode` with a stack of its own, and with integers of any size."""
+def encode_deep(value: Any, pack: Callable[[object], bytes] = msgspec.msgpack.encode) -> bytes:
+    """Terms and plain data of any depth as bytes, with integers of any size.
+
+    `pack` writes what is neither deep nor huge.
+
+    >>> encode_deep({"left": (Compound("room", (3,)),)}).hex()
+    '81a46c6566749182a166a4726f6f6da1619103'
+    """
     out = bytearray()
-    plain = msgspec.msgpack.encode
-    pending: list[Term] = [term]
-    while pending:
-        item = pending.pop()
-        if type(item) is Compound:
-            out += b"\x82\xa1f" + plain(item.name) + b"\xa1a"
+    todo = [value]
+    while todo:
+        item = todo.pop()
+        kind = item.__class__
+        if kind is Compound:
+            out += b"\x82\xa1f" + pack(item.name) + b"\xa1a"
             item = item.args
-        if type(item) is tuple:
-            count = len(item)
-            if count < 16:
-                out.append(0x90 + count)
-            else:
-                out += (
-                    b"\xdc" + count.to_bytes(2, "big")
-                    if count < 65536
-                    else b"\xdd" + count.to_bytes(4, "big")
-                )
-            pending.extend(reversed(item))
-        elif type(item) is int and item not in _INT64:
-            out += plain(msgspec.msgpack.Ext(1, str(item).encode()))
+            kind = tuple
+        if kind is tuple or kind is list:
+            out += _count(len(item), 0x90, 0xDC)
+            todo.extend(reversed(item))
+        elif kind is dict:
+            out += _count(len(item), 0x80, 0xDE)
+            for name, part in reversed(item.items()):
+                todo += (part, name)
+        elif kind is int and item not in _INT64:
+            out += pack(msgspec.msgpack.Ext(BIG_INT, str(item).encode()))
         else:
-            out += plain(item)
+            out += pack(item)
     return bytes(out)
+
+
+def _count(count: int, short: int, long: int) -> bytes:
+    """The head of a list or map of so many parts."""
+    if count < 16:
+        return bytes([short + count])
+    if count < 1 << 16:
+        return bytes([long]) + count.to_bytes(2, "big")
+    return bytes([long + 1]) + count.to_bytes(4, "big")

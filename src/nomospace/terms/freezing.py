@@ -131,7 +131,7 @@ def _freeze_deep(value: object, variables: bool) -> Term:
         elif isinstance(item, tuple | list):
             name, parts = None, tuple(item)
         elif isinstance(item, Mapping):
-            name, parts = OBJECT, (None, None, _named(item))
+            name, parts = OBJECT, (None, None, named_parts(item))
         else:
             done.append(_freeze_atomic(item, variables))
             continue
@@ -143,7 +143,7 @@ def _freeze_deep(value: object, variables: bool) -> Term:
     return done[0]
 
 
-def _named(items: Mapping[Any, Any]) -> tuple[Compound, ...]:
+def named_parts(items: Mapping[Any, Any]) -> tuple[Compound, ...]:
     """The parts of a dict, in the order of their keys; the values are yet to be frozen."""
     for key in items:
         if not isinstance(key, str):

@@ -18,7 +18,7 @@ Plain: TypeAlias = bool | int | float | str | None
 _TOKEN: Final = r"""(?P<space>\s+)
       | (?P<number>-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)
       | (?P<word>[^\W\d]WORD*)
-      | (?P<string>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")
+      | (?P<string>'(?:[^'\\]++|\\.)*'|"(?:[^"\\]++|\\.)*")
       | (?P<sign><=|>=|!=|[=<>])
       | (?P<mark>[()\[\],.])"""
 _PLAIN: Final = re.compile(_TOKEN.replace("WORD", r"\w"), re.VERBOSE | re.DOTALL)

@@ -15,8 +15,9 @@ the errors of a text (up to `ERRORS_MAX`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final, NamedTuple
+
+import msgspec
 
 from nomospace.terms.source import Diagnostic, Source, Span
 from nomospace.terms.tokens import (
@@ -78,8 +79,7 @@ PREFIX: Final[dict[str, Prefix]] = {
 SPELT_VALUES: Final[dict[str, Atomic]] = {"true": True, "false": False, "null": None}
 
 
-@dataclass(slots=True)
-class _Pending:
+class _Pending(msgspec.Struct):
     """An operator that waits for its right side."""
 
     token: Token

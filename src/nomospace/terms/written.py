@@ -46,14 +46,14 @@ from nomospace.terms.tokens import (
 )
 from nomospace.terms.values import FORMAL, OBJECT, Compound, Term, Var, check_size
 
-_QUOTED: Final = r"""'(?:[^'\\\n]|\\.|'')*'|"(?:[^"\\\n]|\\.|"")*\""""
+_QUOTED: Final = r"""'(?:[^'\\\n]++|\\.|'')*'|"(?:[^"\\\n]++|\\.|"")*\""""
 _NUMBER: Final = r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
 _RANGE: Final = re.compile(rf"({_QUOTED}|{_NUMBER})\.\.({_QUOTED}|{_NUMBER})")
 _VARIABLE: Final = re.compile(r"[A-Z][A-Za-z0-9_]*")
 _PROSE: Final = re.compile(r"[\w .,;!?&/-]+")
 _PIECE: Final = re.compile(
     rf"""(?P<hole>[A-Z_][A-Za-z0-9_]*:(?!-[^0-9])(?:{_QUOTED}|[A-Za-z0-9_.+-])*)
-        |(?P<other>{_QUOTED}|[A-Za-z0-9_]+)
+        |(?P<other>{_QUOTED}|[A-Za-z0-9_]+|\s{{8,}}+)
         |(?P<colon>(?!(?<==):=):(?!-))  # and no part of =:=""",
     re.VERBOSE,
 )

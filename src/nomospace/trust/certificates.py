@@ -163,10 +163,6 @@ class Certificate:
         """The certificate in a few words."""
         return f"{self.kind} certificate of {self.subject!r}"
 
-    def in_time(self, now: int) -> bool:
-        """Whether it counts at a time, its last second included."""
-        return self.not_before <= now <= self.not_after
-
 
 @dataclass(frozen=True, kw_only=True)
 class HostCertificate(Certificate):

@@ -111,10 +111,6 @@ class StoredToken:
         """The agents that its bearer may act as: none without the scope `agent`."""
         return self.agents if "agent" in self.scopes else ()
 
-    def speaks_for(self, agent: str) -> bool:
-        """Whether its bearer may act as an agent."""
-        return agent in self.acts
-
     @property
     def operates(self) -> bool:
         """Whether its bearer may operate the host."""
@@ -139,8 +135,8 @@ def make_token(
     ... )
     >>> text
     'ns1.0000000000000000.AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'
-    >>> Tokens([kept]).check(text, now=5).speaks_for("ann@ward-1")
-    True
+    >>> Tokens([kept]).check(text, now=5).acts
+    ('ann@ward-1',)
     >>> Tokens([kept]).check(text[:-1] + "B", now=5)
     Traceback (most recent call last):
     nomospace.trust.tokens.BadToken: this token is not known here; ...

@@ -53,9 +53,13 @@ class Agents(OperatorQuestion[list[AgentLine]], frozen=True, tag="agents"):
     limit: int = 1_000
 
 
-class SpaceLine(msgspec.Struct, frozen=True):
+class SpaceLine(msgspec.Struct, frozen=True, omit_defaults=True):
     """A space: the hash of its law if it has one, and the agents that share it, or the one that
     has it for itself. Of its tuples here, some are lent under a lease.
+
+    Of a partitioned one: by what (`1`, `0.vin`), the hosts that have a share, how many tuples here
+    are at home elsewhere, whether this host is settled and which others are not, and hosts of the
+    group that have a space of that name partitioned otherwise.
     """
 
     name: str
@@ -66,6 +70,12 @@ class SpaceLine(msgspec.Struct, frozen=True):
     lent: int
     waiting: int
     reactions: int
+    partition: str = ""
+    homes: tuple[str, ...] = ()
+    strays: int = 0
+    settled: bool = True
+    unsettled: tuple[str, ...] = ()
+    apart: tuple[str, ...] = ()
 
 
 class Spaces(OperatorQuestion[list[SpaceLine]], frozen=True, tag="spaces"):
@@ -234,6 +244,30 @@ class Disengage(OperatorQuestion[ContactLine], frozen=True, tag="disengage"):
     """Leave the group by announcement, and stay alone; answered when the host has left."""
 
 
+@dataclass(frozen=True, slots=True)
+class DrainLine:
+    """Whether a host keeps no share of partitioned spaces any more, and how far that is so.
+
+    `left` tuples of such spaces lie here, `moving` are under way to others, and of the spaces
+    `alone` no other host could have a share.
+    """
+
+    host: str
+    drained: bool
+    left: int
+    moving: int
+    alone: tuple[str, ...] = ()
+
+
+class DrainHost(OperatorQuestion[DrainLine], frozen=True, tag="drain"):
+    """Keep no share of partitioned spaces (or, if false, one again); `None` only asks.
+
+    Answered at once; what lies here moves by and by.
+    """
+
+    drained: bool | None = None
+
+
 class SetPosition(OperatorQuestion[ContactLine], frozen=True, tag="position"):
     """The host is here now: two or three numbers, in metres."""
 
@@ -351,6 +385,7 @@ Question: TypeAlias = (
     | Engage
     | Disengage
     | SetPosition
+    | DrainHost
     | LaunchProgram
     | EndProgram
     | SpaceTell

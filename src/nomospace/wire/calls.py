@@ -70,6 +70,10 @@ TEMPLATE_PARTS_MAX: Final = 10_000
 """and how many a template that goes as bytes: it is made ready as well."""
 DEEP_MAX: Final = 4_000
 """How many of its lists and compounds may stand inside more than `packing.DEEP` others."""
+SLOW_FROM: Final = 800
+"""With more of these a call may nest too deep for native code to read it:"""
+SLOW_PARTS_MAX: Final = 7_500
+"""it may hold so many parts."""
 HUGE_MAX: Final = 500
 """How many of them may be integers past 64 bits: they are dear to read, and can be made to hash
 alike, so that a map of them would be a list."""
@@ -135,11 +139,13 @@ def unpack_parts(data: bytes, most: int = CALL_PARTS_MAX) -> object:
     if len(data) <= DEEP_MAX or (len(data) <= CALL_PARTS_MAX and heads_in(data) <= DEEP_MAX):
         return unpack(data)
     found = survey(data, most)
+    if found.deep > SLOW_FROM:
+        most = min(most, SLOW_PARTS_MAX)
     if found.all > most:
         raise CallTooWide(
             what="the number of lists, strings and numbers in one call",
             limit=most,
-            advice="make several calls of it, or one long text of many small parts",
+            advice="make several calls of it, nest less deep, or write one long text",
         )
     if found.extensions > HUGE_MAX:
         raise CallTooWide(
@@ -293,7 +299,8 @@ def _law(law: CompiledLaw, texts: bool) -> str | LawText:
 
 def _lower_open(request: Open, texts: bool) -> WireOpen:
     law = None if request.law is None else _law(request.law, texts)
-    return WireOpen(request.space, law, request.durable, request.ontology, request.engine)
+    how = request.ontology, request.engine, request.partition
+    return WireOpen(request.space, law, request.durable, *how)
 
 
 def _lower_adopt(request: Adopt, texts: bool) -> WireAdopt:
@@ -446,7 +453,8 @@ def _read_react(react: WireReact, laws: Laws) -> React:
 
 def _read_open(request: WireOpen, laws: Laws) -> Open:
     law = None if request.law is None else laws(request.law)
-    return Open(request.space, law, request.durable, request.ontology, request.engine)
+    how = request.ontology, request.engine, request.partition
+    return Open(request.space, law, request.durable, *how)
 
 
 def _read_adopt(request: WireAdopt, laws: Laws) -> Adopt:

@@ -58,16 +58,16 @@ def read_common(data: bytes) -> tuple[int, int, Request] | None:
     if read is None or len(data) > HARMLESS or (read is _SETTLED and _SETTLE not in data[:32]):
         return None
     try:
-        kind, seq, seen, space, *rest = read(data)
-        if kind == ASK:
-            return seq, seen, space  # which is the whole of what is settled
+        parts = read(data)
+        kind = parts[0]
         if kind == SEEK_PLAIN:
-            how, width, *places = rest
-            template = Template.at_places(width, bytes(places[::2]), places[1::2])
-            return seq, seen, Seek(space, WAYS[how], template)
+            template = Template.at_places(parts[5], bytes(parts[6::2]), parts[7::2])
+            return parts[1], parts[2], Seek(parts[3], WAYS[parts[4]], template)
         if kind == OUT:
-            return seq, seen, Out(space, *rest)
-        how, pattern, at, dest, lease_us = rest
+            return parts[1], parts[2], Out(*parts[3:])
+        if kind == ASK:
+            return parts[1], parts[2], parts[3]  # which is the whole of what is settled
+        _, seq, seen, space, how, pattern, at, dest, lease_us = parts
     except (RecursionError, ValueError, msgspec.MsgspecError):
         return None
     known = known_template(bytes(pattern))

@@ -55,6 +55,7 @@ class WireOpen(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="open
     durable: bool
     ontology: OntologyText | None = None
     engine: str = ""
+    partition: str = ""
 
 
 class WireAdopt(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="adopt"):

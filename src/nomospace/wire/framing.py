@@ -25,6 +25,12 @@ _length: Final = struct.Struct(">I")
 length_of: Final = _length.pack
 """What stands before a frame of so many bytes."""
 
+HOST: Final = "nomos-host/1"
+CLIENT: Final = "nomos-client/1"
+"""What is spoken between hosts, and with clients: agreed on in a handshake, or the first frame."""
+AT: Final = "nomos-at/"
+"""Before the name of the worker that is wanted, among the protocols of a handshake."""
+
 
 class BadFrame(PeerError):
     """A peer sent bytes that are no frame."""
@@ -62,6 +68,34 @@ def join(frames: list[bytes]) -> bytes:
     for frame in frames:
         parts += (length_of(len(frame)), frame)
     return b"".join(parts)
+
+
+def offered(protocol: str, worker: str) -> list[str]:
+    """What a handshake offers, to speak with a worker of a host, or with whoever is there."""
+    return [protocol, AT + worker] if worker else [protocol]
+
+
+def preface(protocol: str, worker: str = "") -> bytes:
+    """The first frame of a connection without TLS; `opening` reads it.
+
+    >>> preface(CLIENT, "ward.2")
+    b'\\x00\\x00\\x00\\x15nomos-client/1 ward.2'
+    """
+    return join([f"{protocol} {worker}".rstrip().encode()])
+
+
+def served_with(worker: str, other: str) -> bool:
+    """Whether two hosts may be workers of one, by their names.
+
+    >>> served_with("ward", "ward.2"), served_with("ward.3", "ward.2"), served_with("ward", "icu")
+    (True, True, False)
+    """
+
+    def host(name: str) -> str:
+        stem, _, number = name.rpartition(".")
+        return stem if stem and number.isdigit() else name
+
+    return host(worker) == host(other)
 
 
 def split(data: bytes, bytes_max: int) -> list[bytes]:

@@ -23,7 +23,8 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
-from nomospace.terms import INT_BITS_MAX, TERM_DEPTH_MAX, Compound, Var
+from nomospace.terms import INT_BITS_MAX, TERM_DEPTH_MAX, Var
+from nomospace.terms.encoding import BIG_INT, encode_deep
 
 DEPTH_MAX: Final = 2 * TERM_DEPTH_MAX + 128
 """How deep a value may be nested: a compound is a map and an array, and frames hold terms."""
@@ -31,7 +32,6 @@ CONTAINERS_MAX: Final = 1_000_000
 """How many lists and maps a value may hold; a frame full of tuples has half as many."""
 PARTS_MAX: Final = 4_000_000
 """How many parts of a suspicious value are looked over before it is refused."""
-BIG_INT: Final = 1
 VARIABLE: Final = 2
 
 _DIGITS_MAX: Final = INT_BITS_MAX // 3
@@ -197,41 +197,8 @@ def survey(data: bytes, most: int) -> Parts:
 
 
 def pack_deep(value: Any) -> bytes:
-    """`pack` for terms and plain data of any depth, with integers of any size; no structs.
-
-    >>> pack_deep({"left": (Compound("room", (3,)),)}).hex()
-    '81a46c6566749182a166a4726f6f6da1619103'
-    """
-    out = bytearray()
-    todo = [value]
-    while todo:
-        item = todo.pop()
-        kind = item.__class__
-        if kind is Compound:
-            out += b"\x82\xa1f" + pack(item.name) + b"\xa1a"
-            item = item.args
-            kind = tuple
-        if kind is tuple or kind is list:
-            out += _count(len(item), 0x90, 0xDC)
-            todo.extend(reversed(item))
-        elif kind is dict:
-            out += _count(len(item), 0x80, 0xDE)
-            for name, part in reversed(item.items()):
-                todo += (part, name)
-        elif kind is int and item not in _INT64:
-            out += pack(msgspec.msgpack.Ext(BIG_INT, str(item).encode()))
-        else:
-            out += pack(item)
-    return bytes(out)
-
-
-def _count(count: int, short: int, long: int) -> bytes:
-    """The head of a list or map of so many parts."""
-    if count < 16:
-        return bytes([short + count])
-    if count < 1 << 16:
-        return bytes([long]) + count.to_bytes(2, "big")
-    return bytes([long + 1]) + count.to_bytes(4, "big")
+    """`pack` for terms and plain data of any depth, with integers of any size; no structs."""
+    return encode_deep(value, pack)
 
 
 def read_deep(data: bytes | memoryview) -> object:

@@ -9,8 +9,8 @@ import msgspec
 import typer
 
 from nomospace.cli import SAID_NO
-from nomospace.cli.pipeline import JsonOption, MasterOption
-from nomospace.cli.remote_options import Unusable
+from nomospace.cli.pipeline import MasterOption
+from nomospace.cli.remote_options import JsonOption, Unusable
 from nomospace.cli.spark import ensure_spark, progress
 from nomospace.pipeline.jobs.session import LOCAL
 from nomospace_lab.sweep.job import SweepEngine, render_sweep, run_sweep, write_worlds

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from nomospace.calls.requests import READ_ALL, Seek
-from nomospace.host.holding import DEAD
+from nomospace.calls.ways import DEAD
 from nomospace.host.system import SYSTEM
 from nomospace.terms.templates import ANY, Template
 from nomospace_lab.sim.federation import Sites
@@ -28,3 +28,13 @@ def count_world(world: Sites, round: int, spaces: Mapping[str, Sequence[str]], w
             asked[host] = None
             for template in (AGENTS, SHARES):
                 world.call(agent, Seek(SYSTEM, READ_ALL, template), round=round)
+
+
+def count_shares(
+    world: Sites, round: int, auditors: Mapping[str, str], space: str, width: int
+) -> None:
+    """Have the auditor at each host say what lies there of a partitioned space."""
+    whole = Template.of((ANY,) * width)
+    for auditor, host in auditors.items():
+        for one in (space, space + DEAD):
+            world.call(auditor, Seek(one, READ_ALL, whole, at=host), round=round)

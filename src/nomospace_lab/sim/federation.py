@@ -201,12 +201,12 @@ class Sites(Simulation):
     def engage(self, host: str) -> None:
         """A host announces that it would engage."""
         self.history.add(self.clock.now, observed.ENGAGED, host)
-        self._tell(self.sites[host], Engage())
+        self.tell(host, Engage())
 
     def disengage(self, host: str) -> None:
         """A host announces that it leaves."""
         self.history.add(self.clock.now, observed.DISENGAGED, host)
-        self._tell(self.sites[host], Disengage())
+        self.tell(host, Disengage())
 
     # -- agents ----------------------------------------------------------------------------
 
@@ -235,8 +235,7 @@ class Sites(Simulation):
         return [agent for agent, host in self.where.items() if host == site.name]
 
     def _packed(self, bundle: Bundle) -> None:
-        agent = bundle.agent
-        to, travel_us = self._leaving.pop(agent)
+        to, travel_us = self._leaving.pop(agent := bundle.agent)
         self.history.add(self.clock.now, observed.LEFT, agent, self.where[agent])
         self.where[agent] = None
         self.clock.after(travel_us, self._come, agent, to, bundle)
@@ -265,7 +264,7 @@ class Sites(Simulation):
 
     def speak(self, host: str, space: str, law: CompiledLaw, message: Term, to: str) -> None:
         """The operator of a host lets a governed space say something."""
-        self._tell(self.sites[host], Speak(space, law.hash, message, to))
+        self.tell(host, Speak(space, law.hash, message, to))
 
     def certify(
         self, agent: str, law: CompiledLaw, issuer: str, *attributes: Term, held: bool = True
@@ -277,8 +276,7 @@ class Sites(Simulation):
         site = self._home(agent)
         if site is None:
             return False
-        kind = Certified if held else Revoked
-        self._tell(site, kind(agent, law.hash, issuer, attributes))
+        self._tell(site, (Certified if held else Revoked)(agent, law.hash, issuer, attributes))
         return True
 
     # -- calls -----------------------------------------------------------------------------
@@ -293,8 +291,7 @@ class Sites(Simulation):
         site = self._home(agent)
         if site is None:
             return None
-        self._ops += 1
-        op = self._ops
+        self._ops = op = self._ops + 1
         self._asked[op] = (agent, site.name, then)
         known = request
         if isinstance(request, React) and request.listener is not None:
@@ -348,6 +345,10 @@ class Sites(Simulation):
     def at(self, at_us: int, act: Callable[..., None], *args: Any) -> None:
         """Arrange for the script to do something."""
         self.clock.at(at_us, act, *args)
+
+    def tell(self, host: str, event: Event) -> None:
+        """Tell a host what its operator does."""
+        self._tell(self.sites[host], event)
 
     def _tell(self, site: Site, event: Event) -> None:
         """Tell a host an event and carry out what it orders; one that is down hears nothing."""

@@ -33,7 +33,8 @@ from nomospace.calls.requests import (
     Tell,
     Way,
 )
-from nomospace.host.calls import Call
+from nomospace.calls.ways import DEAD
+from nomospace.host.calls import Call, Drain
 from nomospace.host.effects import Answer
 from nomospace.protocols.births import BEFORE, ERAS_FROM
 from nomospace.protocols.policy import Announced, Policy, Position
@@ -41,6 +42,7 @@ from nomospace.protocols.routing.limits import DEFAULT_LIMITS, RoutingLimits
 
 __all__ = [
     "BEFORE",
+    "DEAD",
     "DEFAULT_LIMITS",
     "ERAS_FROM",
     "ONCE",
@@ -60,6 +62,7 @@ __all__ = [
     "Call",
     "Cancel",
     "ContactLost",
+    "Drain",
     "End",
     "Found",
     "Move",

@@ -12,7 +12,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from nomospace.pipeline.jobs.session import LOCAL, Say, check_master, open_session
+from nomospace.pipeline.jobs.session import LOCAL, Say, check_master, session_for
 from nomospace_lab.sim import Workload
 from nomospace_lab.sweep.rows import WORLDS, sweep, sweep_here, which
 
@@ -69,19 +69,13 @@ def run_sweep(
     made_here = on_spark and spark is None
     if made_here:
         check_master(master)
-        prepare()
-        spark = open_session(master, say=say)
-    began = monotonic()
-    say(f"running {len(seeds):,} worlds of {workload.name}")
-    try:
-        if on_spark:
-            assert spark is not None
-            found: pa.Table = sweep(spark, which(workload), seeds).toArrow().cast(WORLDS)
+    with session_for(spark, master, wanted=on_spark, prepare=prepare, say=say) as used:
+        began = monotonic()
+        say(f"running {len(seeds):,} worlds of {workload.name}")
+        if used is not None:
+            found: pa.Table = sweep(used, which(workload), seeds).toArrow().cast(WORLDS)
         else:
             found = _here(workload, seeds, say)
-    finally:
-        if made_here and spark is not None:
-            spark.stop()
     found = found.sort_by("seed")
     name = f"spark {master}" if made_here else str(engine)
     return found, _add_up(found, workload.name, name, seeds, monotonic() - began)

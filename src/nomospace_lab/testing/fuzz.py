@@ -21,10 +21,12 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from typing import Final
+
+from msgspec.structs import replace
 
 from nomospace.errors import CallerError, LawError
 from nomospace.law.canon import canonical

@@ -7,8 +7,10 @@ to their parts. Of a case, terms of the state go. Greedy, and bounded by `TRIES_
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
 
 from nomospace.law.render import show_clause
 from nomospace.law.tree import (
@@ -39,8 +41,7 @@ from nomospace_lab.testing.generate import LAW_NAME, EventCase
 TRIES_MAX: Final = 2_000
 
 
-@dataclass(frozen=True, slots=True)
-class Small:
+class Small(msgspec.Struct, frozen=True):
     """A law and a case on the way to being small."""
 
     clauses: tuple[Rule | Clause, ...]

@@ -91,7 +91,7 @@ def test_what_members_did_last_is_a_scenario_to_try_a_law_on() -> None:
         member = await ann.adopt(law)
         await member.send("hi('<b>')", to="bob@ward")
         await member.send("again", to="bob@ward")
-        text = recorded_events(web.service.views, law.hash)
+        text = await recorded_events(web.service.views, law.hash)
         lines = [json.loads(line) for line in text.splitlines()]
         assert lines[0] == {"home": "ann@ward", "control_state": []}
         assert [one["message"] for one in lines[1:]] == ["hi('<b>')", "again"]
@@ -99,7 +99,7 @@ def test_what_members_did_last_is_a_scenario_to_try_a_law_on() -> None:
         run = Run(law)
         told = list(run.rows([line.encode() for line in text.splitlines()], "events"))
         assert [one["rule"] for one in told] == [None, None], "its slot was gone by then"
-        assert recorded_events(web.service.views, law.hash, most=1).count("message") == 1
+        assert (await recorded_events(web.service.views, law.hash, most=1)).count("message") == 1
 
     on_the_web(work)
 

@@ -164,6 +164,37 @@ def test_tuples_are_written_read_taken_lent_and_settled() -> None:
     on_the_web(work)
 
 
+def test_a_partitioned_space_and_what_is_wrong_with_it() -> None:
+    async def work(web: Web) -> None:
+        jobs = f"{AGENT}/spaces/jobs"
+        opened = await web("POST", jobs, {"partition": "1"})
+        assert opened.json() == {"name": "jobs", "shared": True}
+        await web("POST", f"{jobs}/out", {"fields": ["job", 17]})
+        taken = await web("POST", f"{jobs}/take", {"template": ["job", 17]})
+        assert taken.json()["tuple"]["source"] == "@ward"
+        for path, body, code in (
+            (jobs, {"partition": "0"}, "space.other-partition"),
+            (f"{AGENT}/spaces/new", {"partition": "one"}, "space.bad-partition"),
+            (f"{AGENT}/spaces/new", {"partition": "1", "engine": "store"}, "space.other-engine"),
+            (f"{jobs}/out", {"fields": ["job"]}, "space.no-key"),
+            (f"{jobs}/take", {"template": ["job"]}, "space.no-key"),
+        ):
+            answer = await web("POST", path, body)
+            assert (answer.json()["code"], answer.status_code < 500) == (code, True)
+        assert (await web("POST", "/v1/contact/drain")).status_code == 403
+        for way, drained in (("POST", True), ("GET", True), ("DELETE", False), ("GET", False)):
+            line = (await web(way, "/v1/contact/drain", token="ops")).json()
+            assert line == {
+                "host": "ward",
+                "drained": drained,
+                "left": 0,
+                "moving": 0,
+                "alone": ["jobs"],
+            }
+
+    on_the_web(work)
+
+
 def test_a_take_waits_for_a_tuple_that_comes() -> None:
     async def work(web: Web) -> None:
         jobs = f"{AGENT}/spaces/jobs"

@@ -113,8 +113,14 @@ def test_who_watches_a_session_is_told_of_its_end(monkeypatch: pytest.MonkeyPatc
         assert told == ["this session has ended; log in again"] * 2
         monkeypatch.setattr(logins, "SESSION_S", 0.01)
         over = asyncio.Event()
-        known.watch(known.log_in("ann"), lambda _: over.set())
+
+        def ended(error: NotLetIn) -> None:
+            told.append(error.why)
+            over.set()
+
+        known.watch(known.log_in("ann"), ended)
         await over.wait()
+        assert told[-1].startswith("this session has lasted its ")
 
     run(program())
 

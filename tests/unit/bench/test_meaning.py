@@ -8,7 +8,7 @@ from nomospace.terms.values import parts_of
 from nomospace_lab.bench.peers.meanings import OXIGRAPH, RDFLIB
 from nomospace_lab.bench.report import BenchRow
 from nomospace_lab.bench.run import BenchRun, UnknownPeer
-from nomospace_lab.bench.suites import meaning, meaning_kept
+from nomospace_lab.bench.suites import meaning
 
 
 def test_a_contest_has_those_of_its_peers_that_were_asked_for() -> None:
@@ -25,14 +25,6 @@ def test_times_faster_than_every_peer_that_was_measured() -> None:
     row = BenchRow(what="x", unit="ms", ours=10.0, goal=goal, peers={"a": 30.0, "b": None})
     assert row.met
     assert not BenchRow(what="x", unit="ms", ours=10.0, goal=goal, peers={"a": 29.0}).met
-
-
-def test_the_row_about_kept_tables() -> None:
-    run = BenchRun(rounds=1, quick=True)
-    (row,) = meaning_kept.kept(run, meaning.facts(60), meaning.ONE, meaning._timed)
-    assert row.ours is not None
-    assert row.floor is not None
-    assert "The first question, which fills the tables, took" in row.how
 
 
 def test_ours_and_sql_by_hand_find_the_same() -> None:

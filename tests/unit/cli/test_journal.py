@@ -13,6 +13,7 @@ import pytest
 from nomospace.cli import main
 from nomospace.store.opening import open_store
 from nomospace.store.segments import SegmentLimits, read_manifest, seal
+from tests.servers import shared_postgres
 from tests.unit.cli.running import Cli, Say, command, running
 
 
@@ -120,12 +121,14 @@ def test_a_segment_that_was_moved_away(folder: Path, capsys: Say, tmp_path: Path
     assert "moved away" in told
 
 
+@pytest.mark.parametrize("store", ["sqlite", "postgresql"])
 def test_a_host_lets_old_segments_go_and_says_from_where_its_journal_can_be_read(
-    capsys: Say, tmp_path: Path
+    capsys: Say, tmp_path: Path, store: str
 ) -> None:
+    where = "ward.db" if store == "sqlite" else shared_postgres().fresh()
     journal, config = tmp_path / "journal", tmp_path / "ward.toml"
     config.write_text(f'[journal]\nfolder = "{journal}"\nrows = 4\nseconds = 0.2\nkeep_bytes = 1\n')
-    with running(tmp_path, "ward", "--store", "ward.db", "--config", str(config)) as url:
+    with running(tmp_path, "ward", "--store", where, "--config", str(config)) as url:
         cli = Cli(capsys, url)
 
         def write(number: int) -> None:

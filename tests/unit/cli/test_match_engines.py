@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ from nomospace.host.changes import TuplePut
 from nomospace.meaning.facts import Fact
 from nomospace.protocols.spaces import Row
 from nomospace.store.interface import Step, Store
-from nomospace.store.opening import open_store
 from nomospace.store.sqlite import SqliteStore
 from nomospace.terms import obj
 from tests.servers import shared_postgres
@@ -95,75 +93,31 @@ def test_the_tuples_of_a_store(folder: Path, capsys: Say) -> None:
     assert "boats, cars" in told
 
 
-@pytest.mark.parametrize("engine", ["sqlite", "postgres"])
-def test_tables_are_kept_for_the_next_question(
-    engine: str, folder: Path, capsys: Say, monkeypatch: pytest.MonkeyPatch
+def test_several_questions_of_the_same_tuples(
+    folder: Path, capsys: Say, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    url = str(folder / "ward.db")
-    if engine == "postgres":
-        url = f"{shared_postgres().url}?schema=kept_cli"
-    fill(open_store(url))
-    asked = ["--store", url, "--space", "cars", "--template", TEMPLATES[0], "--engine", engine]
-    (alone,) = match(capsys, folder, *asked, "--no-keep")
-    assert kept(capsys, "--kept", url) == []
-    assert match(capsys, folder, *asked) == [alone]
-    (told,) = kept(capsys, "--kept", url)
-    assert (told["space"], told["tuples"]) == ("cars", 2)
-    assert told["bytes"] > 0
-    monkeypatch.setattr(match_engines, "stored", unread)
-    assert match(capsys, folder, *asked, "--any") == [alone]
-    assert kept(capsys, "--drop-kept", url) == [{"dropped": 1}]
-    assert kept(capsys, "--kept", url) == []
-
-
-def unread(url: str, space: str) -> Iterator[Fact]:
-    """The tuples of a store that nobody is to read one by one."""
-    yield pytest.fail(f"{space} of {url} is read")
-
-
-def kept(capsys: Say, *words: str) -> list[Any]:
-    assert main(["match", *words]) == 0
-    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-
-
-def test_tables_that_cannot_be_kept(folder: Path, capsys: Say) -> None:
     fill(SqliteStore(folder / "ward.db"))
-    place = folder / "ward.db.meaning"
-    place.write_text("a file of that name")
-    words = ["match", "--ontology", str(folder / "cars.yaml"), "--store", str(folder / "ward.db")]
-    words += ["--space", "cars", "--template", TEMPLATES[0], "--engine", "sqlite"]
-    assert main(words) == 0
-    told = capsys.readouterr()
-    assert '"tuples": ["ann@ward#1", "bob@ward#7"]' in told.out
-    why = "cannot be used (File exists); this question is answered from temporary tables"
-    assert told.err == f"nomospace match: the kept tables {place} {why}\n"
-    place.unlink()
-    assert main([*words, "--space", "planes"]) == 2  # and no table is made for it
-    assert not place.exists()
-    capsys.readouterr()
-    assert main(words) == 0
-    tear(next(place.glob("*.db")), "o_SportsCar")
-    capsys.readouterr()
-    assert main(words) == 0  # found when it is asked, not when it is opened
-    told = capsys.readouterr()
-    assert '"tuples": ["ann@ward#1", "bob@ward#7"]' in told.out
-    assert told.err.endswith("they are made anew\n")
-    assert told.err.count("\n") == 1
-    next(place.glob("*.db")).write_text("a file of that name")
-    (one,) = kept(capsys, "--kept", str(folder / "ward.db"))
-    assert one["trouble"] == "file is not a database"
-    assert main(["match", "--kept", str(folder / "none.db")]) == 2
+    read: list[str] = []
 
+    def counted(url: str, space: str) -> Iterator[Fact]:
+        read.append(space)
+        return stored(url, space)
 
-def tear(path: Path, table: str) -> None:
-    """Make the page that a table begins on unreadable."""
-    connection = sqlite3.connect(path)
-    pages = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", (table,))
-    ((page,),) = pages.fetchall()
-    connection.close()
-    data = bytearray(path.read_bytes())
-    data[(page - 1) * 4096 : page * 4096] = b"\xff" * 4096
-    path.write_bytes(data)
+    stored = match_engines.stored
+    monkeypatch.setattr(match_engines, "stored", counted)
+    words = [word for template in TEMPLATES for word in ("--template", template)]
+    asked = ["--store", str(folder / "ward.db"), "--space", "cars", "--engine", "sqlite"]
+    together = match(capsys, folder, *asked, *words)
+    assert read == ["cars"]
+    alone = [
+        {"template": template, **found}
+        for template in TEMPLATES
+        for found in match(capsys, folder, *asked, "--template", template)
+    ]
+    assert together == alone
+    assert [one["template"] for one in together] == list(TEMPLATES[:2])
+    (cut,) = match(capsys, folder, *asked, "--template", "(Car)", *words, "--limit", "1", code=1)
+    assert cut.count("answers may be missing") == 1  # and the other questions were asked, too
 
 
 def test_options_that_do_not_fit(folder: Path, capsys: Say) -> None:

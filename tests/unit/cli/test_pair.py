@@ -17,11 +17,15 @@ import pytest
 
 from nomospace.client.remote import connect
 from nomospace.errors import NomospaceError
+from nomospace.host.changes import SmallKept
 from nomospace.protocols.pair import STANDBY, SYNC, NotPaired, next_token
+from nomospace.store.interface import Header
+from nomospace.store.opening import open_store
 from nomospace.store.paired import PairRow, look
 from tests import nursery
 from tests.ports import free_port
 from tests.real.trust import Trust
+from tests.servers import shared_nats
 
 WAIT_S = 60.0
 
@@ -255,6 +259,46 @@ def test_a_takeover_shows_what_may_be_lost_and_lower_tokens_are_refused(pair: Pa
             await program()
 
     asyncio.run(limited())
+
+
+def test_peers_refuse_lower_tokens_over_nats_too(pair: Pair) -> None:
+    nats = ("--transport", shared_nats().url)
+
+    def noted(words: str) -> None:
+        until = time.monotonic() + WAIT_S
+        while words not in pair.log("icu"):
+            assert time.monotonic() < until, pair.log("icu")
+            time.sleep(0.05)
+
+    def peer() -> Any:
+        started = pair.start("icu", "run", "icu", "--listen", "127.0.0.1:0", *nats)
+        said(started)
+        return started
+
+    active, icu = pair.active("a", "--alone", *nats), peer()
+    token = said(active)["life"]
+    until = time.monotonic() + WAIT_S
+    while _token_of(pair.folder / "icu.db", "ward") != token:
+        assert time.monotonic() < until, pair.log("icu")
+        time.sleep(0.05)
+    for child in (active, icu):
+        child.kill()
+        child.wait(WAIT_S)
+    other = pair.start("other", "run", "ward", "--listen", "127.0.0.1:0", *nats)
+    said(other)
+    peer()  # it remembers
+    noted(f"it has the token 0, and another process of ward has {token}")
+
+
+def _token_of(store: Path, peer: str) -> int:
+    """What a host's store has of a peer's token."""
+    with closing(open_store(str(store))) as kept:
+        kept.attach()
+        for part in kept.dump():
+            for change in () if isinstance(part, Header) else part.changes:
+                if isinstance(change, SmallKept) and change.name == f"token of {peer}":
+                    return int(change.body)
+    return 0
 
 
 def test_both_machines_show_the_certificate_of_the_host(pair: Pair) -> None:

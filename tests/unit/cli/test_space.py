@@ -51,3 +51,23 @@ def test_spaces_and_what_is_in_them(cli: Cli) -> None:
 
 def test_a_space_that_nobody_has(cli: Cli) -> None:
     assert cli.run("space", "stats", "nil", code=1) == "no agent on the host has a space nil\n"
+
+
+def test_a_partitioned_space_and_a_host_that_is_drained(cli: Cli) -> None:
+    cli.run("tuple", "out", "shards", "n", "1", "--partition", "1")
+    [line] = cli.data("space", "stats", "shards")
+    assert (line["partition"], line["homes"], line["tuples"]) == ("1", ["ward"], 1)
+    assert cli.run("space", "stats", "shards").splitlines()[2:] == [
+        "partitioned by field 1; shares at ward"
+    ]
+    told = cli.run("tuple", "out", "shards", "n", "1", "--partition", "0", code=2)
+    assert "space 'shards' is partitioned by field 1 on this host" in told
+    assert "'n' is nothing that" in cli.run("tuple", "out", "x", "n", "--partition", "n", code=2)
+    assert "has no such field" in cli.run("tuple", "out", "shards", "n", code=2)
+    cli.run("host", "drain", "--wait", "0", code=1)  # there is nobody who could have it
+    [line] = cli.data("host", "drain", "--off")
+    assert line == {"host": "ward", "drained": False, "left": 1, "moving": 0, "alone": ["shards"]}
+    assert cli.run("host", "drain", "--off") == "ward keeps its share of partitioned spaces\n"
+    cli.run("tuple", "take", "shards", "n", "1")
+    assert "ward is drained" in cli.run("host", "drain")
+    cli.run("host", "drain", "--off")

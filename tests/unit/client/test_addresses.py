@@ -44,7 +44,7 @@ def test_of_several_addresses_the_first_that_answers_is_taken() -> None:
         async with connect(f"nomos+plain://{NOBODY},{NOBODY}", connect_s=0) as far:
             with pytest.raises(ns.Unreachable, match=f"{NOBODY}, .*{NOBODY} cannot be reached"):
                 await far.agent("nurse")
-        with pytest.raises(BadUrl, match="a machine and a port"):
+        with pytest.raises(BadUrl, match="a machine, a port"):
             connect("nomos+plain://127.0.0.1:1,")
         with pytest.raises(BadUrl, match="more than 16 machines"):
             connect("nomos+plain://" + ",".join([NOBODY] * 17))

@@ -378,7 +378,13 @@ def test_garbage_costs_its_own_connection_only() -> None:
 
 
 def test_addresses_and_trust_are_checked_before_anything_is_sent() -> None:
-    for url in ("ward:7411", "http://ward", "nomos://", "nomos://a/b", "nomos+plain://10.0.0.1:1"):
+    for url in (
+        "ward:7411",
+        "http://ward",
+        "nomos://",
+        "nomos://a/b/c",
+        "nomos+plain://10.0.0.1:1",
+    ):
         with pytest.raises(BadUrl):
             connect(url)
 

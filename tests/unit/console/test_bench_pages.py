@@ -56,10 +56,11 @@ def test_the_journal_at_a_glance() -> None:
         )
 
     found = glance_at(
-        [ruling(1, "a@w", "R1"), ruling(2, "a@w", None), ruling(61, "c@w", "R1")], 900
+        [ruling(1, "a@w", "R1"), ruling(2, "a@w", None), ruling(61, "c@w", "R1")], 900, 61
     )
-    assert (found.records, found.looked, found.begin, found.end) == (900, 3, 1_000_000, 61_000_000)
+    assert (found.records, found.looked, found.rulings) == (900, 61, 3)
+    assert (found.begin, found.end) == (1_000_000, 61_000_000)
     assert found.agents == {"a@w": 2, "c@w": 1}
     assert (found.refused, found.last) == ({("quota", None): 1}, {("quota", None): 1})
     assert (sum(found.bars), found.bars[0], found.bars[BARS - 1]) == (3, 2, 1)
-    assert glance_at([], 0).bars == []
+    assert glance_at([], 0, 0).bars == []

@@ -24,7 +24,9 @@ class Site:
         (folder / "now" / "map.js").write_bytes(SCRIPT)
         (folder / "sign.woff2").write_bytes(os.urandom(1_000))
         (folder / "large.js").write_bytes(b" " * (FILE_MAX + 1))
-        self._app = FilesAtHand(self._beyond, {"/own": SiteFolder(folder, "max-age=0")})
+        folders = {"/own": SiteFolder(folder, "max-age=0")}
+        folders["/one/7/map.js"] = SiteFolder(folder / "now" / "map.js", "max-age=0")
+        self._app = FilesAtHand(self._beyond, folders, {"x-policy": "none"})
 
     async def _beyond(self, scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 404, "headers": []})
@@ -73,6 +75,13 @@ def test_a_file_is_packed_for_those_who_can_unpack_it(site: Site) -> None:
     assert "content-encoding" not in headers
     assert headers["content-type"] == "text/javascript; charset=utf-8"
     assert (headers["cache-control"], headers["vary"]) == ("max-age=0", "accept-encoding")
+
+
+def test_a_single_file_has_a_path_of_its_own_and_every_answer_the_headers(site: Site) -> None:
+    status, headers, body = site.ask("/one/7/map.js")
+    assert (status, headers["x-policy"], body) == (200, "none", SCRIPT)
+    assert site.ask("/one/7/map.js", if_none_match=headers["etag"])[1]["x-policy"] == "none"
+    assert site.ask("/one/7")[2] == b"beyond"
 
 
 def test_for_those_on_the_same_machine_nothing_is_packed(site: Site) -> None:

@@ -76,10 +76,11 @@ def console(*views: FakeViews, stages: Stages | None = None) -> Console:
 def test_what_is_too_much_is_folded_and_the_rate_is_exact() -> None:
     views = FakeViews("ward")
     pulse = Pulse(console(views))
-    assert pulse._look().rates == {"ward": Rates(obligations=2)}
+    assert asyncio.run(pulse._look()).rates == {"ward": Rates(obligations=2)}
+    assert not pulse.moments  # a rate of nothing is not shown as one of 0
     passed = RUNS_MAX + 75
     views.last_record, views.now = RULINGS_MAX + passed, 500_000
-    beat = pulse._look()
+    beat = asyncio.run(pulse._look())
     shown = range(passed + 1, RULINGS_MAX + passed + 1)
     assert [one.ruling.record for one in beat.rulings] == list(shown)
     assert beat.folded == {"ward": 75}
@@ -87,7 +88,7 @@ def test_what_is_too_much_is_folded_and_the_rate_is_exact() -> None:
     assert pulse.busy == {"a@w": RULINGS_MAX + RUNS_MAX}
     assert beat.total.sent_s == (RULINGS_MAX + passed) / 0.5
     views.now = 3_000_000
-    assert pulse._look().total.sent_s < 250  # it looks back for about a second
+    assert asyncio.run(pulse._look()).total.sent_s < 250  # it looks back for about a second
 
 
 def test_a_host_that_began_anew_does_not_count_backwards() -> None:
@@ -133,6 +134,34 @@ def test_nothing_is_read_while_nobody_looks_and_a_listener_that_fails_is_dropped
     assert "a page could not show a beat" in caplog.text
 
 
+def test_a_page_on_its_way_finds_what_it_shows_and_hears_nothing_twice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("nomospace.console.pulse.BEATS_S", 1_000)
+
+    async def program() -> None:
+        views = FakeViews("ward")
+        views.last_record = 3
+        pulse = Pulse(console(views))
+        await pulse.begun()
+        assert pulse.beat is not None
+        beats: list[Beat] = []
+        leave = pulse.listen(beats.append)
+        await asyncio.sleep(0)  # at once, not with the next beat
+        assert [(one.first, one.rulings) for one in beats] == [(True, ())]
+        assert [one.ruling.record for one in pulse.latest] == [1, 2, 3]
+        views.last_record = 4
+        while not beats[-1].rulings:
+            await asyncio.sleep(0.001)
+        assert [one.ruling.record for beat in beats for one in beat.rulings] == [4]
+        leave()
+        pulse._until = 0.0
+        while pulse.beat is not None:  # nobody comes: what was found is not kept
+            await asyncio.sleep(0.001)
+
+    asyncio.run(program())
+
+
 class FakeHospital:
     """As much of a hospital as a floor plan asks for."""
 
@@ -147,7 +176,7 @@ def test_the_floor_has_titles_roles_links_and_hosts_that_stand_apart() -> None:
         FakeViews("far"),
         stages=Stages(plugin=ConsolePlugin(floor=FakeHospital().floor)),
     )
-    beat = Pulse(shown)._look()
+    beat = Pulse(shown).look_now()
     floor = ShownFloor().plan(rooms_of(shown, beat, "host"), {}, links_of(beat))
     assert [(room["title"], room["engaged"]) for room in floor["rooms"]] == [
         ("Surgery", True),

@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from nomospace.control import Membership, Ruling, Snapshot, adopt, arrived, explain, redo, sent
-from nomospace.control.membership import HISTORY_MAX
+from nomospace.control.membership import HISTORY_BYTES_MAX, HISTORY_MAX
 from nomospace.control.origins import START, Cause, Origins
 from nomospace.law import load
 from nomospace.terms import Term, t
@@ -144,3 +144,16 @@ def test_a_large_state_pays_at_most_sixteen_bytes_a_term() -> None:
         ann.handle(sent(ANN, t.m(at), "bob@ward"), now=at * 1_000_000)
     snapshot = ann.snapshot()
     assert 0 < len(snapshot.origins) <= 16 * 5_000
+
+
+def test_large_rulings_are_forgotten_but_not_whose_work_something_is() -> None:
+    ann, _ = adopt(LAW, ANN, now=0)
+    base, told = ann.snapshot(), []
+    for number in range(3):
+        message = t.put(str(number) * HISTORY_BYTES_MAX)
+        effects = ann.handle(arrived("bob@ward", message, ANN), now=number + 1)
+        told += [effect.ruling for effect in effects if hasattr(effect, "ruling")]
+    assert ann.history() == told[-1:]
+    origins = [ann.origin(place) for place in sorted(ann.state.places())]
+    assert [one and one.seq for one in origins] == [0, 0, *[ruling.seq for ruling in told]]
+    assert redo(base, told) == ann.snapshot()

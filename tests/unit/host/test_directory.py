@@ -322,6 +322,7 @@ def test_tuples_that_found_no_room_go_when_there_is(monkeypatch: pytest.MonkeyPa
 def test_a_watch_that_found_no_room_is_set_when_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streams, "QUEUE_MAX", 4)
     net = engaged("ab")
+    net.out(BOB, "job", 99)  # so that his host may hold what she waits for
     ops = [net.begin(ANN, "take", "job", number) for number in range(9)]
     assert net.messages(Watch) == ["ab"] * 4
     net.do(ANN, Cancel(ops[0]))

@@ -204,7 +204,7 @@ def test_a_tuple_of_many_parts_counts_as_several() -> None:
 def test_what_a_client_waited_for_is_called_off_step_by_step(
     net: Hosts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nomospace.host.core.ABANDONED_IN_STEP", 2)
+    monkeypatch.setattr("nomospace.host.call_table.ABANDONED_IN_STEP", 2)
     waits = [net.call(BOB, Seek("jobs", TAKE, Template.of(("never", n)))) for n in range(5)]
     reaction = net.do(BOB, React("jobs", JOB, ONCE_PER_TUPLE))
     net.tell("a", Abandoned(BOB, tuple(waits), (reaction, "gone before")))
@@ -221,7 +221,7 @@ def test_what_a_client_waited_for_is_called_off_step_by_step(
 def test_a_client_that_says_goodbye_twice_is_called_off_once(
     net: Hosts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nomospace.host.core.ABANDONED_IN_STEP", 2)
+    monkeypatch.setattr("nomospace.host.call_table.ABANDONED_IN_STEP", 2)
     waits = [net.call(BOB, Seek("jobs", TAKE, Template.of(("never", n)))) for n in range(7)]
     told: list[int] = []
     reaction = net.do(BOB, React("jobs", JOB, ONCE_PER_TUPLE))

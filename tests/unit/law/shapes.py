@@ -1,7 +1,8 @@
 """Laws as plain tuples without places, so that two of them can be compared."""
 
-from dataclasses import fields, is_dataclass
 from typing import Any
+
+import msgspec
 
 from nomospace.law.tree import LawTree
 from nomospace.terms.tokens import Const, ListSyntax, Struct, Variable
@@ -19,8 +20,8 @@ def shape(item: Any) -> Any:
         return "list", shape(item.items), shape(item.tail)
     if isinstance(item, tuple):
         return tuple(shape(part) for part in item)
-    if is_dataclass(item):
-        parts = (getattr(item, field.name) for field in fields(item) if field.name != "span")
+    if isinstance(item, msgspec.Struct):
+        parts = (getattr(item, name) for name in item.__struct_fields__ if name != "span")
         return type(item).__name__, *(shape(part) for part in parts)
     return item
 

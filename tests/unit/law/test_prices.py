@@ -373,6 +373,24 @@ def test_how_much_all_copies_may_be_is_of_the_version_too(prices: int, stopped: 
     assert record.ruling.stopped == stopped
 
 
+@pytest.mark.parametrize("goal", ["+t(1)", "imposeObligation(t, 5)"])
+@pytest.mark.parametrize(
+    ("home", "prices", "stopped"),
+    [("jobs", PRICES, "tooLarge"), ("jobs", 7, None), (HOME, PRICES, None)],
+)
+def test_the_state_of_a_space_is_bounded_since_version_8(
+    goal: str, home: str, prices: int, stopped: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nomospace.control.membership.SPACE_STATE_MAX", 3)
+    held = Membership(load(f"law(l). R1. sent(X, M, To) :- do({goal})."), home, state=())
+    kept: list[str | None] = []
+    for _ in range(4):
+        record = held.rule_on(sent(home, "m", "b"), now=0, then=Bounded(prices, None))[0]
+        assert isinstance(record, RecordRuling)
+        kept.append(record.ruling.stopped)
+    assert kept == [None, None, None, stopped]
+
+
 NESTED = tuple([(number, (number,)) for number in range(1_000)])
 FEW_ITEMS = tuple([Compound("item", (number, number % 5)) for number in range(20)])
 WIDE_ITEMS = tuple([Compound("w", (1, 1, 1, number, number, number)) for number in range(20)])

@@ -6,6 +6,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable, Coroutine, Sequence
+from sys import maxsize
 from typing import Any
 
 import pytest
@@ -27,6 +28,7 @@ class Slow(MemoryStore):
     def __init__(self) -> None:
         super().__init__()
         self.groups: list[int] = []
+        self.most = maxsize
         self.fails: list[BaseException] = []
         self.may_flush = threading.Event()
         self.may_flush.set()
@@ -34,8 +36,9 @@ class Slow(MemoryStore):
 
     immediate = False
 
-    def stage(self, steps: Sequence[Step], *, at: int) -> None:
-        self._staged = (list(steps), at)
+    def stage(self, steps: Sequence[Step], *, at: int, bytes_max: int = maxsize) -> int:
+        self._staged = (list(steps)[: self.most], at)
+        return len(self._staged[0])
 
     def flush(self) -> None:
         assert threading.current_thread() is not threading.main_thread()
@@ -98,6 +101,22 @@ def test_what_comes_while_the_disk_is_busy_is_the_next_group() -> None:
         assert keeper.state == IDLE
         assert len(store.durable.agents) == 100
         assert store.last_at == 7
+        keeper.stop()
+
+    run(program)
+
+
+def test_what_is_too_much_for_one_group_is_the_first_of_the_next() -> None:
+    async def program() -> None:
+        store, told = Slow(), Told()
+        store.most = 4
+        store.fails = [FULL]
+        keeper = told.keeper(store)
+        for number in range(1, 11):
+            keeper.put(step(number))
+        assert await keeper.drain(60)
+        assert (store.groups, told.kept) == ([4, 4, 2], [4, 8, 10])
+        assert list(store.durable.agents) == [f"a{number}@x" for number in range(1, 11)]
         keeper.stop()
 
     run(program)
@@ -167,12 +186,12 @@ def put(keeper: Keeper, count: int) -> None:
         keeper.put(step(number))
 
 
-async def written(store: Gated, told: Told, watch: Patient) -> None:
+async def written(store: Gated, told: Told, watch: Patient, took: float = 0.1) -> None:
     """The disk has been at work for a while, and is done."""
     turn = len(told.kept)
     while store.begun == turn:
         await asyncio.sleep(0.001)
-    watch.now += 0.1
+    watch.now += took
     store.gate.release()
     while len(told.kept) == turn:
         await asyncio.sleep(0.001)
@@ -238,6 +257,28 @@ def test_a_crowd_that_is_slower_than_the_disk_goes_on_in_two_halves() -> None:
         store.gate.release()
         assert await keeper.drain(60)
         assert store.groups == [4] * 7
+        keeper.stop()
+
+    run(program)
+
+
+@pytest.mark.parametrize(("late", "state"), [(0.002, WAITING), (0.2, WRITING)])
+def test_a_crowd_that_is_slower_than_the_disk_is_waited_for_if_it_is_soon_back(
+    late: float, state: str
+) -> None:
+    async def program() -> None:
+        store, told = Gated(), Told()
+        keeper, watch = await halves(store, told)
+        keeper._took = 0.001
+        watch.now += late
+        put(keeper, 4)  # all are back
+        await written(store, told, watch, took=0.001)
+        watch.now += late / 2
+        put(keeper, 5)
+        while store.begun < 3 and keeper.state == WRITING:
+            await asyncio.sleep(0.001)
+        assert keeper.state == state
+        store.gate.release()
         keeper.stop()
 
     run(program)

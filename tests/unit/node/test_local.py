@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from sys import maxsize
 from typing import Any
 
 import pytest
@@ -127,10 +128,10 @@ def test_a_database_that_goes_away_while_tuples_are_loaded_is_waited_for() -> No
 
 def test_what_must_survive_is_written_before_it_is_answered() -> None:
     class Full(MemoryStore):
-        def stage(self, steps: Sequence[Step], *, at: int) -> None:
+        def stage(self, steps: Sequence[Step], *, at: int, bytes_max: int = maxsize) -> int:
             if any(isinstance(change, TuplePut) for step in steps for change in step.changes):
                 raise OSError("the disk is full")
-            super().stage(steps, at=at)
+            return super().stage(steps, at=at)
 
     async def program() -> None:
         reports: list[Report] = []
@@ -153,10 +154,10 @@ def test_what_must_survive_is_written_before_it_is_answered() -> None:
 
 def test_a_failure_outside_any_call_stops_the_host_and_is_reported() -> None:
     class Flaky(MemoryStore):
-        def stage(self, steps: Sequence[Step], *, at: int) -> None:
+        def stage(self, steps: Sequence[Step], *, at: int, bytes_max: int = maxsize) -> int:
             if any(isinstance(change, TupleGone) for step in steps for change in step.changes):
                 raise OSError("the disk is gone")
-            super().stage(steps, at=at)
+            return super().stage(steps, at=at)
 
     async def program() -> None:
         reports: list[Report] = []

@@ -246,7 +246,7 @@ def test_why_says_what_is_no_ruling_and_what_is_too_old(monkeypatch: pytest.Monk
         member = server.host.core.governing.find(last.home, last.law)
         assert member is not None
         member._history.clear()
-        monkeypatch.setattr("nomospace.node.views.RECORDS_MAX", 0)
+        monkeypatch.setattr("nomospace.node.ruling_views.RECORDS_MAX", 0)
         with pytest.raises(TooOld):
             views.why(last.record)
 
@@ -265,6 +265,31 @@ def test_why_is_told_from_the_journal_when_it_is_forgotten_or_the_member_is_gone
         members.clear()
         assert [views.why(one.record) for one in rulings] == told
         assert any(one.held for one in rulings), "a state that changed was put together again"
+
+    on_a_host(work)
+
+
+def test_the_latest_rulings_of_one_member_or_rule_are_read_a_few_at_a_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("nomospace.node.views.READ_AT_ONCE", 3)
+
+    async def work(server: Server, views: Views) -> None:
+        await hummers(server, views)
+        all = [one for one in views.rulings(limit=1_000).rulings if one.community][::-1]
+        last = all[0]
+        of_home = [one for one in all if one.home == last.home]
+        assert len(of_home) < len(all), "there are others"
+        assert await views.latest(home=last.home, most=100, among=1_000) == of_home
+        assert await views.latest(home=last.home, most=1, among=1_000) == of_home[:1]
+        rule = next(one.rule for one in all if one.rule)
+        ruled = [one for one in all if one.rule == rule]
+        told = await views.latest(law=last.law, rule=rule, most=100, among=1_000)
+        assert told == ruled
+        every = await views.latest(most=1_000, among=1_000)
+        assert tuple(every[::-1]) == views.rulings(limit=1_000).rulings
+        assert await views.latest(home="nobody@ward", most=9, among=1_000) == []
+        assert len(await views.latest(most=9, among=2)) <= 2
 
     on_a_host(work)
 
@@ -305,6 +330,7 @@ def test_a_template_chooses_tuples_and_says_whether_these_are_all() -> None:
         await jobs.out("job", 4, ttl=60, to="bob@ward")
         await jobs.take("job", 1, lease=30)
         await kept(views, 5)
+        await views.read_ages()
         found = views.tuples("jobs", template=("job", int), limit=2)
         assert [one.fields for one in found.tuples] == [("job", 2), ("job", 3)]
         assert (found.total, found.whole) == (5, False)

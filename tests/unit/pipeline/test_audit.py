@@ -22,9 +22,9 @@ from nomospace.pipeline.audit.page import ROWS_SHOWN, charts_of, make_page
 from nomospace.pipeline.audit.tables import changes_of
 from nomospace.pipeline.audit.words import render, sentences
 from nomospace.pipeline.charts import BARS_MAX, as_png, as_svg, bars, timeline
-from nomospace.pipeline.jobs.audit import AuditEngine, EventFilter, run_audit, write_report
+from nomospace.pipeline.jobs.audit import AuditEngine, run_audit, write_report
 from nomospace.pipeline.laws import OtherCommunity
-from nomospace.pipeline.segments import BadSegments
+from nomospace.pipeline.segments import BadSegments, EventFilter
 from nomospace.store.segments import SegmentLimits
 from nomospace.terms import Compound
 from nomospace.wire.changes import decode_ruling
@@ -149,7 +149,7 @@ def test_obligations_met_missed_repealed_and_owed(tmp_path: Path) -> None:
     words = " ".join(sentences(found)["Obligations"])
     assert "pay in duties: 5 imposed; 1 met (half of them within 20 s" in words
     assert "was ruled on 3 s after its time" in words
-    assert [row["rule"] for row in found.resting] == ["R6"]
+    assert [row["rule"] for row in found.tables["coverage"] if not row["hits"]] == ["R6"]
 
 
 def test_a_refusal_that_sends_a_notice_is_one(tmp_path: Path) -> None:

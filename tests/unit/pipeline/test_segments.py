@@ -10,9 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from nomospace.pipeline.jobs.audit import AuditEngine, EventFilter, run_audit
+from nomospace.pipeline.jobs.audit import AuditEngine, run_audit
 from nomospace.pipeline.segments import (
     BadSegments,
+    EventFilter,
     NoJournal,
     list_journal,
     read_batches,
@@ -179,7 +180,7 @@ def test_files_of_other_times_and_communities_are_not_opened(journals: Journals)
     ]
     second = times[1]
     assert second.first is not None
-    part = listing.within("events", since=second.first, until=second.first + 1)
+    part = listing.within("events", EventFilter(second.first, second.first + 1))
     assert set(part.files["events"]) == {
         path
         for path, span in zip(files, times, strict=True)
@@ -187,8 +188,8 @@ def test_files_of_other_times_and_communities_are_not_opened(journals: Journals)
     }
     assert part.rows["events"] == sum(listing.spans[path].rows for path in part.files["events"])
     assert part.rows["laws"] == listing.rows["laws"]
-    assert listing.within("events").files == listing.files
-    assert listing.within("events", community="ap").files == listing.files
-    assert listing.within("events", community="sb").files["events"] == ()
+    assert listing.within("events", EventFilter()).files == listing.files
+    assert listing.within("events", EventFilter(community="ap")).files == listing.files
+    assert listing.within("events", EventFilter(community="sb")).files["events"] == ()
     late = run_audit(journals.made(), EventFilter(since=10**17), engine=AuditEngine.DUCKDB)
     assert late.overview["events"] == 0

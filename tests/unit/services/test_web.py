@@ -32,6 +32,7 @@ from nomospace.node.services import controllers as controllers_of, web
 from nomospace.node.services.controllers import ControllerService, Registration
 from nomospace.node.services.hosting import Services as HostServices, allowed
 from nomospace.node.services.lawserver import LawServer
+from nomospace.node.services.rolls import RollFiles
 from nomospace.node.services.secretaries import (
     NotAdmitted,
     NotAsked,
@@ -60,7 +61,8 @@ async def services(folder: Path | None = None) -> AsyncIterator[Services]:
     operators = tokens({"ops": "t0ken"})
     lawserver = LawServer(operators, None if folder is None else folder / "laws")
     hosts = tokens({"x": "host-x", "y": "host-y"})
-    secretaries = SecretaryService(hosts, operators, None if folder is None else folder / "rolls")
+    rolls = RollFiles(None if folder is None else folder / "rolls")
+    secretaries = SecretaryService(hosts, operators, rolls)
     controllers = ControllerService(operators)
     routes = [*lawserver.routes(), *controllers.routes(), *secretaries.routes()]
     try:

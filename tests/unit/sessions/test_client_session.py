@@ -22,6 +22,7 @@ from nomospace.sessions.client_session import (
     RegisterAnew,
     SendFrame,
     SessionLost,
+    nobody,
 )
 from nomospace.sessions.local_calls import LocalCalls
 from nomospace.sessions.open_calls import OpenCall
@@ -149,6 +150,23 @@ def test_time_is_up_without_a_host_too(future: Future[Any]) -> None:
     session.attached()
     assert len(session.resend()) == 2  # the take, which may have been done, and that it is off
     assert asked(session.hear([found(1, 1)])) == [OutMany("jobs", (("job", 1),))]
+
+
+def test_a_tuple_that_goes_back_as_the_host_is_back_is_asked_for_once(
+    future: Future[Any],
+) -> None:
+    """A host that cannot keep anything may refuse the first word and heed the second."""
+    session = connected()
+    call = take(session, future)
+    session.lost(now=1)
+    session.time_up(call.number)
+    assert isinstance(future.exception(), OutOfTime)
+    session.welcomed(welcome(), now=2)
+    session.attached()
+    assert session.hear([found(1, 1)]) == []
+    assert asked(session.resend()) == [Cancel(1), OutMany("jobs", (("job", 1),))]
+    take(session, future)
+    assert asked(session.post(Cancel(4), nobody)) == [Cancel(4)]
 
 
 def test_a_host_that_began_anew_has_no_reactions_and_may_have_done_what_was_sent(

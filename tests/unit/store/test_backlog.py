@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from random import Random
 
+import msgspec
 import pytest
 
-from nomospace.host.changes import Durable, TupleGone, TuplePut
+from nomospace.host.changes import AgentCame, Durable, TupleGone, TuplePut
 from nomospace.protocols.spaces import Row
 from nomospace.store import sql as sql_store
-from nomospace.store.backlog import ROWS_MAX, decode_part
+from nomospace.store.backlog import ROWS_MAX, decode_part, encode_part
 from nomospace.store.interface import Header, KeptForClient, Step
-from nomospace.wire.changes import BadRecord
+from nomospace.wire.changes import BadRecord, encode_row
 from tests.unit.store.changing import Author, told
 from tests.unit.store.engines import SQL, Engine, MakeEngine, engines
 from tests.unit.store.test_trouble import before_logs, raw
@@ -65,16 +66,21 @@ def test_whoever_looks_on_sees_what_was_committed(
             outbox = {number: body for number, body in outbox.items() if number > seen}
         outbox[n] = b"push %d" % n
         changes = tuple([author.change() for _ in range(6)])
-        store.commit([Step(changes, (KeptForClient("ann@x", n, outbox[n]),))], at=n)
+        kept = (KeptForClient("ann@x", n, outbox[n]),)
+        store.commit([Step(changes, kept, counts={"counted": n})], at=n)
         durable, pushes = seen_by_others(engine)
         assert told(durable)["tuples"] == told(author.model)["tuples"]
+        assert durable.agents == author.model.agents
+        assert durable.small.pop("counted") == b"%d" % n
         assert pushes == outbox
         put_off.append(count(engine, "backlog"))
     assert 0 in put_off
     assert max(put_off) > 1
     store.begin()
     assert count(engine, "backlog") == 0
-    assert told(store.begin().durable) == told(author.model)
+    durable = store.begin().durable
+    assert durable.small.pop("counted") == b"29"
+    assert told(durable) == told(author.model)
 
 
 @pytest.mark.parametrize("kind", SQL)
@@ -162,7 +168,37 @@ def test_a_file_that_nobody_has_open_needs_no_backlog(engines: MakeEngine) -> No
     assert (count(engine, "tuples"), count(engine, "backlog")) == (1, 0)
 
 
+def test_a_part_of_the_version_before_is_read() -> None:
+    body = encode_row(put(3).row)
+    kept, gone = [("ann@x", 7, b"push")], [("jobs", "ann@x", 2)]
+    old = b"\x02" + msgspec.msgpack.encode(
+        ([("bob@x", 5)], kept, gone, [(9, "jobs", body)], [("logs", 4)], [])
+    )
+    part = decode_part(old)
+    assert part.trims == [("bob@x", 5)]
+    assert part.kept == [KeptForClient("ann@x", 7, b"push")]
+    assert (list(part.gone), list(part.left)) == (gone, [("logs", 4)])
+    assert part.puts == {("jobs", "ann@x", 3): (9, put(3).row, body)}
+    again = decode_part(encode_part(part))
+    assert (again.kept, again.gone, again.puts) == (part.kept, part.gone, part.puts)
+
+
 @pytest.mark.parametrize("data", [b"", b"\x02\x94\x90\x90\x90\x90", b"\x01\x93", b"\x01\xc1"])
 def test_a_part_that_is_none_is_refused(data: bytes) -> None:
     with pytest.raises(BadRecord, match="part of the backlog"):
         decode_part(data)
+
+
+@pytest.mark.parametrize("kind", SQL)
+def test_an_older_tuple_that_is_put_anew_takes_no_number_back(
+    kind: str, engines: MakeEngine
+) -> None:
+    engine = engines(kind)
+    store = engine.open()
+    store.begin()
+    for step in ((AgentCame("ann@x", 0), put(3), put(10)), (put(3), AgentCame("ann@x", 0))):
+        store.commit([Step(step)], at=1)
+    store.close()
+    again = engine.open()
+    assert again.begin().durable.agents == {"ann@x": 10}
+    again.close()

@@ -28,6 +28,7 @@ from nomospace.law import load
 from nomospace.pipeline.segments import list_journal
 from nomospace.store import segments as segments_module
 from nomospace.store.bundles import BUNDLE_MAX
+from nomospace.store.holds import SealingAlready, holds
 from nomospace.store.interface import Step
 from nomospace.store.journal import (
     CheckpointRecord,
@@ -45,11 +46,9 @@ from nomospace.store.memory import MemoryStore
 from nomospace.store.segments import (
     DAY_US,
     Retention,
-    SealingAlready,
     SegmentLimits,
     _alone,
     hold,
-    holds,
     let_go,
     main,
     read_journal,
@@ -374,7 +373,7 @@ def test_a_folder_that_is_not_as_it_should_be(tmp_path: Path) -> None:
     store = stored(tmp_path, world)
     folder = tmp_path / "journal"
     seal(store, folder, SegmentLimits(rows=10, seconds=1e9), now=world.now)
-    with _alone(folder), pytest.raises(SealingAlready, match="another process"):
+    with _alone(folder, 0), pytest.raises(SealingAlready, match="another process"):
         seal(store, folder, SegmentLimits(), now=world.now)
     # Another folder begins where the store's records do.
     last = read_manifest(folder).last

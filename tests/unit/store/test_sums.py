@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 from contextlib import closing
+from errno import ENOSPC
 from pathlib import Path
 
 import pytest
@@ -52,6 +54,57 @@ def test_pages_that_move_out_of_the_log_are_known(
     assert _lives(path) == 3  # nothing was written meanwhile
 
 
+def test_a_long_log_of_a_killed_host_is_not_moved_without_checksums(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite would move it with the first page that is written, whoever writes it."""
+    monkeypatch.setattr(engine, "CHECKPOINT_FRAMES", 10_000)
+    path, copy = tmp_path / "ward.db", tmp_path / "killed" / "ward.db"
+    copy.parent.mkdir()
+    with closing(SqliteStore(path)) as store:
+        store.begin()
+        store.commit([Step(tuple([SmallKept(f"n{n}", b"x" * 8_000) for n in range(500)]))], at=1)
+        assert Path(f"{path}-wal").stat().st_size > 1_000 * 4_096
+        for end in ("", "-wal", "-sums"):  # as after a crash
+            shutil.copy(f"{path}{end}", f"{copy}{end}")
+    assert _lives(copy) == 2
+    assert _lives(copy) == 3
+
+
+@pytest.mark.parametrize("short", [False, True])
+def test_checksums_that_a_full_disk_had_no_room_for_are_written_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, short: bool
+) -> None:
+    """Or a host that comes back finds pages that nobody has damaged."""
+    monkeypatch.setattr(engine, "CHECKPOINT_FRAMES", 20)
+    write, full = os.pwrite, False
+
+    def pwrite(file: int, data: bytes, at: int) -> int:
+        if not full:
+            return write(file, data, at)
+        if short:
+            return write(file, data[: len(data) // 2], at)
+        raise OSError(ENOSPC, "no room")
+
+    monkeypatch.setattr(os, "pwrite", pwrite)
+    path, copy = tmp_path / "ward.db", tmp_path / "killed" / "ward.db"
+    copy.parent.mkdir()
+    with closing(SqliteStore(path)) as store:
+        store.begin()
+        full = True
+        _fill(store, 0, 40)
+        full = False
+        _fill(store, 40, 40)
+        assert path.stat().st_size > 100 * 4_096  # some have moved
+        for end in ("", "-wal", "-sums"):  # as after a crash
+            shutil.copy(f"{path}{end}", f"{copy}{end}")
+        full = True
+    full = False
+    assert _lives(copy) == 2
+    assert _lives(path) == 2  # SQLite had moved the rest when it was closed
+    assert _lives(path) == 3
+
+
 def test_who_only_looks_keeps_the_checksums_right(tmp_path: Path) -> None:
     path = tmp_path / "ward.db"
     with closing(SqliteStore(path)) as store:
@@ -81,6 +134,23 @@ def test_what_an_earlier_version_has_written_meanwhile_is_taken_as_it_is(tmp_pat
         _lives(path)
     Path(f"{path}-sums").unlink()
     assert _lives(path) == 7
+
+
+@pytest.mark.parametrize("version", [2, 8, 9, None])
+def test_a_version_that_a_bit_has_changed_is_damage(tmp_path: Path, version: int | None) -> None:
+    """It must not be brought up to date from there: all else is as this version has written it."""
+    path = tmp_path / "ward.db"
+    assert _lives(path) == 1
+    with closing(sqlite3.connect(path)) as other, other:
+        other.execute("PRAGMA writable_schema = ON")  # as a bit does not ask what a column may have
+        lax = "replace(sql, 'version INTEGER NOT NULL', 'version INTEGER')"
+        other.execute(f"UPDATE sqlite_master SET sql = {lax} WHERE name = 'state'")
+    Path(f"{path}-sums").unlink()
+    assert _lives(path) == 2
+    with closing(sqlite3.connect(path)) as other, other:
+        other.execute("UPDATE state SET version = ?", (version,))
+    with pytest.raises(StoreDamaged, match=r"page \d+|no row with a version"):
+        _lives(path)
 
 
 def test_a_file_gets_smaller_and_so_does_its_log(

@@ -54,6 +54,7 @@ def test_a_table_has_a_line_for_each_kind() -> None:
 
 
 NAMES = (
+    "body",
     "certificate",
     "correlation",
     "explanation",
@@ -105,4 +106,4 @@ def test_a_child_has_each_part_of_one_of_its_parents() -> None:
 def test_a_kind_that_there_is_not(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["hats"])
-    assert "there is no kind 'hats'; there are certificate, " in capsys.readouterr().err
+    assert "there is no kind 'hats'; there are body, certificate, " in capsys.readouterr().err

@@ -16,7 +16,6 @@ import sys
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -52,8 +51,7 @@ class ChildTooLong(Unavailable):
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class EndedChild:
+class EndedChild(msgspec.Struct, frozen=True):
     """A child that has ended: its exit code, what it printed, and its last words."""
 
     code: int

@@ -7,14 +7,13 @@ files are here.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from nomospace.cli import SAID_NO
-from nomospace.cli.remote_options import Commands, Unusable
+from nomospace.cli.remote_options import Commands, JsonOption, Unusable, print_json, say
 from nomospace.cli.trust import issue
 from nomospace.cli.trust.files import (
     DAYS_MAX,
@@ -26,14 +25,12 @@ from nomospace.cli.trust.files import (
     DaysOption,
     Facts,
     FolderOption,
-    JsonOption,
     TrustFolder,
     elsewhere,
     facts_of,
     facts_of_token,
     now_us,
     read_certificate,
-    say,
     tell,
 )
 from nomospace.client import check_name
@@ -87,7 +84,7 @@ def init(
         issued.append(issue.certify_host(opened, one_host, address, how))
         issued.append(issue.certify_controller(opened, one_host, how))
     if as_json:
-        print(json.dumps({**facts, "issued": issued}, indent=2))
+        print_json({**facts, "issued": issued})
         return
     for one in (facts, *issued):
         tell(one, as_json=False)
@@ -123,7 +120,7 @@ def revoke(
         opened.write_tokens(tokens.without(what))
         path = opened.path / TOKENS
         facts: Facts = {"token": what, "file": str(path), "already": False}
-        say(f"token {what} counts no longer; give hosts the new {path}", facts, as_json=as_json)
+        say(facts, f"token {what} counts no longer; give hosts the new {path}", as_json=as_json)
         return
     seat, serial, about = _meant(opened, what, authority, force=force)
     held, path = seat.revoked(), seat.folder / REVOKED
@@ -139,7 +136,7 @@ def revoke(
         "file": str(path),
         "already": already is not None,
     }
-    say(words, facts, as_json=as_json)
+    say(facts, words, as_json=as_json)
 
 
 @app.command()
@@ -159,7 +156,7 @@ def replace(
     """
     facts, former = issue.replace_authority(TrustFolder.open(folder), days, beside)
     if as_json:
-        print(json.dumps({**facts, "former": str(former)}, indent=2))
+        print_json({**facts, "former": str(former)})
         return
     tell(facts, as_json=False)
     print(f"the old one counts for {beside} days more; its files are in {former}")
@@ -216,7 +213,7 @@ def show(
         f"{name.replace('_', ' '):<11} {', '.join(value) if isinstance(value, list) else value}"
         for name, value in facts.items()
     ]
-    say("\n".join(lines), facts, as_json=as_json)
+    say(facts, "\n".join(lines), as_json=as_json)
     if state != "counts":
         raise typer.Exit(SAID_NO)
 
@@ -235,8 +232,7 @@ def _show_folder(opened: TrustFolder, *, as_json: bool) -> None:
     ]
     tokens = [facts_of_token(token, now=judge.now) for token in opened.tokens()]
     if as_json:
-        all_facts = {"authorities": authorities, "certificates": rows, "tokens": tokens}
-        print(json.dumps(all_facts, indent=2))
+        print_json({"authorities": authorities, "certificates": rows, "tokens": tokens})
         return
     for one in authorities:
         print(f"authority {one['subject']}: until {one['not_after']}, {one['revoked']} revoked")

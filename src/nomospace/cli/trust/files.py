@@ -17,17 +17,16 @@ What the commands of `nomospace trust` share: their options, and how they tell w
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeAlias
 
+import msgspec
 import typer
 
-from nomospace.cli.remote_options import Unusable
+from nomospace.cli.remote_options import Unusable, say, usable
 from nomospace.errors import NomospaceError
 from nomospace.store.private import make_folder, open_file, whole
 from nomospace.terms import show
@@ -63,11 +62,8 @@ def part_of(name: str) -> str:
 
 def read(path: Path, limit: int) -> bytes:
     """The bytes of a file that is not larger than such a file can be."""
-    try:
-        with path.open("rb") as file:
-            data = file.read(limit + 1)
-    except OSError as error:
-        raise Unusable(what=str(path), why=f"cannot be read: {error.strerror}") from None
+    with usable(path, "cannot be read"), path.open("rb") as file:
+        data = file.read(limit + 1)
     if len(data) > limit:
         raise Unusable(what=str(path), why=f"it is larger than {limit:,} bytes")
     return data
@@ -84,17 +80,14 @@ def read_certificate(path: Path) -> UncheckedCertificate:
 
 def write(path: Path, data: bytes, *, mode: int = OPEN) -> None:
     """Write a file whole or not at all, readable for its owner only from the first byte on."""
-    try:
+    with usable(path, "cannot be written"):
         make_folder(path.parent)
         with whole(path) as new, open_file(new, "xb") as file:
             file.write(data)
             os.fchmod(file.fileno(), mode)
-    except OSError as error:
-        raise Unusable(what=str(path), why=f"cannot be written: {error.strerror}") from None
 
 
-@dataclass(frozen=True)
-class CertificatePair:
+class CertificatePair(msgspec.Struct, frozen=True):
     """A certificate and its key in a folder, which may not be there yet."""
 
     certificate: Path
@@ -126,8 +119,7 @@ class CertificatePair:
         write(self.certificate, certificate)
 
 
-@dataclass(frozen=True)
-class AuthorityFiles:
+class AuthorityFiles(msgspec.Struct, frozen=True):
     """An authority of a folder: its certificate, and the key where this machine has it."""
 
     folder: Path
@@ -186,8 +178,7 @@ class AuthorityFiles:
         return after
 
 
-@dataclass(frozen=True)
-class Judge:
+class Judge(msgspec.Struct, frozen=True):
     """The authorities of a folder and what they have taken back, at one time."""
 
     seats: list[AuthorityFiles]
@@ -210,8 +201,7 @@ class Judge:
         return "counts" if self.now >= claim.not_before else "not yet"
 
 
-@dataclass(frozen=True)
-class TrustFolder:
+class TrustFolder(msgspec.Struct, frozen=True):
     """A trust folder that has an authority."""
 
     path: Path
@@ -295,7 +285,6 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1")
 FolderOption = Annotated[
     Path, typer.Option("--folder", envvar="NOMOSPACE_TRUST", help="The trust folder.")
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 DaysOption = Annotated[int, typer.Option(min=1, max=DAYS_MAX, help="How long it counts.")]
 AddressOption = Annotated[
     list[str] | None,
@@ -350,12 +339,7 @@ def tell(facts: Facts, *, as_json: bool) -> None:
     if facts["kind"] == "authority":
         lines.append(f"  {facts['key']}")
     lines += [f"  {path}" for path in facts["files"]]
-    say("\n".join(lines), facts, as_json=as_json)
-
-
-def say(words: str, facts: Facts, *, as_json: bool) -> None:
-    """Say it to people or to programs."""
-    print(json.dumps(facts, indent=2) if as_json else words)
+    say(facts, "\n".join(lines), as_json=as_json)
 
 
 def elsewhere(folder: Path) -> str:

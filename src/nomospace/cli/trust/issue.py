@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from nomospace.cli.remote_options import Commands, Unusable
+from nomospace.cli.remote_options import Commands, JsonOption, Unusable, say
 from nomospace.cli.trust.files import (
     AUTHORITIES,
     AUTHORITY,
@@ -28,7 +28,6 @@ from nomospace.cli.trust.files import (
     DaysOption,
     Facts,
     FolderOption,
-    JsonOption,
     TrustFolder,
     elsewhere,
     facts_of,
@@ -37,7 +36,6 @@ from nomospace.cli.trust.files import (
     part_of,
     read,
     read_certificate,
-    say,
     tell,
     write,
 )
@@ -235,7 +233,7 @@ def publisher(
     facts: Facts = {"publisher": name, "key": key.public.text, "file": str(place)}
     table = f'[publishers.{name}]\nkey = "{key.public.text}"'
     words = f"{place} is the key of {name}. For hosts:\n\n{table}"
-    say(words, facts, as_json=as_json)
+    say(facts, words, as_json=as_json)
 
 
 @app.command()
@@ -269,7 +267,7 @@ def token(
     )
     opened.write_tokens(opened.tokens().with_token(kept))
     facts = facts_of_token(kept, now=now)
-    say(text, {"token": text, **facts}, as_json=as_json)
+    say({"token": text, **facts}, text, as_json=as_json)
     if not as_json:  # apart from the token, which goes into a pipe or a variable
         what = f"token {kept.id} for {', '.join(kept.agents)} ({', '.join(kept.scopes)})"
         print(f"{what}, until {facts['not_after']}; it is not shown again", file=sys.stderr)

@@ -6,6 +6,7 @@ place changes because somebody else came, went or worked. The rest is counted, a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
@@ -88,7 +89,7 @@ def _hosts(console: Console, beat: Beat) -> Iterator[FloorRoom]:
     }
     order = {name: at for at, name in enumerate(wards)}
     everyone = sorted(
-        (group | apart).items(), key=lambda one: (order.get(one[0], len(order)), one[0])
+        (group | apart).items(), key=lambda one: (order.get(one[0], len(order)), counted(one[0]))
     )
     for name, host in everyone:
         agents = []
@@ -98,6 +99,16 @@ def _hosts(console: Console, beat: Beat) -> Iterator[FloorRoom]:
             agents.append(StandingAgent(agent, name, *called))
         title = wards[name].title if name in wards else name
         yield FloorRoom(name, title, agents, name in group, host.agents_count - len(agents))
+
+
+def counted(name: str) -> list[tuple[int, str]]:
+    """What puts names into the order in which people count.
+
+    >>> sorted(["ward-10", "ward-2", "icu"], key=counted)
+    ['icu', 'ward-2', 'ward-10']
+    """
+    parts = re.split(r"(\d{1,9})", name)
+    return [(int(part), "") if at % 2 else (0, part) for at, part in enumerate(parts)]
 
 
 def _communities(console: Console) -> dict[str, str]:
@@ -147,9 +158,7 @@ class ShownFloor:
                     "title": room.title,
                     "pick": "host" if self.by == "host" else "group",
                     "engaged": room.engaged,
-                    "agents": [
-                        [name, here[name].name, here[name].role, here[name].host] for name in taken
-                    ],
+                    "agents": [_told(here[name], room.name) for name in taken],
                     "more": room.more + len(here) - len(taken),
                 }
             )
@@ -172,6 +181,13 @@ class ShownFloor:
 
         names = {room.name for room in sorted(rooms, key=first)[:ROOMS_MAX]}
         return [room for room in rooms if room.name in names]
+
+
+def _told(one: StandingAgent, room: str) -> str | list[str]:
+    """An agent as the map draws it: whoever is nothing in particular by its id alone."""
+    if (one.name, one.role, one.host) == (one.id.partition("@")[0], "", room):
+        return one.id
+    return [one.id, one.name, one.role, one.host]
 
 
 def _first(busy: Mapping[str, float], crowded: bool, one: StandingAgent) -> tuple[object, ...]:

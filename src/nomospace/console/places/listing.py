@@ -15,6 +15,8 @@ from nomospace.console.console import STATIC
 
 ROWS_MAX: Final = 500
 """The most lines of one list."""
+FIRST_ROWS: Final = 60
+"""How many lines the page itself has: more than one can see. When it stands it is told all."""
 
 Row = dict[str, Any]
 """A line: its `id`, and a value for each column; `<column>_hint` is what hovering shows."""
@@ -46,16 +48,22 @@ class ListElement(Element, component=STATIC / "listing.js"):
         now: int,
         on_pick: Callable[[str], None],
         note: str = "",
+        on_ready: Callable[[], object] | None = None,
     ) -> None:
+        """`on_ready` puts all lines, as they are by then; without it these are put."""
         super().__init__()
-        self._props["columns"] = [column._asdict() for column in columns]
-        self._props["rows"] = list(rows[:ROWS_MAX])
+        # In tuples: what is in a list here is watched, value by value.
+        self._props["columns"] = tuple([column._asdict() for column in columns])
+        self._props["rows"] = tuple(rows[:FIRST_ROWS])
+        self._props["rest"] = len(rows) > FIRST_ROWS
         self._props["label"] = label
         self._props["none"] = none
         self._props["now"] = now
         self._props["note0"] = note
         self._props["most"] = ROWS_MAX
         self.on("pick", lambda event: on_pick(str(event.args)))
+        if on_ready is not None or len(rows) > FIRST_ROWS:
+            self.on("ready", on_ready or (lambda: self.put(rows, now, note)))
 
     def put(
         self,

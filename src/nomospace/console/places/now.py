@@ -1,11 +1,13 @@
 """Now: hosts and agents on a live map, rulings as they come, and how much happens in a second.
 
 The page is told once a beat, in one message, and draws by itself (`static/now`): however many
-agents there are, they are no elements of this process. The floor is sent when it has changed.
+agents there are, they are no elements of this process. The floor is sent when it has changed. What
+a new page begins with comes with the page: it is drawn before there is a socket.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
@@ -25,10 +27,12 @@ if TYPE_CHECKING:
 GIST_MAX: Final = 120
 EVENT_MAX: Final = 600
 """How much of an event a line shows on hover; its story has all of it."""
+FIRST_LINES: Final = 60
+"""How many of the latest rulings come with a page: what is in sight."""
 
 
 class Board(ui.element, component="../static/now.js"):
-    """What the browser draws of this place."""
+    """What the browser draws of this place; it begins with `begun`, if that came with the page."""
 
 
 def show(frame: Frame) -> None:
@@ -41,50 +45,46 @@ def show(frame: Frame) -> None:
     floor = kept(frame, ShownFloor)
     floor_told: FloorPlan | None = None
     floor_of: object = None
-    moment_told = 0
 
     def pick(event: GenericEventArguments) -> None:
-        asked = event.args
-        host = str(asked["host"])
-        host = host if host in console.services else console.name
-        frame.open(str(asked["kind"]), host, str(asked["id"]))
+        kind, host, id = [str(event.args[name]) for name in ("kind", "host", "id")]
+        frame.open(kind, host if host in console.services else console.name, id)
 
     def plan(beat: Beat) -> FloorPlan:
         nonlocal floor_of
-        of = (
-            beat.topology.hosts,
-            [one.hosts for one in beat.beside],
-            console.stages.plugin.floor(),
-        )
+        of = beat.topology.hosts, [one.hosts for one in beat.beside], console.stages.plugin.floor()
         if floor_told is not None and floor.by == "host" == floor_told["by"] and of == floor_of:
             return floor_told  # whoever is drawn stays
         floor_of = of
         return floor.plan(rooms_of(console, beat, floor.by), console.pulse.busy, links_of(beat))
 
-    def group(event: GenericEventArguments) -> None:
-        floor.group(str(event.args))
+    def begin(beat: Beat, found: FloorPlan, lines: int) -> dict[str, object]:
+        latest = list(console.pulse.latest)[-lines:]
+        moments = [_moment(one) for one in console.pulse.moments]
+        return _told(beat, latest) | {"floor": found, "moments": moments}
 
     def tell(beat: Beat) -> None:
-        nonlocal floor_told, moment_told
+        nonlocal floor_told
         found = plan(beat)
-        if floor_told is None:
-            moments = [_moment(one) for one in console.pulse.moments]
-            latest = list(console.pulse.latest)[-KEPT_MAX:]
-            board.run_method("begin", _told(beat, latest) | {"floor": found, "moments": moments})
+        if beat.first or floor_told is None:
+            told = begin(beat, found, KEPT_MAX)
+            if board.props.pop("begun", "") and found == floor_told:
+                del told["floor"]
+            board.run_method("begin", told)
         else:
-            news = _told(beat, beat.rulings)
+            news = _told(beat, beat.rulings) | {"moment": _moment(console.pulse.moments[-1])}
             if found != floor_told:
                 news["floor"] = found
-            newest = console.pulse.moments[-1] if console.pulse.moments else None
-            if newest is not None and newest.at > moment_told:
-                news["moment"] = _moment(newest)
             board.run_method("beat", news)
         floor_told = found
-        if console.pulse.moments:
-            moment_told = console.pulse.moments[-1].at
 
+    beat = console.pulse.beat
+    if beat is not None and not ui.context.client.has_socket_connection:
+        floor_told = plan(beat)
+        told = begin(beat, floor_told, FIRST_LINES) | {"runs": []}
+        board.props["begun"] = json.dumps(told, separators=(",", ":"))
     board.on("pick", pick)
-    board.on("group", group)
+    board.on("group", lambda event: floor.group(str(event.args)))
     frame.on_beat(tell)
 
 
@@ -117,26 +117,11 @@ def _told(beat: Beat, rulings: Iterable[SeenRuling]) -> dict[str, object]:
 
 def _line(seen: SeenRuling) -> list[object]:
     one = seen.ruling
-    return [
-        seen.host,
-        one.record,
-        one.at,
-        one.home,
-        one.kind,
-        verdict_of(one),
-        gist(one.kind, one.event)[:GIST_MAX],
-        one.rule,
-        one.to,
-        one.event[:EVENT_MAX],
-    ]
+    known = [seen.host, one.record, one.at, one.home, one.kind, verdict_of(one)]
+    text = gist(one.kind, one.event)[:GIST_MAX]
+    return [*known, text, one.rule, one.to, one.event[:EVENT_MAX]]
 
 
 def _moment(moment: Moment) -> list[float | None]:
-    rates = moment.rates
-    return [
-        moment.at,
-        round(rates.sent_s, 2),
-        round(rates.refused_s, 2),
-        round(rates.hops_s, 2),
-        None if moment.past else rates.obligations,
-    ]
+    sent, refused, hops = [round(rate, 2) for rate in moment.rates[:3]]
+    return [moment.at, sent, refused, hops, None if moment.past else moment.rates.obligations]

@@ -155,6 +155,7 @@
 
   // -- the host: does it answer, and does it still know us? ---------------------------------------
   const SESSION_ENDED = 4401;
+  const LASTED = "this session has lasted";
   const host = {
     away: false,
     over: false,
@@ -191,8 +192,16 @@
       document.body.append(page);
       link.focus();
     },
-    ended() {
-      this.end("You are logged out", "This session has ended: it was logged out, or its token counts no more.");
+    // Who was away too long finds what was typed; who was logged out leaves nothing for the next one.
+    ended(reason) {
+      if (this.over) return;
+      if (reason.startsWith(LASTED)) {
+        place.leave();
+        this.end("Log in again", `${reason[0].toUpperCase()}${reason.slice(1)}. This place is kept, and what was typed.`);
+      } else {
+        try { sessionStorage.clear(); } catch { /* the browser keeps none */ }
+        this.end("You are logged out", "This session has ended: it was logged out, or its token counts no more.");
+      }
     },
     async look() {
       if (this.over || !this.away) return;
@@ -203,7 +212,8 @@
         // nobody answers yet
       }
       if (answer?.status === 401) {
-        this.end("The host was restarted", "It does not know this window any more. Log in again; the place is kept.");
+        place.leave();
+        this.end("Log in again", "The host does not know this window any more: the session has ended, or the host was restarted without it. This place is kept, and what was typed.");
         return;
       }
       if (answer?.ok && !window.socket.connected) window.socket.connect();
@@ -217,7 +227,7 @@
       }
       socket.on("disconnect", (_, details) => {
         if (details?.context?.code === SESSION_ENDED) {
-          this.ended();
+          this.ended(details.context.reason ?? "");
         } else if (!this.over && !this.away) {
           this.away = true;
           document.body.classList.add("host-away"); // what is seen is old
@@ -247,7 +257,10 @@
     },
   };
 
-  window.nomospace = { time, look, story, host, typing };
+  // By hand: to begin to write numbers in its own way takes a browser longer than to draw the page.
+  const grouped = (value) => String(value).replace(/\B(?=(\d{3})+$)/g, ",");
+
+  window.nomospace = { time, look, story, host, typing, grouped };
   document.addEventListener("keydown", (event) => {
     // Where there is a command box, it listens for this key.
     if (event.key === "Escape" && !window.nomospace.palette) document.querySelector(".story-close")?.click();

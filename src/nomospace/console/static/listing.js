@@ -43,11 +43,11 @@ export default {
       </div>
     </div>`,
   props: { columns: Array, rows: Array, label: String, none: String, now: Number, note0: String,
-           height: { type: Number, default: 28 }, most: { type: Number, default: 500 } },
+           rest: Boolean, height: { type: Number, default: 28 }, most: { type: Number, default: 500 } },
   emits: ["pick", "ready"],
   data() {
     return { shape: this.columns, lines: this.rows || [], note: this.note0 || "", top: 0, room: 400, active: null,
-             held: false, later: null, offset: 0, clock: 0, wide: true };
+             held: false, later: null, offset: 0, clock: 0, wide: true, coming: this.rest, ending: false };
   },
   created() { this.set_clock(this.now); },
   mounted() {
@@ -108,7 +108,12 @@ export default {
       if (this.later) this.take(this.later);
       this.later = null;
     },
-    take(news) { this.lines = news.lines; this.note = news.note; this.shape = news.shape || this.shape; },
+    take(news) {
+      this.lines = news.lines; this.note = news.note; this.shape = news.shape || this.shape; this.coming = false;
+      if (!this.ending) return;
+      this.ending = false;
+      this.$nextTick(() => this.lines.length && this.mark_at(this.lines.length - 1));
+    },
     show(news, count) {
       if (this.held) {
         const before = this.later && this.later.count !== null ? this.later.count : 0;
@@ -118,6 +123,7 @@ export default {
     put(rows, now, note, at_once, shape) {
       this.set_clock(now);
       const news = { lines: rows, note, shape };
+      if (this.coming) { this.take(news); return; }
       if (!at_once) { this.show(news, null); return; }
       this.later = null;
       this.take(news);
@@ -137,6 +143,8 @@ export default {
       if (event.key === "Enter" && at >= 0) { event.preventDefault(); this.pick(this.active); return; }
       if (to === undefined || !this.lines.length) return;
       event.preventDefault();
+      // A page has the lines that one sees, and is told the rest: its end is not known before.
+      if (event.key === "End" && this.coming) { this.ending = true; return; }
       this.mark_at(Math.min(this.lines.length - 1, Math.max(0, to)));
     },
     mark(id) {

@@ -6,6 +6,7 @@ import NowLines from "/console-static/now/lines.js";
 
 export default {
   components: { NowMap, NowRulings, NowLines },
+  props: { begun: String }, // what came with the page
   template: `
     <div class="now">
       <div class="now-left">
@@ -15,11 +16,14 @@ export default {
       </div>
       <now-rulings ref="rulings" @pick="pick"></now-rulings>
     </div>`,
+  mounted() {
+    if (this.begun) this.begin(JSON.parse(this.begun));
+  },
   methods: {
     begin(told) {
       window.nomospace.time.heard(told.at);
       this.$refs.lines.begin(told.moments);
-      this.$refs.map.draw(told.floor, told.rates);
+      if (told.floor) this.$refs.map.draw(told.floor, told.rates);
       this.$refs.rulings.begin(told.rulings);
     },
     beat(told) {
@@ -27,7 +31,7 @@ export default {
       if (told.floor) this.$refs.map.draw(told.floor, told.rates);
       this.$refs.map.beat(told.rulings, told.rates, told.at);
       this.$refs.rulings.beat(told.rulings, told.folded, told.runs);
-      if (told.moment) this.$refs.lines.add(told.moment);
+      this.$refs.lines.add(told.moment);
     },
     pick(kind, host, id) {
       this.$emit("pick", { kind, host, id: String(id) });

@@ -7,16 +7,16 @@ the place. A mixture is a warning.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
+
+import msgspec
 
 from nomospace.law.checks.known import FREE
 from nomospace.law.checks.report import CheckReport
 from nomospace.terms import Span
 
 
-@dataclass(slots=True)
-class WalkFindings:
+class WalkFindings(msgspec.Struct):
     """What the walks found at one place: the least and the most of it, and the words for it."""
 
     least: int

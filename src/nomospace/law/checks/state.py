@@ -28,7 +28,7 @@ class _Use:
     def __init__(self, report: CheckReport) -> None:
         self.added, self.looked_at = TermShapes(), TermShapes()
         self.imposed, self.handled = TermShapes(), TermShapes()
-        self.additions: list[tuple[Node, Span]] = []
+        self.additions: list[tuple[Node, Span, str]] = []
         self.looks: list[tuple[Node, Span, str]] = []
         self.impositions: list[tuple[Node, Span]] = []
         self.handlers: list[tuple[Node, Span]] = []
@@ -48,7 +48,7 @@ class _Use:
 
     def _add(self, node: Node, span: Span) -> None:
         self.added.add(node)
-        self.additions.append((node, span))
+        self.additions.append((node, span, "added"))
 
     def _look(self, node: Node, span: Span, how: str) -> None:
         self.looked_at.add(node)
@@ -111,32 +111,33 @@ def _shown(key: Key) -> str:
 
 
 def _terms(report: CheckReport, use: _Use) -> None:
+    for key, span, how in _alone(use.looks, use.added):
+        report.add(
+            "never-added",
+            f"{_shown(key)} is {how} here, but nothing in this law adds it",
+            span,
+            "add it with do(+…) or in initialCS; it may also come from the roll of a secretary",
+        )
+    for key, span, _ in _alone(use.additions, use.looked_at):
+        report.add(
+            "never-sensed",
+            f"{_shown(key)} is added here, but nothing in this law looks at it or removes it",
+            span,
+            f"sense it with {key[0]}{'(…)' if key[1] else ''}@CS, or do not add it",
+        )
+
+
+def _alone(
+    uses: list[tuple[Node, Span, str]], others: TermShapes
+) -> Iterator[tuple[Key, Span, str]]:
+    """Uses of terms that nothing on the other side fits, one for each functor."""
     told: set[Key] = set()
-    for node, span, how in use.looks:
+    for node, span, how in uses:
         key = functor(node)
-        if key is None or key in told or key[0] in RESERVED:
+        if key is None or key in told or key[0] in RESERVED or others.fits(_loose(node)):
             continue
-        if not use.added.fits(_loose(node)):
-            told.add(key)
-            report.add(
-                "never-added",
-                f"{_shown(key)} is {how} here, but nothing in this law adds it",
-                span,
-                "add it with do(+…) or in initialCS; it may also come from the roll of a secretary",
-            )
-    told.clear()
-    for node, span in use.additions:
-        key = functor(node)
-        if key is None or key in told or key[0] in RESERVED:
-            continue
-        if not use.looked_at.fits(_loose(node)):
-            told.add(key)
-            report.add(
-                "never-sensed",
-                f"{_shown(key)} is added here, but nothing in this law looks at it or removes it",
-                span,
-                f"sense it with {key[0]}{'(…)' if key[1] else ''}@CS, or do not add it",
-            )
+        told.add(key)
+        yield key, span, how
 
 
 def _loose(node: Node) -> Node:

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any, Final, TypeAlias
+
+import msgspec
 
 from nomospace.law import tree
 from nomospace.law.emit.body import BodyCode
@@ -41,8 +42,7 @@ PIECE_CHARS: Final = 50_000
 """Code is compiled in pieces of about this size: compiling takes memory, loading takes time."""
 
 
-@dataclass
-class LawCode:
+class LawCode(msgspec.Struct):
     """A law's rules, compiled: all that is needed to have them as functions in another process."""
 
     pieces: list[CodeType]
@@ -73,12 +73,11 @@ class LawCode:
         return {event: names[f"on_{event}"] for event in self.events}
 
 
-@dataclass
-class _Compiled:
+class _Compiled(msgspec.Struct):
     """A function that was written, and the helpers it stands on."""
 
-    lines: list[str] = field(default_factory=list)
-    uses: set[Variant] = field(default_factory=set)
+    lines: list[str] = []
+    uses: set[Variant] = set()
     failed: bool = False
 
 

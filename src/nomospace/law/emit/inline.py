@@ -6,8 +6,9 @@ clause that calls one and then itself a loop. The clause's variables get names o
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from nomospace.law.tree import Clause, Goal, LawTree, PredicateCall, goals_in
 from nomospace.terms.tokens import ListSyntax, Node, Struct, Variable
@@ -53,21 +54,13 @@ def _node(node: Node, tag: int, keep: set[str]) -> Node:
 
 def _goal(goal: Any, tag: int, keep: set[str]) -> Any:
     """A copy of a goal; whatever it is made of is a goal, a node, a tuple of these, or plain."""
-    changes = {}
-    for item in fields(goal):
-        value = getattr(goal, item.name)
-        if item.name == "span":
-            continue
-        if isinstance(value, tuple):
-            changes[item.name] = tuple([_part(part, tag, keep) for part in value])
-        else:
-            changes[item.name] = _part(value, tag, keep)
-    return replace(goal, **changes)
+    names = [name for name in goal.__struct_fields__ if name != "span"]
+    return replace(goal, **{name: _part(getattr(goal, name), tag, keep) for name in names})
 
 
 def _part(value: object, tag: int, keep: set[str]) -> Any:
+    if isinstance(value, tuple):
+        return tuple([_part(part, tag, keep) for part in value])
     if isinstance(value, Variable | Struct | ListSyntax):
         return _node(value, tag, keep)
-    if hasattr(value, "span") and hasattr(value, "__dataclass_fields__"):
-        return _goal(value, tag, keep)
-    return value
+    return _goal(value, tag, keep) if isinstance(value, Goal) else value

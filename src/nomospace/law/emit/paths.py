@@ -5,15 +5,15 @@ ruling so far, and how a helper may call itself again.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
+
+import msgspec
 
 from nomospace.law.emit.symbols import Ref, Scope, Shape, Symbol
 from nomospace.law.tree import Goal
 
 
-@dataclass(slots=True, frozen=True)
-class CodePlace:
+class CodePlace(msgspec.Struct, frozen=True):
     """Where code is written: the statement that fails here, and the flag of the region, if any."""
 
     fail: str
@@ -23,16 +23,14 @@ class CodePlace:
 TOP = CodePlace("return None")
 
 
-@dataclass(slots=True, frozen=True)
-class Operations:
+class Operations(msgspec.Struct, frozen=True):
     """The ruling so far on this path: a linked list made at run time, then symbols."""
 
     base: str | None = None
     pending: tuple[Symbol, ...] = ()
 
 
-@dataclass(slots=True, frozen=True)
-class Again:
+class Again(msgspec.Struct, frozen=True):
     """How the last clause of a helper may call itself: set its parameters and go round."""
 
     variant: tuple[str, int, tuple[bool, ...]]

@@ -16,13 +16,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+import msgspec
+
 
 class Uncompilable(Exception):
     """A rule uses variables in a way that only the interpreter handles."""
 
 
-@dataclass(slots=True, frozen=True)
-class Ref:
+class Ref(msgspec.Struct, frozen=True):
     """A ground value: the Python expression (a name) that holds it.
 
     `value` is set when it is a constant; `kind` is the Python class when that is known.
@@ -55,8 +56,7 @@ class Shape:
 Symbol: TypeAlias = "Ref | Hole | Shape"
 
 
-@dataclass(slots=True, frozen=True)
-class Sensed:
+class Sensed(msgspec.Struct, frozen=True):
     """A term of the control state that a path has found: the names that hold it and its parts."""
 
     bucket: str
@@ -66,14 +66,13 @@ class Sensed:
     parts: tuple[str, ...]
 
 
-@dataclass(slots=True)
-class Scope:
+class Scope(msgspec.Struct):
     """What is known at one point: variables by name, what holes have become, terms at hand."""
 
-    names: dict[str, Symbol] = field(default_factory=dict)
-    holes: dict[Hole, Symbol] = field(default_factory=dict)
+    names: dict[str, Symbol] = {}
+    holes: dict[Hole, Symbol] = {}
     sensed: tuple[Sensed, ...] = ()
-    made: dict[tuple[str, tuple[str, ...]], str] = field(default_factory=dict)
+    made: dict[tuple[str, tuple[str, ...]], str] = {}
     """Compounds that exist already, by functor and the expressions of their arguments."""
 
     def copy(self) -> Scope:

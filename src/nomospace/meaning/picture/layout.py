@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from bisect import bisect_right, insort
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final, NamedTuple
+
+import msgspec
 
 SWEEPS: Final = 8
 GAP_X: Final = 28.0
@@ -49,14 +50,13 @@ class Spot(NamedTuple):
     y: float
 
 
-@dataclass
-class PictureLayout:
+class PictureLayout(msgspec.Struct):
     """Where everything goes. A line's points run from the upper box to the lower one."""
 
     width: float = 0.0
     height: float = 0.0
-    spots: dict[str, Spot] = field(default_factory=dict)
-    lines: list[tuple[LayoutLine, list[Spot]]] = field(default_factory=list)
+    spots: dict[str, Spot] = {}
+    lines: list[tuple[LayoutLine, list[Spot]]] = []
 
 
 def lay_out(boxes: Mapping[str, Size], lines: Iterable[LayoutLine]) -> PictureLayout:

@@ -7,7 +7,6 @@ one key, from whatever files, are one class, and so are drafts of keys that a `S
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import msgspec
@@ -65,18 +64,17 @@ class FunctionDraft(NamedTuple):
     when: NamedPiece | None
 
 
-@dataclass(slots=True)
-class ClassDraft:
+class ClassDraft(msgspec.Struct):
     """A class as one file tells it. Parents and types name classes by key, name or synonym."""
 
     key: str
     name: NamedPiece
-    synonyms: list[NamedPiece] = field(default_factory=list)
-    labels: list[NamedPiece] = field(default_factory=list)
+    synonyms: list[NamedPiece] = []
+    labels: list[NamedPiece] = []
     """Names for people: synonyms where no other class has them, else left out with a warning."""
-    parents: list[NamedPiece] = field(default_factory=list)
-    properties: list[tuple[NamedPiece, NamedPiece]] = field(default_factory=list)
-    depends: list[tuple[NamedPiece, list[FunctionDraft]]] = field(default_factory=list)
+    parents: list[NamedPiece] = []
+    properties: list[tuple[NamedPiece, NamedPiece]] = []
+    depends: list[tuple[NamedPiece, list[FunctionDraft]]] = []
     is_owl: bool = False
 
 
@@ -88,10 +86,9 @@ class SameClass(NamedTuple):
     keep: bool = False
 
 
-@dataclass(slots=True)
-class OntologyDraft:
+class OntologyDraft(msgspec.Struct):
     """All that the files of one ontology say."""
 
     name: str
-    classes: list[ClassDraft] = field(default_factory=list)
-    same: list[SameClass] = field(default_factory=list)
+    classes: list[ClassDraft] = []
+    same: list[SameClass] = []

@@ -209,29 +209,6 @@ def statistics(table: ClassTable) -> exp.Select:
     return parts.select(zeros, parts.below(_counts(table), "q"))
 
 
-def spread(table: ClassTable, among: SqlTable | None = None) -> exp.Select:
-    """Of a class: how many objects stand in so many tuples, in one form or in several.
-
-    A row is how many tuples, whether it is several forms (1 or 0), and how many objects. With
-    `among` only those objects count whose `same` that table has.
-    """
-    counts = _counts(table)
-    if among is not None:
-        chosen = parts.select([parts.column("same")], parts.table(among.name))
-        mine = exp.In(this=parts.column("same"), query=exp.Subquery(this=chosen))
-        counts.set("where", exp.Where(this=mine))
-    several = exp.GT(this=parts.column("forms"), expression=parts.number(1))
-    kinds = [
-        parts.named(parts.column("holders"), "many"),
-        parts.named(parts.case(several, parts.number(1), parts.number(0)), "several"),
-    ]
-    each = parts.select(kinds, parts.below(counts, "q"))
-    columns = [parts.column("many"), parts.column("several")]
-    made = parts.select([*columns, exp.Count(this=exp.Star())], parts.below(each, "r"))
-    made.set("group", exp.Group(expressions=[one.copy() for one in columns]))
-    return made
-
-
 def _counts(table: ClassTable) -> exp.Select:
     """For each object of a class: how many tuples hold it, and how many forms it has."""
     mark = exp.DPipe(this=parts.column("name"), expression=exp.Literal.string("\t"))

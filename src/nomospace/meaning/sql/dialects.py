@@ -56,15 +56,15 @@ class Statement(NamedTuple):
 
 
 @lru_cache(maxsize=1_000)
-def created(table: SqlTable, dialect: Dialect, *, temporary: bool) -> tuple[str, ...]:
-    """The statements that make a table and its indexes.
+def created(table: SqlTable, dialect: Dialect) -> tuple[str, ...]:
+    """The statements that make a temporary table and its indexes.
 
     >>> table = SqlTable("t", (("tuple", "text"),), ("tuple",))
-    >>> for statement in created(table, DIALECTS["postgres"], temporary=True):
+    >>> for statement in created(table, DIALECTS["postgres"]):
     ...     print(statement)
     CREATE TEMPORARY TABLE "t" ("tuple" TEXT COLLATE "C")
     CREATE UNIQUE INDEX "t_tuple" ON "t"("tuple")
-    >>> created(table, DIALECTS["spark"], temporary=True)
+    >>> created(table, DIALECTS["spark"])
     ('CREATE OR REPLACE TEMPORARY VIEW `t` AS SELECT CAST(NULL AS STRING) AS `tuple` WHERE FALSE',)
     """
     if dialect.views:
@@ -77,12 +77,11 @@ def created(table: SqlTable, dialect: Dialect, *, temporary: bool) -> tuple[str,
         )
         for name, kind in table.columns
     ]
-    kinds = [exp.TemporaryProperty()] if temporary else []
     made: list[exp.Expr] = [
         exp.Create(
             this=exp.Schema(this=parts.table(table.name), expressions=columns),
             kind="TABLE",
-            properties=exp.Properties(expressions=kinds),
+            properties=exp.Properties(expressions=[exp.TemporaryProperty()]),
         )
     ]
     if dialect.indexes:

@@ -35,7 +35,7 @@ from nomospace.errors import CallerError
 from nomospace.meaning.facts import PLAIN_KINDS, Plain, Shape
 from nomospace.meaning.ontology import BASIC_TYPES, Ontology
 from nomospace.meaning.sql import parts
-from nomospace.meaning.sql.coding import Coded, coded, digest, escaped, identity, unescaped
+from nomospace.meaning.sql.coding import Coded, coded, digest, escaped, identity
 from nomospace.meaning.sql.values import Value, ValuePlace
 from nomospace.terms import Term, encode, is_object
 from nomospace.terms.objects import has_properties
@@ -373,18 +373,11 @@ def properties(field: PropertiesTerm) -> str:
 def path_text(path: tuple[str, ...], places: tuple[int, ...] = ()) -> str:
     """A path as the remainder has it, with the places in arrays that it leads through.
 
-    >>> path_of(path_text(("parts", ARRAY, "weight"), (3,)))
-    ('parts', '[]', 'weight')
+    >>> path_text(("tags", ARRAY)) == path_text(("tags", ARRAY), (3,))
+    False
     """
     text = escaped(".".join(path))
     return f"{text}{_PLACES}{','.join(map(str, places))}" if places else text
-
-
-def path_of(text: str) -> tuple[str, ...]:
-    """The path of a row of the remainder, without the places in arrays."""
-    if "[" in text and _PLACES in text:  # names have none
-        text, _, _ = text.rpartition(_PLACES)
-    return tuple(unescaped(text).split("."))
 
 
 def elements_text(path: tuple[str, ...], places: tuple[int, ...]) -> tuple[str, str]:

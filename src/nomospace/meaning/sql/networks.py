@@ -333,10 +333,8 @@ class _Computed:
             yield applied(step.function, inputs).columns(prefix), TRUE.copy()
             self.made[step.property] = Flat.at(prefix)
         for owner, tie in self.ties:
-            for mine, other in ((tie.left, tie.right), (tie.right, tie.left)):
-                if tie.sign == "=" and _is_property(mine, owner) and not _is_of(other, owner):
-                    assert isinstance(mine, Input)
-                    self.filled.setdefault(mine.path[0], (owner, other))
+            for name, other in tie.gives(owner):
+                self.filled.setdefault(name, (owner, other))
         tests = [value.there for value in self.made.values()]
         for owner, tie in self.ties:
             sides = self._operand(tie.left, owner), self._operand(tie.right, owner)
@@ -401,14 +399,6 @@ def _equal_sides(step: Dependence) -> Iterator[list[Input]]:
         groups = [group for group in groups if group not in touched] + [merged]
     for group in groups:
         yield [side for side in group if side.class_name != step.owner]
-
-
-def _is_of(side: Operand, owner: str) -> bool:
-    return isinstance(side, Input) and side.class_name == owner
-
-
-def _is_property(side: Operand, owner: str) -> bool:
-    return isinstance(side, Input) and side.class_name == owner and len(side.path) == 1
 
 
 def _test(one: Atom, sign: str, other: Atom, column: str) -> Iterator[tuple[set[int], exp.Expr]]:

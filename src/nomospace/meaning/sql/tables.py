@@ -6,8 +6,8 @@ database, with the facts of one space in the words of one ontology. Joins run in
 Python puts rows in and takes answers out.
 
 Tables are of the connection alone (temporary, or in memory), built when a space, a file or an
-archive is opened to be asked; those that are kept for the next question are in `kept`. They are a
-reading of the tuples, never the tuples themselves; so a database that ends takes nothing with it.
+archive is opened to be asked. They are a reading of the tuples, never the tuples themselves; so a
+database that ends takes nothing with it.
 """
 
 from __future__ import annotations
@@ -280,7 +280,7 @@ class FactTables:
         script: list[str] = []
         for table in tables:
             if table.name not in self._made:
-                script += created(table, self.dialect, temporary=True)
+                script += created(table, self.dialect)
                 self._made[table.name] = table
         if script:
             self.database.script(script)

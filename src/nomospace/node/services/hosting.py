@@ -27,6 +27,7 @@ from nomospace.node.clients import CLIENTS_MAX
 from nomospace.node.principals import Door, Principal
 from nomospace.node.services.controllers import ControllerService, Registration
 from nomospace.node.services.lawserver import LawServer
+from nomospace.node.services.rolls import RollFiles, Rolls, StoredRolls
 from nomospace.node.services.secretaries import SecretaryService
 from nomospace.node.services.web import Allows, Web, application
 from nomospace.node.working import Workers
@@ -83,9 +84,8 @@ class Services:
         self._laws: LawServer | None = None
         self._web: Web | None = None
         self.controllers = ControllerService(operators, hosts)
-        self.secretaries = SecretaryService(
-            hosts, operators, None if folder is None else folder / "rolls"
-        )
+        self.rolls: Rolls = RollFiles(None if folder is None else folder / "rolls")
+        self._hosts = hosts
 
     @property
     def url(self) -> str:
@@ -113,7 +113,10 @@ class Services:
                 work=self.work,
             )
             await self._take_in()
-            parts = (self._laws, self.controllers, self.secretaries)
+            if isinstance(self.rolls, StoredRolls):
+                await self.rolls.bring_in()
+            secretaries = SecretaryService(self._hosts, self._operators, self.rolls)
+            parts = (self._laws, self.controllers, secretaries)
             routes = [*self._more, *[route for part in parts for route in part.routes()]]
             self._web = Web(
                 application(routes),
@@ -146,7 +149,7 @@ class Services:
             await self.laws.put(name_of(text, str(path)), text, by=str(path), language=language)
 
     def _close(self) -> None:
-        self.secretaries.close()
+        self.rolls.close()
         if self._laws is not None:
             self._laws.close()
 
@@ -181,7 +184,8 @@ def allowed(door: Door) -> tuple[Allows, Allows]:
 def services_of(server: Server) -> Services:
     """The services that a host's configuration asks for under `[services]`.
 
-    What they keep is in a folder beside the host's store, or forgotten when the store is.
+    Laws are in a folder beside the host's store, or forgotten when the store is; rolls are in the
+    store itself.
     """
     from starlette.responses import Response
     from starlette.routing import Route
@@ -194,11 +198,12 @@ def services_of(server: Server) -> Services:
     name, store = config.host.name, config.store
     pem = None if identity is None else identity.folder / "hosts" / name
     place = Path(name) if "://" in store else Path(store.removeprefix("sqlite:"))
-    return Services(
+    folder = None if store == "memory" else place.with_suffix(".services")
+    services = Services(
         config.services.http,
         operators=operators,
         hosts=hosts,
-        folder=None if store == "memory" else place.with_suffix(".services"),
+        folder=folder,
         laws_from=Path(config.services.laws) if config.services.laws else None,
         more=[Route("/metrics", show)],
         certificate=None if pem is None else pem / "host.pem",
@@ -206,6 +211,8 @@ def services_of(server: Server) -> Services:
         names=server.names,
         on_note=server.note,
     )
+    services.rolls = StoredRolls(server.host, folder and folder / "rolls")
+    return services
 
 
 def registration_of(server: Server) -> Registration:

@@ -23,17 +23,22 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import quote
 
 import msgspec
 
-from nomospace.client.http import BadAnswer, ServiceRefused, fetch, own_token_at
+from nomospace.client.http import (
+    BadAnswer,
+    ServiceAway,
+    ServiceRefused,
+    fetch,
+    own_token_at,
+)
 from nomospace.control import SpaceRoll
 from nomospace.errors import CallerError, LawError, NomospaceError, Unavailable
-from nomospace.node.services.keeping import ServiceLog
+from nomospace.node.services.rolls import Rolls
 from nomospace.node.services.web import (
     Allows,
     BadRequest,
@@ -54,8 +59,8 @@ if TYPE_CHECKING:
 COMMUNITIES_MAX: Final = 1_000
 """How many communities one service keeps."""
 ENTRY_BYTES_MAX: Final = 100_000
-WASTE_MAX: Final = 10_000
-"""So many void lines may be in a file, besides as many as count, before it is written anew."""
+KEEP_S: Final = 8.0
+"""How long a change of a roll may take: less than who asks waits for an answer."""
 ASKED_MAX: Final = 10_000
 """How many answers of secretaries may wait for their adoptions."""
 
@@ -83,6 +88,15 @@ class NotAdmitted(CallerError):
     why: str
 
 
+class RollNotKept(Unavailable):
+    """A change of a roll was not kept in time; it may be, later."""
+
+    code = "secretary.roll-not-kept"
+    words = "the roll of law {law:.12} was not kept within {limit_s:g} s; ask again: it is harmless"
+    law: str
+    limit_s: float
+
+
 class NotAsked(Unavailable):
     """An agent adopts a law whose secretary was not asked about it."""
 
@@ -93,12 +107,13 @@ class NotAsked(Unavailable):
 
 
 class Admission(msgspec.Struct, frozen=True):
-    """A secretary's yes: the terms that the member begins with, besides `initialCS`, and whether it
-    answers for a space.
+    """A secretary's yes: the terms that the member begins with, besides `initialCS`, whether it
+    answers for a space, and the life of the secretary's host, which grows with each takeover.
     """
 
     initial: tuple[str, ...] = ()
     space: bool = False
+    life: int = 0
 
 
 class _Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -117,43 +132,46 @@ class _Asking(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _Community:
-    """One roll, the file that keeps it, and the turn to change it."""
+    """One roll, what keeps it, and the turn to change it."""
 
-    def __init__(self, law: str, path: Path | None) -> None:
-        self.log: ServiceLog[Change] | None = None if path is None else ServiceLog(path, Change)
-        self.secretary = Secretary(law, () if self.log is None else self.log.begin())
+    def __init__(self, rolls: Rolls, law: str, changes: Iterable[Change] = ()) -> None:
+        self.secretary = Secretary(law, changes)
         self.turn = asyncio.Lock()
+        self._rolls = rolls
 
-    async def change(self, change: Change | None) -> None:
-        """Write a change down and carry it out; the turn is the caller's."""
-        if change is None:
-            return
-        log, secretary = self.log, self.secretary
-        if log is not None:
-            await asyncio.to_thread(log.write, change)
-        secretary.apply(change)
-        if log is not None and log.lines > WASTE_MAX:
-            needed = list(secretary.changes())
-            if log.lines > 2 * len(needed) + WASTE_MAX:
-                await asyncio.to_thread(log.rewrite, needed)
+    async def change(self, decide: Callable[[], Change | None]) -> None:
+        """Decide on a change in turn, have it kept and carry it out, also if the caller leaves.
+
+        Raises `RollNotKept` when that takes long: whoever comes then waits for its turn.
+        """
+        try:
+            async with asyncio.timeout(KEEP_S):
+                await asyncio.shield(asyncio.create_task(self._carry_out(decide)))
+        except TimeoutError:
+            raise RollNotKept(law=self.secretary.law, limit_s=KEEP_S) from None
+
+    async def _carry_out(self, decide: Callable[[], Change | None]) -> None:
+        async with self.turn:
+            change = decide()
+            if change is not None:
+                await self._rolls.write(self.secretary, change)
+                self.secretary.apply(change)
 
 
 class SecretaryService:
     """The secretaries of some communities behind HTTP.
 
-    `hosts` says which host a token stands for, `operators` who may change rolls. `folder` has a
-    file for each community, named by the hash of its law; without one all is forgotten.
+    `hosts` says which host a token stands for, `operators` who may change rolls; `rolls` keeps
+    them.
     """
 
-    def __init__(self, hosts: Allows, operators: Allows, folder: Path | None = None) -> None:
+    def __init__(self, hosts: Allows, operators: Allows, rolls: Rolls) -> None:
         self._hosts = hosts
         self._operators = operators
-        self._folder = folder
-        self._communities: dict[str, _Community] = {}
-        if folder is not None and folder.is_dir():
-            for path in sorted(folder.iterdir()):
-                if HASH.fullmatch(path.name):
-                    self._communities[path.name] = _Community(path.name, path)
+        self._rolls = rolls
+        self._communities = {
+            law: _Community(rolls, law, changes) for law, changes in rolls.found().items()
+        }
 
     async def keep(self, law: str, *, closed: bool = False, returns: bool = False) -> Secretary:
         """Keep the community of a law (its hash); what the rest means is in `Secretary`."""
@@ -165,18 +183,14 @@ class SecretaryService:
                 raise BadRequest(
                     why=f"{COMMUNITIES_MAX:,} communities are kept; use another service"
                 )
-            path = None if self._folder is None else self._folder / law
-            community = self._communities[law] = _Community(law, path)
-        async with community.turn:
-            settled = AdmissionSettled(closed, returns)
-            await community.change(None if community.secretary.settled == settled else settled)
-        return community.secretary
+            community = self._communities[law] = _Community(self._rolls, law)
+        secretary, settled = community.secretary, AdmissionSettled(closed, returns)
+        await community.change(lambda: None if secretary.settled == settled else settled)
+        return secretary
 
     def close(self) -> None:
-        """Let go of the files."""
-        for community in self._communities.values():
-            if community.log is not None:
-                community.log.close()
+        """Let go of what keeps the rolls."""
+        self._rolls.close()
 
     def routes(self) -> list[Route]:
         """Where it is served."""
@@ -197,6 +211,7 @@ class SecretaryService:
         return [Route(path, answering(handler), methods=[how]) for path, how, handler in table]
 
     def _community(self, request: Request) -> _Community:
+        assert self._rolls.life >= 0, "it raises when nobody may be answered"
         law = request.path_params["law"]
         found = self._communities.get(law)
         if found is None:
@@ -230,21 +245,26 @@ class SecretaryService:
         host = caller_of(request, self._hosts, "to speak for a host")
         community, agent = self._community(request), request.path_params["agent"]
         asking = await _body(request, _Asking)
-        async with community.turn:
+        secretary, initial = community.secretary, tuple[Term, ...]()
+
+        def decide() -> Change | None:
+            nonlocal initial
             if asking.moved:
-                await community.change(community.secretary.move(agent, host, now=_now()))
-                return json_answer(Admission())
-            change, initial = community.secretary.admit(agent, host, now=_now())
-            await community.change(change)
-        space = community.secretary.is_space(agent)
-        return json_answer(Admission(tuple([show(each) for each in initial]), space))
+                return secretary.move(agent, host, now=_now())
+            change, initial = secretary.admit(agent, host, now=_now())
+            return change
+
+        await community.change(decide)
+        if asking.moved:
+            return json_answer(Admission(life=self._rolls.life))
+        texts = tuple([show(each) for each in initial])
+        return json_answer(Admission(texts, secretary.is_space(agent), self._rolls.life))
 
     async def _quit(self, request: Request) -> Response:
         host = caller_of(request, self._hosts, "to speak for a host")
         community, agent = self._community(request), request.path_params["agent"]
-        async with community.turn:
-            await community.change(community.secretary.quit(agent, host))
-        return json_answer({"agent": agent})
+        await community.change(lambda: community.secretary.quit(agent, host))
+        return json_answer({"agent": agent, "life": self._rolls.life})
 
     async def _roll(self, request: Request) -> Response:
         caller_of(request, self._operators, "to read a roll")
@@ -254,23 +274,22 @@ class SecretaryService:
         caller_of(request, self._operators, "to change a roll")
         community, agent = self._community(request), request.path_params["agent"]
         entry = await _body(request, _Entry)
-        async with community.turn:
-            change = community.secretary.enrol(
-                agent, entry.initial, entry.controller, space=entry.space
-            )
-            await community.change(change)
+        given = (agent, entry.initial, entry.controller)
+        change = community.secretary.enrol(*given, space=entry.space)
+        await community.change(lambda: change)
         return json_answer(change)
 
     async def _strike(self, request: Request) -> Response:
         caller_of(request, self._operators, "to change a roll")
         community, agent = self._community(request), request.path_params["agent"]
-        async with community.turn:
-            await community.change(community.secretary.strike(agent))
+        await community.change(lambda: community.secretary.strike(agent))
         return json_answer({"agent": agent})
 
 
 class Secretaries:
-    """The secretaries that a host asks: law hashes, each with the address of its service.
+    """The secretaries that a host asks: law hashes, each with the address of its service, or
+    several with commas between them. The first that answers counts, unless its host has a lower
+    life than was heard before: then another process has taken over from it.
 
     `ask` before a call of adoption goes to the core, `enrols` is for the core itself. Of laws
     without a secretary nobody is asked. `authority` is the PEM file of who certifies the services.
@@ -285,7 +304,11 @@ class Secretaries:
         authority: str | None = None,
         name: str = "",
     ) -> None:
-        self._addresses = {law: url.rstrip("/") for law, url in addresses.items()}
+        self._addresses = {
+            law: [url.strip().rstrip("/") for url in urls.split(",")]
+            for law, urls in addresses.items()
+        }
+        self._lives: dict[str, int] = {}
         self._token = token
         self._authority = authority
         self._name = name
@@ -316,11 +339,11 @@ class Secretaries:
     async def _admission(self, agent: str, law: str) -> tuple[Term, ...]:
         admission = await self._tell("PUT", agent, law)
         try:
-            read = msgspec.json.decode(admission, type=Admission)
-            terms = [term(text) for text in read.initial]
-            return SpaceRoll(terms) if read.space else tuple(terms)
-        except (msgspec.DecodeError, ValueError, LawError, CallerError) as error:
-            raise BadAnswer(url=self._addresses[law], why=f"no admission ({error})") from None
+            terms = [term(text) for text in admission.initial]
+            return SpaceRoll(terms) if admission.space else tuple(terms)
+        except (ValueError, LawError, CallerError) as error:
+            url = self._addresses[law][0]
+            raise BadAnswer(url=url, why=f"no admission ({error})") from None
 
     def enrols(self, agent: str, law: str) -> tuple[Term, ...]:
         """What the secretary's roll has for an agent.
@@ -346,18 +369,42 @@ class Secretaries:
         if law in self._addresses:
             await self._tell("DELETE", agent, law)
 
-    async def _tell(self, method: str, agent: str, law: str, body: bytes = b"") -> bytes:
-        url = f"{self._addresses[law]}/communities/{law}/members/{quote(agent, safe='@')}"
-        token = self._token or f"{own_token_at(url)}.{self._name}"
+    async def _tell(self, method: str, agent: str, law: str, body: bytes = b"") -> Admission:
+        """What the first says that answers and was not taken over; it is asked first from now."""
+        urls = self._addresses[law]
+        for place, url in enumerate(tuple(urls)):
+            try:
+                answer = await self._tell_at(url, method, agent, law, body)
+            except Unavailable:
+                if place == len(urls) - 1:
+                    raise
+            else:
+                urls.sort(key=lambda other: other != url)
+                return answer
+        raise AssertionError("a law has an address")
+
+    async def _tell_at(self, url: str, method: str, agent: str, law: str, body: bytes) -> Admission:
+        where = f"{url}/communities/{law}/members/{quote(agent, safe='@')}"
+        token = self._token or f"{own_token_at(where)}.{self._name}"
         try:
-            answer = await fetch(
-                url, method=method, body=body, token=token, authority=self._authority
+            told = await fetch(
+                where, method=method, body=body, token=token, authority=self._authority
             )
+            answer = msgspec.json.decode(told.body, type=Admission)
         except ServiceRefused as error:
+            if error.status >= 500:
+                raise ServiceAway(url=url, why=error.detail) from None
             raise NotAdmitted(
                 agent=agent, law=law, reason=error.problem, why=error.detail
             ) from None
-        return answer.body
+        except (msgspec.DecodeError, ValueError) as error:
+            raise BadAnswer(url=url, why=f"no admission ({error})") from None
+        known = self._lives.get(law, 0)
+        if answer.life < known:
+            why = f"its host has the token {answer.life}, and another process of it has {known}"
+            raise ServiceAway(url=url, why=why)
+        self._lives[law] = answer.life
+        return answer
 
 
 async def _body(request: Request, kind: type[T]) -> T:

@@ -29,6 +29,12 @@ KEPT_S: Final = 20.0
 """How long a window is kept for the next question about the same moment."""
 WINDOWS_MAX: Final = 3
 _PAGE: Final = 100
+PAGE_BYTES: Final = 1 << 18
+"""After so many bytes of records others have their turn."""
+SMALL: Final = 1_024
+"""Records of so many bytes are always in a window."""
+LARGE_BYTES_MAX: Final = 1 << 21
+"""How many bytes the others have there, besides the two at its middle."""
 
 
 class WindowReader:
@@ -76,7 +82,7 @@ class WindowReader:
         window, store = Window(), self._store
         if store is None:
             return window
-        middle = _place(store, around)
+        middle = await _place(store, around)
         begin = window.read = max(0, middle - RECORDS_MAX)
         window.end = middle + RECORDS_MAX
         first = await self._read_on(window)
@@ -102,12 +108,17 @@ class WindowReader:
         """Have in a window what the store has of it by now; the first record of that."""
         store, first = self._store, 0
         while store is not None and window.read < window.end:
-            page = store.journal(window.read, min(_PAGE, window.end - window.read))
+            page = store.journal(window.read, min(_PAGE, window.end - window.read), PAGE_BYTES)
             if not page:
                 break
             first = first or page[0].seq
             for entry in page:
-                _add(window, entry.seq, decode_record(entry.record))
+                large = len(entry.record)
+                if large <= SMALL or 0 <= entry.seq - window.end + RECORDS_MAX <= 1:
+                    large = 0
+                window.large += large
+                if not large or window.large <= LARGE_BYTES_MAX:
+                    _add(window, entry.seq, decode_record(entry.record))
             window.read = page[-1].seq
             await asyncio.sleep(0)
         return first
@@ -120,7 +131,7 @@ class WindowReader:
         after = max(0, newest - TUPLE_RECORDS_MAX)
         writer, _, count = id.rpartition("#")
         while store is not None and after < newest:
-            page = store.journal(after, 10 * _PAGE)
+            page = store.journal(after, 10 * _PAGE, PAGE_BYTES)
             if not page:
                 break
             for entry in page:
@@ -170,7 +181,7 @@ def _add(window: Window, number: int, record: Record) -> None:
     window.add(number, record)
 
 
-def _place(store: Store, at: int) -> int:
+async def _place(store: Store, at: int) -> int:
     """The last record of a store that is not later than a moment, or near it."""
     low, high = 0, store.last_record
     while low < high:
@@ -182,6 +193,7 @@ def _place(store: Store, at: int) -> int:
             low = max(middle, entries[0].seq)
         else:
             high = middle - 1
+        await asyncio.sleep(0)
     return low
 
 

@@ -56,6 +56,8 @@ class Window:
         self._records: dict[int, Record] = {}
         self._facts: dict[int, StoryFact | None] = {}
         self.sorted = True
+        self.large = 0
+        """How many bytes the large ones of its records have."""
         self.read = self.end = 0
         """The last record of the store that it was given, and up to which it may be."""
         self.first: tuple[int, int] | None = None

@@ -72,11 +72,6 @@ class AuditTables(msgspec.Struct, frozen=True):
         """How many messages were refused."""
         return sum(row["refused"] for row in self.tables["reasons"])
 
-    @property
-    def resting(self) -> list[Row]:
-        """The rules that never ruled."""
-        return [row for row in self.tables["coverage"] if not row["hits"]]
-
 
 def step_width(first_us: int | None, last_us: int | None) -> int:
     """How wide to cut the steps of a time, in microseconds.

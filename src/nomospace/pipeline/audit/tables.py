@@ -32,13 +32,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Self, TypeAlias
 
+import msgspec
 import pyarrow as pa
 
 from nomospace.control.events import goes_out
 from nomospace.pipeline.audit import questions
 from nomospace.pipeline.audit.questions import AuditQuestion
 from nomospace.pipeline.audit.rules import RULES, rules_of
-from nomospace.pipeline.segments import BATCH_ROWS, JournalFiles
+from nomospace.pipeline.segments import BATCH_ROWS, EventFilter, JournalFiles
 from nomospace.pipeline.workers import check_workers
 from nomospace.wire.packing import unpack
 from nomospace.wire.segments import TABLES
@@ -273,13 +274,7 @@ class JournalDatabase:
     """Where questions about one journal are asked; a context manager, which closes it."""
 
     def __init__(
-        self,
-        listing: JournalFiles,
-        rules: list[dict[str, object]],
-        *,
-        since: int | None = None,
-        until: int | None = None,
-        community: str | None = None,
+        self, listing: JournalFiles, rules: list[dict[str, object]], part: EventFilter
     ) -> None:
         import duckdb
 
@@ -287,8 +282,8 @@ class JournalDatabase:
         self._connection.execute("SET TimeZone = 'UTC'")
         self._read(listing)
         whole = {"events": "journal"}
-        part = questions.CHOSEN.said("duckdb", whole, since=since, until=until, community=community)
-        self._connection.execute(f"CREATE VIEW events AS {part}")
+        chosen = questions.CHOSEN.said("duckdb", whole, **msgspec.structs.asdict(part))
+        self._connection.execute(f"CREATE VIEW events AS {chosen}")
         self.keep("rules", pa.Table.from_pylist(rules, schema=RULES))
 
     def __enter__(self) -> Self:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Final
 
 from nomospace.pipeline.audit.found import AuditTables
-from nomospace.pipeline.segments import Row, unsealed
+from nomospace.pipeline.segments import Row, many, unsealed
 
 NAMED_MAX: Final = 8
 """How many of a kind a sentence names; the rest is counted."""
@@ -234,15 +234,6 @@ def _missing(found: AuditTables) -> list[str]:
 
 
 # -- figures ---------------------------------------------------------------------------------------
-
-
-def many(count: int, one: str, several: str = "") -> str:
-    """A count with its noun.
-
-    >>> many(1, "host"), many(2_000, "community", "communities")
-    ('1 host', '2,000 communities')
-    """
-    return f"{count:,} {one if count == 1 else several or one + 's'}"
 
 
 def share(part: int, whole: int) -> str:

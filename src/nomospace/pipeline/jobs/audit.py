@@ -6,7 +6,7 @@ is asked is the same for both engines (`audit.questions`); here is only who asks
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from enum import StrEnum
 from pathlib import Path
@@ -31,15 +31,18 @@ from nomospace.pipeline.audit.page import charts_of, make_page
 from nomospace.pipeline.audit.rules import RULES, rules_of
 from nomospace.pipeline.audit.tables import JournalDatabase
 from nomospace.pipeline.charts import as_png, can_paint
-from nomospace.pipeline.jobs.session import LOCAL, Say, check_master, is_small, open_session
+from nomospace.pipeline.jobs.session import LOCAL, Say, check_master, is_small, session_for
 from nomospace.pipeline.laws import LawSource, OtherCommunity, recorded_laws
 from nomospace.pipeline.segments import (
+    EventFilter,
+    Folders,
     JournalFiles,
     Row,
-    counted,
+    holding,
     inspected,
     is_large,
     list_journal,
+    many,
     named_faults,
     read_batches,
     read_spark,
@@ -67,19 +70,9 @@ class AuditEngine(StrEnum):
     AUTO = "auto"
 
 
-class EventFilter(msgspec.Struct, frozen=True):
-    """Which events count: of a time, in microseconds, `until` not included, and of a community.
-
-    An obligation that was imposed before `since` has no delay; one that ends after `until` is owed.
-    """
-
-    since: int | None = None
-    until: int | None = None
-    community: str | None = None
-
-
+@holding
 def run_audit(
-    folders: str | Path | Iterable[str | Path],
+    folders: Folders,
     part: EventFilter | None = None,
     *,
     engine: AuditEngine = AuditEngine.SPARK,
@@ -112,41 +105,31 @@ def run_audit(
     if not there:
         listing = inspected(listing, deep=deep, skip_bad=skip_bad)
     rules, lost, laws = _rules(listing, part.community)
-    made_here = on_spark and spark is None
-    if made_here:
-        prepare()
-        spark = open_session(master, say=say)
-    began = monotonic()
-    try:
+    with session_for(spark, master, wanted=on_spark, prepare=prepare, say=say) as used:
+        began = monotonic()
         if there:
-            listing = inspected(listing, deep=deep, skip_bad=skip_bad, spark=spark)
-        wanted = listing.within(
-            "events", since=part.since, until=part.until, community=part.community
-        )
-        say(f"auditing {counted(wanted.rows['events'], 'event')}")
+            listing = inspected(listing, deep=deep, skip_bad=skip_bad, spark=used)
+        wanted = listing.within("events", part)
+        say(f"auditing {many(wanted.rows['events'], 'event')}")
         with named_faults(given, TABLES, skip_bad=skip_bad):
-            if on_spark:
-                assert spark is not None
-                answers = _ask_spark(spark, listing, wanted, rules, part, say)
+            if used is not None:
+                answers = _ask_spark(used, listing, wanted, rules, part, say)
             else:
                 answers = _ask_duckdb(listing, rules, part, say)
             kept = list_journal(given, ("checkpoints",)).sound(skip_bad=True)
             files = {"events": listing, "checkpoints": kept}
 
             def read(table: str, agents: list[str]) -> Bodies:
-                if there and spark is not None:
-                    return bodies_spark(spark, files[table], table, agents)
+                if there and used is not None:
+                    return bodies_spark(used, files[table], table, agents)
                 return bodies_here(files[table], table, agents)
 
             tell_causes(read, laws, answers["refusals"], answers["reasons"])
-    finally:
-        if made_here and spark is not None:
-            spark.stop()
     (overview,) = answers["overview"]
     (unreadable,) = answers.pop("unreadable")
     return AuditTables(
         journals=tuple([Path(folder).resolve().name for folder in given]),
-        engine=f"spark {master}" if made_here else str(engine),
+        engine=f"spark {master}" if on_spark and spark is None else str(engine),
         took_s=round(monotonic() - began, 3),
         width_us=step_width(overview["first_us"], overview["last_us"]),
         tables=answers,
@@ -189,12 +172,7 @@ def _ask_spark(
         say(f"  {name}")
         return found
 
-    events = tables.chosen(
-        read_spark(spark, wanted, "events"),
-        since=part.since,
-        until=part.until,
-        community=part.community,
-    )
+    events = tables.chosen(read_spark(spark, wanted, "events"), **msgspec.structs.asdict(part))
     overview = rows(("overview", tables.overview(events)))
     width = step_width(overview[0]["first_us"], overview[0]["last_us"])
     # Kept where the workers are, and read by Python once: a cache would not be found again, because
@@ -229,9 +207,7 @@ def _ask_spark(
 def _ask_duckdb(
     listing: JournalFiles, rules: list[Row], part: EventFilter, say: Say
 ) -> dict[str, list[Row]]:
-    with JournalDatabase(
-        listing, rules, since=part.since, until=part.until, community=part.community
-    ) as desk:
+    with JournalDatabase(listing, rules, part) as desk:
 
         def rows(
             question: questions.AuditQuestion, whole: bool = False, **values: int | None

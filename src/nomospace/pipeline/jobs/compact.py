@@ -15,7 +15,7 @@ sorting. Spark sorts each table over its workers; without it DuckDB does, which 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from time import monotonic, time_ns
@@ -34,6 +34,7 @@ from nomospace.pipeline.archive import (
     PART,
     ArchiveManifest,
     ArchivePart,
+    ArchiveReader,
     File,
     MergedPart,
     adding,
@@ -48,15 +49,17 @@ from nomospace.pipeline.archive import (
     to_merge,
     write_manifest,
 )
-from nomospace.pipeline.audit.words import many
 from nomospace.pipeline.jobs.replay import Engine
-from nomospace.pipeline.jobs.session import LOCAL, Say, check_master, open_session
+from nomospace.pipeline.jobs.session import LOCAL, Say, check_master, session_for
 from nomospace.pipeline.laying import FILE_ROWS, lay_out, write_rows
 from nomospace.pipeline.matching import SparkDatabase
 from nomospace.pipeline.segments import (
     BATCH_ROWS,
+    Folders,
     JournalFiles,
+    holding,
     list_journal,
+    many,
     read_batches,
     read_spark,
 )
@@ -87,8 +90,9 @@ class Compacted(msgspec.Struct, frozen=True):
     took_s: float
 
 
+@holding
 def run_compact(
-    folders: str | Path | Iterable[str | Path],
+    folders: Folders,
     ontology: Ontology,
     archive: Path,
     *,
@@ -110,16 +114,12 @@ def run_compact(
         check_master(master)
     listing = list_journal(folders, ("tuples",), deep=True).sound()
     began = monotonic()
-    made_here = False
     with adding(archive):
         manifest = read_manifest(archive, ontology)
         manifest = tidied(archive, manifest, now=time_ns() // 1_000)
         todo = waiting(listing, manifest)
-        if engine is Engine.SPARK and spark is None and (todo or whole):
-            prepare()
-            spark, made_here = open_session(master, say=say), True
-        used = spark if engine is Engine.SPARK else None
-        try:
+        wanted = engine is Engine.SPARK and (bool(todo) or whole)
+        with session_for(spark, master, wanted=wanted, prepare=prepare, say=say) as used:
             if todo:
                 say(f"laying out {many(len(todo), 'segment')}")
                 folder = archive / f"{PART}{uuid4().hex}"
@@ -132,9 +132,6 @@ def run_compact(
             if count > 1:
                 say(f"merging {count:,} parts")
                 manifest = _merge(archive, manifest, count, ontology, used)
-        finally:
-            if made_here and spark is not None:
-                spark.stop()
     everything = sum(part.tuples for part in manifest.parts)
     return Compacted(
         archive=str(archive),
@@ -172,18 +169,19 @@ def _settled(
     folder: Path, part: ArchivePart, ontology: Ontology, spark: SparkSession | None
 ) -> ArchivePart:
     """A part whose files are on disk, with how often its objects recur."""
-    if spark is None or part.tuples <= HERE_ROWS:
-        from nomospace.pipeline.matching_duckdb import DuckdbReader
-
-        database: DuckdbReader | SparkDatabase = DuckdbReader()
-    else:
-        database = SparkDatabase(spark)
-    try:
+    with closing(reader_for(None if part.tuples <= HERE_ROWS else spark)) as database:
         part = counted(database, folder, part, ontology)
-    finally:
-        database.close()
     settle(folder)
     return part
+
+
+def reader_for(spark: SparkSession | None) -> ArchiveReader:
+    """What reads an archive, on Spark or in this process; whoever asks for it closes it."""
+    if spark is not None:
+        return SparkDatabase(spark)
+    from nomospace.pipeline.matching_duckdb import DuckdbReader
+
+    return DuckdbReader()
 
 
 def waiting(listing: JournalFiles, manifest: ArchiveManifest) -> dict[str, str]:

@@ -7,9 +7,9 @@ that statements ask (`archive`), on Spark or in DuckDB.
 
 from __future__ import annotations
 
-import shutil
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from contextlib import closing
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,16 +20,13 @@ from nomospace.meaning.question import Question
 from nomospace.pipeline.archive import (
     MANIFEST,
     ArchiveManifest,
-    ArchiveReader,
     BadArchive,
     ask_parts,
     read_manifest,
 )
-from nomospace.pipeline.audit.words import many
-from nomospace.pipeline.jobs.compact import make_part, waiting
-from nomospace.pipeline.jobs.session import LOCAL, Say, check_master, open_session
-from nomospace.pipeline.matching import SparkDatabase
-from nomospace.pipeline.segments import list_journal
+from nomospace.pipeline.jobs.compact import make_part, reader_for, waiting
+from nomospace.pipeline.jobs.session import LOCAL, Say, check_master, session_for
+from nomospace.pipeline.segments import Folders, holding, list_journal, many
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -42,8 +39,9 @@ class MatchEngine(StrEnum):
     DUCKDB = "duckdb"
 
 
+@holding
 def run_match(
-    folders: Iterable[str | Path],
+    folders: Folders,
     ontology: Ontology,
     question: Question,
     *,
@@ -70,7 +68,7 @@ def run_match(
         check_master(master)
     if archive is not None and not (archive / MANIFEST).is_file():
         raise BadArchive(archive=str(archive), why=f"it has no {MANIFEST}; compact into it first")
-    given = list(folders)
+    given = [folders] if isinstance(folders, str | Path) else list(folders)
     manifest = (
         ArchiveManifest(ontology.hash) if archive is None else read_manifest(archive, ontology)
     )
@@ -80,31 +78,16 @@ def run_match(
         deep = skip_bad or not on_spark
         listing = list_journal(given, ("tuples",), deep=deep).sound(skip_bad=skip_bad)
         todo = waiting(listing, manifest)
-    made_here = on_spark and spark is None
-    if made_here:
-        prepare()
-        spark = open_session(master, say=say)
-    used = spark if on_spark else None
-    passing = Path(tempfile.mkdtemp(prefix="nomospace-match-", dir=scratch))
-    try:
+    with (
+        session_for(spark, master, wanted=on_spark, prepare=prepare, say=say) as used,
+        tempfile.TemporaryDirectory(
+            prefix="nomospace-match-", dir=scratch, ignore_cleanup_errors=True
+        ) as passing,
+    ):
         parts = [(archive / one.folder, one) for one in manifest.parts] if archive else []
         if todo:
             say(f"laying out {many(len(todo), 'segment')} not compacted yet")
-            parts.append((passing / "part", make_part(todo, ontology, passing / "part", used)))
-        database = _database(used)
-        try:
+            folder = Path(passing) / "part"
+            parts.append((folder, make_part(todo, ontology, folder, used)))
+        with closing(reader_for(used)) as database:
             return ask_parts(database, parts, ontology, question, at=at, ever=ever, space=space)
-        finally:
-            database.close()
-    finally:
-        if made_here and spark is not None:
-            spark.stop()
-        shutil.rmtree(passing, ignore_errors=True)
-
-
-def _database(spark: SparkSession | None) -> ArchiveReader:
-    if spark is not None:
-        return SparkDatabase(spark)
-    from nomospace.pipeline.matching_duckdb import DuckdbReader
-
-    return DuckdbReader()

@@ -6,7 +6,7 @@ master) is found before Spark is started: a session takes seconds, an answer of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from time import monotonic
@@ -22,7 +22,7 @@ from nomospace.pipeline.jobs.session import (
     Say,
     check_master,
     is_small,
-    open_session,
+    session_for,
 )
 from nomospace.pipeline.laws import (
     LawSource,
@@ -42,11 +42,13 @@ from nomospace.pipeline.replay import (
 )
 from nomospace.pipeline.report import FIRST_SHOWN, ReplayReport, add_up
 from nomospace.pipeline.segments import (
+    Folders,
     JournalFiles,
-    counted,
+    holding,
     inspected,
     is_large,
     list_journal,
+    many,
     named_faults,
     read_batches,
     read_spark,
@@ -75,8 +77,9 @@ class Engine(StrEnum):
     AUTO = "auto"
 
 
+@holding
 def run_replay(
-    folders: str | Path | Iterable[str | Path],
+    folders: Folders,
     law: CompiledLaw | None = None,
     *,
     community: str = "",
@@ -110,33 +113,26 @@ def run_replay(
     if not there:
         listing = inspected(listing, deep=deep, skip_bad=skip_bad)
     trial, lost = make_trial(listing, law, community, say)
-    made_here = engine is Engine.SPARK and spark is None
-    if made_here:
-        prepare()
-        spark = open_session(master, say=say)
-    began = monotonic()
-    try:
+    on_spark = engine is Engine.SPARK
+    with session_for(spark, master, wanted=on_spark, prepare=prepare, say=say) as used:
+        began = monotonic()
         if there:
-            listing = inspected(listing, deep=deep, skip_bad=skip_bad, spark=spark)
-        say(f"replaying {counted(listing.rows['events'], 'event')}")
+            listing = inspected(listing, deep=deep, skip_bad=skip_bad, spark=used)
+        say(f"replaying {many(listing.rows['events'], 'event')}")
         with named_faults(folders, TABLES, skip_bad=skip_bad):
-            if engine is Engine.SPARK:
-                assert spark is not None
-                found = _on_spark(spark, listing, trial)
+            if used is not None:
+                found = _on_spark(used, listing, trial)
             elif engine is Engine.DUCKDB:
                 found = as_table(replay_duckdb(listing, trial))
             else:
                 found = as_table(replay_here(listing, trial))
-    finally:
-        if made_here and spark is not None:
-            spark.stop()
     took = monotonic() - began
     if out is not None:
         _write(found, out)
     return add_up(
         found,
         law="the recorded law" if law is None else f"{law.name} {short(law.hash)}",
-        engine=f"spark {master}" if made_here else str(engine),
+        engine=f"spark {master}" if on_spark and spark is None else str(engine),
         took_s=took,
         first=first,
         faults=listing.faults,

@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Final
 from nomospace.errors import CallerError, Unavailable
 from nomospace.pipeline.java import Java, cache_folder, find_java, put_in_place
 from nomospace.pipeline.jobs.hello import greet
-from nomospace.pipeline.segments import count_rows, counted
+from nomospace.pipeline.segments import count_rows, many
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -128,6 +128,27 @@ def open_session(
     return spark
 
 
+@contextmanager
+def session_for(
+    spark: SparkSession | None,
+    master: str,
+    *,
+    wanted: bool = True,
+    prepare: Callable[[], None],
+    say: Say,
+) -> Iterator[SparkSession | None]:
+    """The session of a job: the caller's, or one that ends with the job; none if none is wanted."""
+    if not wanted or spark is not None:
+        yield spark if wanted else None
+        return
+    prepare()
+    made = open_session(master, say=say)
+    try:
+        yield made
+    finally:
+        made.stop()
+
+
 def has_spark() -> bool:
     """Whether PySpark is installed."""
     try:
@@ -168,7 +189,7 @@ def is_small(folders: str | Path | Iterable[str | Path], say: Say, *, hint: bool
     """
     events = count_rows(folders, "events")
     small = events < SMALL_EVENTS
-    told = counted(events, "event")
+    told = many(events, "event")
     if not hint:
         say(f"{told}: {'in this process' if small else 'on Spark'}")
     elif small:

@@ -21,10 +21,11 @@ journal.
 from __future__ import annotations
 
 import fcntl
+import re
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from signal import SIGINT, SIGTERM
 from time import monotonic, sleep
@@ -37,12 +38,13 @@ import pyarrow as pa
 from nomospace.errors import CallerError, Unavailable
 from nomospace.meaning.ontology import Ontology
 from nomospace.meaning.question import Question
-from nomospace.pipeline.jobs.session import LOCAL, Say, check_master, open_session
+from nomospace.pipeline.jobs.session import LOCAL, Say, check_master, session_for
 from nomospace.pipeline.segments import ddl
 from nomospace.pipeline.stream.answering import AnswerEngine, Answering, as_row
 from nomospace.pipeline.stream.state import ROWS, BadCheckpoint, Memory
 from nomospace.pipeline.stream.tail import HostPlace, JournalTail, RecordRange
 from nomospace.pipeline.stream.writing import ROWS_MAX, Target
+from nomospace.store.holds import reading
 from nomospace.store.private import make_folder, whole
 from nomospace.wire.segments import TABLES
 
@@ -154,15 +156,9 @@ def run_stream(
         if not (plan.checkpoint / "spark").exists():
             tail.begin(plan.since)
         say(f"{bounds.host} has records {bounds.first:,} to {bounds.last:,}")
-        made_here = spark is None
-        if spark is None:
-            prepare()
-            spark = open_session(master, say=say)
-        try:
-            return _Job(plan, identity, ontology, question, say).run(spark)
-        finally:
-            if made_here:
-                spark.stop()
+        with session_for(spark, master, prepare=prepare, say=say) as used:
+            assert used is not None
+            return _Job(plan, identity, ontology, question, say).run(used)
 
 
 def _hurried(place: HostPlace) -> HostPlace:
@@ -270,8 +266,8 @@ class _Job:
             "records": str(plan.records),
             "table": "tuples",
         }
-        reading = spark.readStream.format("nomospace").schema(ddl(TABLES["tuples"]))
-        frame = reading.options(**options).load()
+        source = spark.readStream.format("nomospace").schema(ddl(TABLES["tuples"]))
+        frame = source.options(**options).load()
         writing = frame.writeStream.foreachBatch(self._batch).option(
             "checkpointLocation", str(plan.checkpoint / "spark")
         )
@@ -281,11 +277,12 @@ class _Job:
             writing = writing.trigger(availableNow=True)
         else:
             writing = writing.trigger(processingTime=f"{plan.trigger} seconds")
-        with _told_to_end() as wanted:
+        held = reading(Path(plan.journal)) if plan.journal else nullcontext(_needs_nothing)
+        with _told_to_end() as wanted, held as needs:
             query = writing.start()
             try:
                 while query.isActive and not wanted.wait(LOOK_S):
-                    pass
+                    needs(_done_upto(query))
                 if query.isActive:
                     self._say("ending after this batch")
             finally:
@@ -343,6 +340,18 @@ class _Job:
         ]
         table: pa.Table = frame.orderBy("seq").selectExpr(*columns).toArrow()
         return table.cast(ROWS)
+
+
+def _needs_nothing(after: int) -> None:
+    """Where no folder of segments is named."""
+
+
+def _done_upto(query: StreamingQuery) -> int:
+    """The last record that a stream needs no more, as Spark tells of its last batch."""
+    told = query.lastProgress
+    offsets = [] if told is None else [str(one["endOffset"]) for one in told["sources"]]
+    found = re.search(r"seq\W+(\d+)", " ".join(offsets))  # an object, or its text: versions differ
+    return int(found[1]) if found else 0
 
 
 @contextmanager

@@ -320,7 +320,9 @@ class Daemon(DaemonMemory):
 
     def _learn(self, src: str, update: Update, out: list[Effect]) -> None:
         asked = self._asked.get(update.post)
-        if asked is None or not (src == asked or self._places.is_server(src)):
+        if asked is None:  # a life before has asked, or it is long ago: nothing is lost with a hint
+            return
+        if not (src == asked or self._places.is_server(src)):
             out.append(Noted("update refused", (src, update)))
             return
         self._guess(update.agent, update.site, update.epoch)

@@ -18,6 +18,7 @@ one follows it, and what is of an earlier one counts for nothing.
 | STANDBY | `Replicate` that does not    | `Rejoin`                                     | STANDBY |
 | STANDBY | `ServerSnapshot`             | its changes; what was heard in vain is kept  | STANDBY |
 | STANDBY | no `PrimaryBeat` for long    | a trial: `AskVote`, nobody's term changes    | STANDBY |
+| STANDBY | `AskVote`, itself in a trial | no vote, if it stands before who asks        | STANDBY |
 | any     | a majority would vote for it | the next term, its own vote, `AskVote`       | STANDBY |
 | STANDBY | the votes of a majority      | a first step of its term, `Replicate`        | PRIMARY |
 
@@ -202,7 +203,9 @@ class ElectedServer(ReplicatedServer):
             beat = PrimaryBeat(self.domain, self.term, self._step, self._done, self.sites)
             return [SayFrame(site, beat) for site in self.others]
         self._due = now + (1 + self._rank) * self._slot
-        self._votes, self._trial = {self.site}, True
+        if not self._trial:  # else votes of a trial that is asked for again count still
+            self._votes, self._trial = set(), True
+        self._votes.add(self.site)
         return self._ask_votes(self.term + 1)
 
     def _ask_votes(self, term: int) -> list[Effect]:
@@ -414,7 +417,9 @@ class ElectedServer(ReplicatedServer):
                 if self.role is PRIMARY
                 else self._leader == src or now - self._beat_at >= self._silence
             )
-            given = fit and missed and ask.term > self.term
+            # Of two that try at once one stands back, or both would stand, and have a vote each.
+            before = self._votes and self._rank < self.sites.index(src) and its == mine
+            given = fit and missed and ask.term > self.term and not before
         else:
             if ask.term > self.term:
                 self._enter(ask.term, now, out)

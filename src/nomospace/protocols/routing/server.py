@@ -354,18 +354,10 @@ class DomainServer(ServerMemory):
 
     def stopped(self, post: Post) -> Post:
         """A post as it goes back to its origin to wait there, with a way that ends here."""
-        return Post(
-            post.sender,
-            post.to,
-            post.n,
-            post.body,
-            post.origin,
-            (*post.way, self.domain),
-            post.hops + (post.origin != self.site),
-            post.passes,
-            post.why,
-            post.path if post.origin == self.site else post.path_by(self.site),
-        )
+        away = post.origin != self.site
+        path = post.path_by(self.site) if away else post.path
+        way = (*post.way, self.domain)
+        return msgspec.structs.replace(post, way=way, hops=post.hops + away, path=path)
 
     def _fail(self, post: Post, why: str, out: list[Effect]) -> None:
         if post.why:
@@ -390,7 +382,11 @@ class DomainServer(ServerMemory):
     def _learn(self, src: str, update: Update, out: list[Effect]) -> None:
         """Believe where the agent of a post that was passed on is, and tell who is before."""
         passed_to = self._passed.get(update.post)
-        believed = passed_to is not None and (src == passed_to or self.places.is_server(src))
+        if (
+            passed_to is None
+        ):  # a life before has passed it on, or it is long ago: it is a hint only
+            return
+        believed = src == passed_to or self.places.is_server(src)
         sound = update.way and self.places.is_way(update.way, self.limits.passes_max)
         if not (believed and sound):
             out.append(Noted("update refused", (src, update)))

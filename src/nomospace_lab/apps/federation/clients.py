@@ -39,7 +39,9 @@ from nomospace_lab.sim.requests import (
     Way,
 )
 
-SPACES: Final = ("jobs", "news", "mail")
+PARTED: Final = "shards"
+"""This space is partitioned, by its tuples' numbers."""
+SPACES: Final = ("jobs", "news", "mail", PARTED)
 KINDS: Final = ("a", "b", "c")
 ECHO: Final = "echo"
 NUMBERS: Final = 4
@@ -84,14 +86,14 @@ class FederationClients:
         self.world.arrive(agent, host)
         names = self.spaces[agent] = rng.sample(SPACES, rng.randint(1, len(SPACES)))
         for name in names:
-            self.world.call(agent, Open(name))
+            self.world.call(agent, Open(name, partition="1" if name == PARTED else ""))
         shared = tuple([name for name in names if rng.random() < 0.85])
         if shared:
             self.world.call(agent, Share(shared))
 
     def act(self) -> None:
         """Some agent that can does something."""
-        ready = self.world.agents()
+        ready = [agent for agent in self.world.agents() if agent in self.spaces]
         if not ready:
             return
         agent = self.rng.choice(ready)
@@ -134,7 +136,7 @@ class FederationClients:
         return self.rng.choice(list(self.spaces))
 
     def _seek(self, agent: str, space: str, how: Way, lease_us: int = 0) -> Seek:
-        dest = self._somebody() if self.rng.random() < 0.1 else ""
+        dest = self._somebody() if self.rng.random() < 0.1 and space != PARTED else ""
         return Seek(space, how, self.template(), self._place(agent), dest, lease_us)
 
     # -- deeds -----------------------------------------------------------------------------
@@ -145,7 +147,8 @@ class FederationClients:
 
     def write_for_somebody(self, agent: str, space: str) -> None:
         """Write a tuple for an agent that may be here, there or out of reach."""
-        self.world.call(agent, Out(space, self.fields(), to=self._somebody()))
+        to = self._somebody()  # in a partitioned space there is no such thing
+        self.world.call(agent, Out(space, self.fields(), to="" if space == PARTED else to))
 
     def write_for_a_while(self, agent: str, space: str) -> None:
         """Write a tuple that expires."""

@@ -2,6 +2,9 @@
 
 Then all is healed and left alone for a while; what everybody holds is counted, all hosts lose
 their power at once, and it is counted again.
+
+One of the spaces is partitioned. What it holds is counted by an auditor at each host, who shares it
+from the healing on; a host may be drained for a while.
 """
 
 from __future__ import annotations
@@ -9,8 +12,8 @@ from __future__ import annotations
 from random import Random
 from typing import Final
 
-from nomospace_lab.apps.federation.clients import WIDTH, FederationClients
-from nomospace_lab.sim.census import count_world
+from nomospace_lab.apps.federation.clients import PARTED, WIDTH, FederationClients
+from nomospace_lab.sim.census import count_shares, count_world
 from nomospace_lab.sim.checkers.engaging import (
     hosts_stand_still,
     system_lists_everything,
@@ -38,6 +41,7 @@ from nomospace_lab.sim.clock import SECOND_US
 from nomospace_lab.sim.faults import Crash, Cut, Fault, Storm
 from nomospace_lab.sim.federation import Sites
 from nomospace_lab.sim.network import Link
+from nomospace_lab.sim.requests import DEAD, Drain, Open, Share
 from nomospace_lab.sim.simulation import START_US
 from nomospace_lab.sim.topology import SHAPES, shape
 from nomospace_lab.sim.workloads import workload
@@ -206,6 +210,14 @@ def build(seed: int) -> Sites:
         mover, to = rng.choice(roamers), rng.choice(hosts)
         world.at(_us(rng.uniform(3, HEAL_S)), _move, world, mover, to, rng.uniform(0.01, 3))
 
+    auditors = {f"auditor@{host}": host for host in hosts}
+    for auditor, host in auditors.items():
+        world.arrive(auditor, host)
+        for at_s in (HEAL_S + 3, HEAL_S + 7):
+            world.at(_us(at_s), _audit, world, auditor)
+    if rng.random() < 0.5:
+        world.at(_us(rng.uniform(3, HEAL_S)), world.tell, rng.choice(hosts), Drain())
+
     wander = Wander(world, world.rng("topology"))
     for _ in range(rng.randint(CHANGES_MIN, 20)):
         world.at(_us(rng.uniform(3, HEAL_S - 2)), wander.change)
@@ -213,10 +225,18 @@ def build(seed: int) -> Sites:
     world.at(_us(HEAL_S), wander.heal)
 
     world.at(_us(COUNT_S), count_world, world, 1, clients.spaces, WIDTH)
+    world.at(_us(COUNT_S), count_shares, world, 1, auditors, PARTED, WIDTH)
     world.at(_us(COUNT_S + 1), world.power_cycle)
     world.at(_us(COUNT_S + 1.5), count_world, world, 2, clients.spaces, WIDTH)
+    world.at(_us(COUNT_S + 1.5), count_shares, world, 2, auditors, PARTED, WIDTH)
     world.end_us = _us(END_S)
     return world
+
+
+def _audit(world: Sites, auditor: str) -> None:
+    for request in (Open(PARTED, partition="1"), Open(PARTED + DEAD)):
+        world.call(auditor, request)
+    world.call(auditor, Share((PARTED, PARTED + DEAD)))
 
 
 def _move(world: Sites, agent: str, to: str, travel_s: float) -> None:

@@ -314,29 +314,26 @@ def _server_faults(rng: Random, servers: Sequence[str]) -> list[Fault]:
     return found
 
 
-def _kill_again(world: Sites, rng: Random, domain: str, soon: bool) -> None:
-    """Kill a domain's first server, and just after it is back the one that was elected.
-
-    The others may have to choose `soon`, which takes longer where they hear each other late.
-    """
+def _kill_again(world: Sites, rng: Random, domain: str) -> None:
+    """Kill a domain's first server, and just after it is back the one that was elected."""
     down_us, steps = int(rng.uniform(0.8, 3) * SECOND_US), rng.randrange(1, FIRST_STEPS)
     world.crash(Crash(START_US, world.servers[domain][0], down_us, steps))
-    _await_return(world, rng.randrange(SECOND_US), domain, soon)
+    _await_return(world, rng.randrange(SECOND_US), domain)
 
 
-def _await_return(world: Sites, wait_us: int, domain: str, soon: bool) -> None:
+def _await_return(world: Sites, wait_us: int, domain: str) -> None:
     if world.sites[world.servers[domain][0]].life > 1:
-        world.clock.after(wait_us, _kill_elected, world, domain, soon)
+        world.clock.after(wait_us, _kill_elected, world, domain)
     else:
-        world.clock.after(LOOK_US, _await_return, world, wait_us, domain, soon)
+        world.clock.after(LOOK_US, _await_return, world, wait_us, domain)
 
 
-def _kill_elected(world: Sites, domain: str, soon: bool) -> None:
+def _kill_elected(world: Sites, domain: str) -> None:
     for server in primaries(world, domain):
         if server.term:
             down_us = CHOSEN_S * SECOND_US
-            if soon:
-                world.at(world.clock.now + down_us - 1, note_primaries, world, domain)
+            now = world.clock.now
+            world.at(now + down_us - 1, note_primaries, world, domain, now)
             world.crash(Crash(world.clock.now, server.site, down_us))
 
 
@@ -414,7 +411,7 @@ def routing_world(seed: int, people_of: type[RoutingPeople]) -> Sites:
     if halls:
         people.engage(halls)
         for _ in range(24):
-            world.at(_us(rng.uniform(4, HEAL_S + 6)), people.work)
+            world.at(_us(rng.uniform(4 + later_s, HEAL_S + 6)), people.work)  # all are on record
     for _ in range(NOTES):
         world.at(_us(rng.uniform(BEGIN_S + later_s, HEAL_S)), people.write_somebody)
     for _ in range(MOVES):
@@ -422,7 +419,7 @@ def routing_world(seed: int, people_of: type[RoutingPeople]) -> Sites:
     faults = _faults(world.rng("faults"), list(homes))
     if several:
         if later_s:
-            _kill_again(world, again, "lab", slow is None)
+            _kill_again(world, again, "lab")
             by_us = later_s * SECOND_US
             faults = [dataclasses.replace(fault, at=fault.at + by_us) for fault in faults]
         else:

@@ -245,8 +245,15 @@ def host(run: BenchRun) -> Iterator[BenchRow]:
         from nomospace_lab.bench.suites.host_lease import leased
 
         yield leased(run, bed)
+    from nomospace_lab.bench.suites.host_workers import spread
+
+    yield from spread(run)
     with Bed() as bed:
         yield from _messages(run, bed)
+    from nomospace_lab.bench.suites.host_partition import partitioned
+
+    yield from partitioned(run, Bed)
+    yield from _grouped(run)
     yield from _start(run, many if run.quick else 1_000_000)
 
 
@@ -379,6 +386,12 @@ def _messages(run: BenchRun, bed: Bed) -> Iterator[BenchRow]:
 
     yield governed(run, bed)
     yield signed(run, bed)
+
+
+def _grouped(run: BenchRun) -> Sequence[BenchRow]:
+    from nomospace_lab.bench.suites.host_group import grouped
+
+    return grouped(run)
 
 
 def _start(run: BenchRun, many: int) -> Sequence[BenchRow]:

@@ -27,7 +27,6 @@ from nomospace_lab.bench.peers.install import PeerPackage
 from nomospace_lab.bench.peers.meanings import OXIGRAPH, RDFLIB
 from nomospace_lab.bench.report import Goal, ahead_of_peers, at_most, times_floor
 from nomospace_lab.bench.suites.meaning_databases import databases
-from nomospace_lab.bench.suites.meaning_kept import kept
 from nomospace_lab.bench.suites.meaning_live import live
 
 if TYPE_CHECKING:
@@ -72,7 +71,6 @@ def meaning(run: BenchRun) -> Iterator[BenchRow]:
     run.say("tuples of classes that are not asked for")
     yield from _strangers(run, many)
     yield from databases(run, matcher(many), by_hand(many), _timed)
-    yield from kept(run, facts(many), ONE, _timed)
     yield from live(run, many)
 
 

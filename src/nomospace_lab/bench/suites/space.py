@@ -25,6 +25,7 @@ from nomospace_lab.bench.peers.spaces.loop import Contest, Row as Fields
 from nomospace_lab.bench.peers.spaces.sqlite import Sqlite
 from nomospace_lab.bench.report import ahead_of_peers, at_most, times_floor
 from nomospace_lab.bench.suites.space_hosts import engaging, through_the_api
+from nomospace_lab.bench.suites.space_partition import partitioned
 from nomospace_lab.bench.suites.space_stored import stored
 
 if TYPE_CHECKING:
@@ -54,6 +55,8 @@ def space(run: BenchRun) -> Iterator[BenchRow]:
     yield through_the_api(run, many)
     run.say("two hosts that engage")
     yield from engaging(run, many)
+    run.say("a partitioned space on 1 to 16 hosts")
+    yield from partitioned(run)
     yield from stored(run)
 
 

@@ -208,7 +208,7 @@ class StoredPairs:
             changes.append(TuplePut(SPACE, row_of(record), order))
             if template is None:
                 continue
-            found = space.only(template, now=0) or space.find(template, slice=slice)
+            found = space.first(template, now=0) or space.find(template, slice=slice)
             if found is None:
                 raise Bug(story=("a take of `bench space` found nothing in the store",))
             space.remove(found)
@@ -220,7 +220,7 @@ class StoredPairs:
         """Read tuples by content."""
         space = self._space
         for _, template in ready:
-            if (space.only(template, now=0) or space.find(template)) is None:
+            if (space.first(template, now=0) or space.find(template)) is None:
                 raise Bug(story=("a read of `bench space` found nothing in the store",))
         self._engine.end_step()
 

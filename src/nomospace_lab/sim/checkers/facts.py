@@ -179,6 +179,7 @@ class HistoryFacts:
         self.freezes: dict[str, list[int]] = {}  # when a host began to engage
         self._shares: dict[tuple[str, str], list[CallHistory]] = {}
         self._opens: dict[tuple[str, str], CallHistory] = {}
+        self.parted: dict[str, int] = {}  # partitioned spaces, and by which field
         self._takes: dict[str, list[CallHistory]] | None = None
         self.rivals: dict[int, list[CallHistory]] = {}  # see `rivals`
         self._fires: dict[tuple[str, str], list[Happening]] = {}
@@ -226,6 +227,8 @@ class HistoryFacts:
             for space in request.spaces:
                 self._shares.setdefault((op.agent, space), []).append(op)
         elif isinstance(request, Open):
+            if request.partition:
+                self.parted[request.space] = int(request.partition)
             self._opens.setdefault((op.agent, request.space), op)
 
     def _write(self, op: CallHistory, fields: Fields, request: Out | OutMany) -> None:
@@ -394,6 +397,19 @@ class HistoryFacts:
                 break
             last = h if h.kind == VIEW else None
         return last
+
+    def calm(self, space: str, since: int, until: int) -> bool:
+        """Whether all hosts were one group, and nobody shared or parted a space, all the time."""
+        upset = [h.at for views in self.views.values() for h in views]
+        upset += [h.at for crashes in self.crashes.values() for h in crashes]
+        upset += [at for freezes in self.freezes.values() for at in freezes]
+        for (_, name), ops in self._shares.items():
+            if name == space:
+                upset += [at for op in ops for at in (op.began, op.end)]
+        if any(since <= at <= until for at in upset):
+            return False
+        views = [self.view_at(host, since) for host in self.views]
+        return all(view is not None and len(view.what.members) == len(views) for view in views)
 
     def listed(self, host: str, agent: str, since: int, until: int) -> bool:
         """Whether a host may have had an agent in its directory, at a place it has left by then.

@@ -9,7 +9,7 @@ from nomospace.protocols.routing.replicas import PRIMARY, ReplicatedServer
 from nomospace_lab.sim.checkers import Verdict, no, yes
 from nomospace_lab.sim.federation import Sites
 from nomospace_lab.sim.history import Happening
-from nomospace_lab.sim.observed import NOTED
+from nomospace_lab.sim.observed import FROZE, NOTED
 
 CHOSEN: Final = "chosen"  # who is primary when somebody must be; who: the domain
 
@@ -34,8 +34,14 @@ def primaries(world: Sites, domain: str) -> list[ReplicatedServer]:
     return [one for one in found if isinstance(one, ReplicatedServer) and one.role is PRIMARY]
 
 
-def note_primaries(world: Sites, domain: str) -> None:
-    """Write down who is primary now: one of those that are up must be."""
+def note_primaries(world: Sites, domain: str, since: int) -> None:
+    """Write down who is primary now: one of those that are up must be.
+
+    Unless the group of one has changed since then: until that is over a host hears no votes.
+    """
+    changed = [h for h in world.history.of(FROZE) if h.at >= since]
+    if any(h.who in world.servers[domain] for h in changed):
+        return
     sites = tuple(one.site for one in primaries(world, domain))
     world.history.add(world.clock.now, CHOSEN, domain, sites)
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Final
 
 from nomospace.calls.answers import Found
-from nomospace.calls.requests import READ_NOWAIT, TAKE_NOWAIT, Seek
-from nomospace.host.holding import DEAD
+from nomospace.calls.requests import READ_ALL, READ_NOWAIT, TAKE_NOWAIT, Seek
+from nomospace.calls.ways import DEAD
 from nomospace.host.system import SYSTEM
 from nomospace_lab.sim.checkers import Verdict, no, unknown, yes
 from nomospace_lab.sim.checkers.facts import (
@@ -28,6 +28,8 @@ from nomospace_lab.sim.federation import Sites
 from nomospace_lab.sim.history import Happening
 from nomospace_lab.sim.observed import value_text
 
+MOVED_US: Final = 3 * SECOND_US
+"""How long a tuple may be under way between hosts that nothing happens to."""
 SLACK_US: Final = 8 * SECOND_US
 """How far a deadline may be off: clocks differ, and hosts stand still while they engage."""
 
@@ -236,6 +238,8 @@ class _Certainty:
         if not isinstance(request, Seek) or op.waits or not op.done:
             return None
         host = op.call.host
+        if request.space in self._facts.parted:
+            return self._missed_by_key(op, request)
         if request.at not in ("", host, op.agent) or request.dest:
             return None
         single = request.how in (TAKE_NOWAIT, READ_NOWAIT)
@@ -248,6 +252,35 @@ class _Certainty:
                     continue
                 if written.fields in got or not self._there(written, op, host):
                     continue
+                return written
+        self.looked = 1
+        return None
+
+    def _missed_by_key(self, op: CallHistory, request: Seek) -> TupleHistory | None:
+        """The same for a call that says the key of a partitioned space, while nothing moves."""
+        facts, since, until = self._facts, op.began - MOVED_US, op.end
+        shared = facts.shared_through
+        keyed = any(place == facts.parted[request.space] for place, _ in request.template.equal)
+        looks = keyed and not request.at and (not op.found or request.how == READ_ALL)
+        if not looks or not shared(op.agent, request.space, op.began, until):
+            return None
+        got = {found.fields for found in op.found}
+        for written in self._by_space.get(request.space, ()):
+            if (
+                written.ended <= since
+                and written.fields not in got
+                and request.template.matches(written.fields)
+                and facts.shared_through(
+                    written.writer, written.space, written.began, written.ended
+                )
+                and not any(use.began <= until and use.proof != op.proof for use in uses(written))
+                and not any(
+                    one.began <= until and one.end >= written.began
+                    for one in rivals(facts, written)
+                    if one is not op
+                )
+                and facts.calm(request.space, since, until)
+            ):
                 return written
         self.looked = 1
         return None

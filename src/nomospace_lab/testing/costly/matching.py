@@ -22,13 +22,13 @@ from nomospace.space.asking import SetQuestion
 from nomospace.space.records import Record
 from nomospace.space.search import SetSearch, Unfinished
 from nomospace.space.searching import CANDIDATE_UNITS
-from nomospace.terms import Compound, Term, obj
+from nomospace.terms import Compound, Term, obj, oversize
 from nomospace.terms.budget import Budget, Slice
 from nomospace.terms.conditions import priced
 from nomospace.terms.formals import ANY, a, between, same, where
 from nomospace.terms.freezing import TYPE_FORMALS
 from nomospace.terms.predicate import PREDICATE_CHARS_MAX, FaultyPredicate, parse
-from nomospace.terms.templates import WIDTH_MAX, Template, freeze_tuple
+from nomospace.terms.templates import WIDTH_MAX, Template
 from nomospace.wire.calls import TEMPLATE_PARTS_MAX
 from nomospace_lab.testing.costly import CostlyCase, Spent, case
 from nomospace_lab.testing.generate.shapes import doubled
@@ -109,7 +109,7 @@ _VALUES: Final[dict[str, Callable[[int, int], Term]]] = {
     ),
 }
 VALUES: Final = tuple(_VALUES)
-_VARIANTS: Final = 60
+_VARIANTS: Final = 20
 """So many tuples are made of different values, and then the same again."""
 
 
@@ -312,8 +312,9 @@ def _lay(asked: TemplateCase) -> Laid:
     space = Space("s")
     for at in range(asked.tuples):
         made = [value(word, at + nth, asked.size) for nth, word in enumerate(asked.values)]
-        with suppress(NomospaceError):  # one that is too large is none
-            space.put(Record(freeze_tuple(made), HOME, at + 1, HOME, HOME), now=1)
+        laid = tuple(made)
+        if oversize(laid) is None:  # one that is too large is none
+            space.put(Record(laid, HOME, at + 1, HOME, HOME), now=1)
     term = tuple([pattern(word, asked.size) for word in asked.patterns])
     return Laid(space, term, asked.every, parts_of(term))
 

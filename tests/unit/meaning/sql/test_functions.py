@@ -36,7 +36,7 @@ def ask(made: Database, name: str, inputs: list[tuple[Term | Missing, ...]]) -> 
     table = SqlTable(f"inputs_{name}_{width}", tuple(columns))
     from nomospace.meaning.sql.dialects import created
 
-    made.script(created(table, made.dialect, temporary=True))
+    made.script(created(table, made.dialect))
     made.put(table.name, table.columns, [row(at, values) for at, values in enumerate(inputs)])
     given = [_given(number) for number in range(width)]
     select = parts.select(

@@ -381,3 +381,44 @@ def test_who_served_with_one_other_or_without_it_brings_what_it_has_to_three(fir
     assert three.ask(first, Register("lab", CLEO, 0)) != []
     for agent in (ANN, BOB, CLEO):
         assert [three.knows(site, agent) for site in SITES] == [True] * 3
+
+
+class Late(Three):
+    """Three servers that hear each other late from now on, all by the same time."""
+
+    delay = 0
+
+    def carry(self, site: str, effects: list[Effect]) -> None:
+        if not self.delay:
+            super().carry(site, effects)
+            return
+        for each in effects:
+            if isinstance(each, TransmitFrame | SayFrame) and each.site in self.cores:
+                self.under_way.append((self.now + self.delay, each.site, each.frame, site))
+
+    def elect(self, delay: int) -> int:
+        """After how long there is another primary, when the first is gone."""
+        self.away.add("q1")
+        self.delay, self.under_way = delay, list[tuple[int, str, Frame, str]]()
+        began = self.now
+        while self.primaries() == ["q1"] and self.now - began < 100 * SILENCE:
+            due = min([core.next_deadline() for core in self.live()])
+            heard = self.under_way[0][0] if self.under_way else due
+            self.now = max(self.now, min(due, heard))
+            if heard <= due and self.under_way:
+                _, site, frame, src = self.under_way.pop(0)
+                if site not in self.away:
+                    self.tell(site, frame, src)
+                continue
+            for core in self.live():
+                self.carry(core.site, core.tick(now=self.now))
+        return self.now - began
+
+    def live(self) -> list[ElectedServer]:
+        return [core for site, core in self.cores.items() if site not in self.away]
+
+
+@pytest.mark.parametrize("delay", [SILENCE // 100, SILENCE // 6, SILENCE // 3, SILENCE * 2 // 5])
+def test_who_hear_each_other_late_choose_in_one_round(delay: int) -> None:
+    slot = SILENCE // (2 * len(SITES))
+    assert Late().elect(delay) == SILENCE + slot + 4 * delay, "a trial and votes, there and back"

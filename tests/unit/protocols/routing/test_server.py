@@ -326,13 +326,14 @@ def test_an_update_collapses_the_chain_and_goes_back_along_the_way() -> None:
         TransmitFrame("m", Update((BOB, ANN, 1), ANN, "v", 4, "o", ("moon",)))
     ]
     assert heard(core, SeekAgent("lab", post(2))) == [passed("v", post(2), "lab")]
-    assert core.hear("r", update, now=0) == [Noted("update refused", ("r", update))], "replayed"
+    assert core.hear("r", update, now=0) == [], "replayed, or of a life before: nobody is alarmed"
 
 
 def test_forged_late_and_older_updates_change_nothing() -> None:
     core = gone()
     forged = Update((BOB, ANN, 1), ANN, "evil", 9, "o", ("lab",))
-    assert core.hear("evil", forged, now=0) == [Noted("update refused", ("evil", forged))]
+    assert core.hear("evil", forged, now=0) == []
+    assert core.guess(ANN) is None
     core.hear("o", SeekAgent("lab", post(1)), now=0)
     nowhere = Update((BOB, ANN, 1), ANN, "v", 9, "o", ("mars", "lab"))
     assert core.hear("r", nowhere, now=0) == [Noted("update refused", ("r", nowhere))]
@@ -355,7 +356,7 @@ def test_what_was_passed_on_is_remembered_up_to_a_limit() -> None:
     core.hear("o", SeekAgent("lab", post(1)), now=0)
     core.hear("o", SeekAgent("lab", post(2)), now=0)
     late = Update((BOB, ANN, 1), ANN, "s", 0, "o", ("lab",))
-    assert core.hear("s", late, now=0) == [Noted("update refused", ("s", late))]
+    assert core.hear("s", late, now=0) == []
     assert len(heard(core, Update((BOB, ANN, 2), ANN, "s", 0, "o", ("lab",)))) == 1
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from nicegui.element import Element
 
 from nomospace.console.console import STATIC
+from nomospace.console.places.listing import FIRST_ROWS
 
 if TYPE_CHECKING:
     from nomospace.api.published import LawView
@@ -27,12 +28,15 @@ class LawElement(Element, component=STATIC / "law.js"):
     ) -> None:
         super().__init__()
         self._props["text"] = law.text
-        self._props["rules"] = [
-            {"name": rule.name, "line": rule.line, "last_line": rule.last_line}
-            for rule in law.rules
-        ]
+        # In tuples: what is in a list here is watched, value by value.
+        self._props["rules"] = tuple(
+            [
+                {"name": rule.name, "line": rule.line, "last_line": rule.last_line}
+                for rule in law.rules
+            ]
+        )
         self._props["hits0"] = hits.rules
-        self._props["lines0"] = dict(lines)
+        self._props["lines0"] = {rule: tuple(line) for rule, line in lines.items()}
         self.on("rule", lambda event: on_rule(str(event.args)))
 
     def tell(self, hits: Hits, lines: Mapping[str, Sequence[int]]) -> None:
@@ -45,11 +49,11 @@ class LawElement(Element, component=STATIC / "law.js"):
 
 
 class Members(Element, component=STATIC / "members.js"):
-    """The members with their control states. `on_pick` hears `host/home`."""
+    """The members with their control states; `tell` brings all. `on_pick` hears `host/home`."""
 
     def __init__(self, members: Sequence[Row], on_pick: Callable[[str], None]) -> None:
         super().__init__()
-        self._props["members"] = list(members)
+        self._props["members"] = tuple(members[:FIRST_ROWS])
         self._props["label"] = "Members"
         self.on("pick", lambda event: on_pick(str(event.args)))
 
@@ -69,7 +73,7 @@ class Owed(Element, component=STATIC / "obligations.js"):
         on_pick: Callable[[str], None],
     ) -> None:
         super().__init__()
-        self._props["first"] = list(owed)
+        self._props["first"] = tuple(owed)
         self._props["count"] = total
         self._props["now"] = now
         self.on("pick", lambda event: on_pick(str(event.args)))

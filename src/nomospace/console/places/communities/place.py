@@ -6,7 +6,7 @@ changed is sent to the browser.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -53,12 +53,12 @@ class Communities:
         """Draw it, and go on with the beats."""
         self._strip = ui.element("div").classes("strip").props('role=tablist aria-label="Laws"')
         self._middle = ui.element("div").classes("community")
-        self._frame.on_beat(self._beat)  # first: with it the latest rulings are there
+        self._frame.on_beat(self._beat)
         self._look(self._frame.asked.get("law", ""))
 
     def _beat(self, beat: Beat) -> None:
         if self._one is not None:
-            self._one.rulings(beat.rulings, sum(beat.folded.values()))
+            self._one.rulings(beat)
         if beat.number % BEATS_S == 0:
             self._look(self._law)
             if self._one is not None:
@@ -161,6 +161,7 @@ class CommunityPane:
                 none=NONE_YET,
                 now=now,
                 on_pick=self._open_ruling,
+                on_ready=lambda: self._list.put(self._latest(), frame.console.service.views.now),
             )
         self._tell_counts()
         self._tell_again()
@@ -171,7 +172,6 @@ class CommunityPane:
         self._text.on("ready", lambda: self._text.tell(self._hits, self._lines()))
         self._shown.on("ready", lambda: self._shown.tell(list(self._members.values()), []))
         self._line.on("ready", lambda: self._line.tell(*self._owed, views.now))
-        self._list.on("ready", lambda: self._list.put(self._latest(), views.now))
 
     def _lines(self) -> dict[str, list[int]]:
         return gathered.lines(self._frame.console.services, self._law)
@@ -183,13 +183,17 @@ class CommunityPane:
 
     # -- live ------------------------------------------------------------------------------------
 
-    def rulings(self, found: Iterable[SeenRuling], folded: int) -> None:
-        """What was ruled since the last beat."""
-        mine = [_row(one) for one in found if one.ruling.law == self._law]
+    def rulings(self, beat: Beat) -> None:
+        """What was ruled since the last beat; with the first, what was ruled before it."""
+        if beat.first:
+            self._list.put(self._latest(), beat.at)
+            return
+        mine = [_row(one) for one in beat.rulings if one.ruling.law == self._law]
+        folded = sum(beat.folded.values())
         self._folded += folded
         if mine or folded:
             note = f"{self._folded:,} records were folded" if self._folded else ""
-            self._list.add(mine[::-1], self._frame.console.service.views.now, note)
+            self._list.add(mine[::-1], beat.at, note)
 
     def second(self) -> None:
         """A second has passed: counts, members, obligations."""

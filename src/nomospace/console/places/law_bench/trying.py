@@ -95,13 +95,13 @@ class Trying:
     def _typed(self, text: str) -> None:
         self._bench.events = text
 
-    def _fill(self) -> None:
+    async def _fill(self) -> None:
         """Put in what members of the law's community did last, where there are some."""
         checked = self._bench.checked
         for service in self._frame.console.services.values():
             for one in service.views.communities():
                 if checked is not None and one.name == checked.name:
-                    text = recorded_events(service.views, one.law)
+                    text = await recorded_events(service.views, one.law)
                     if text:
                         self._editor.put(text)
                         self._bench.events = text

@@ -22,8 +22,9 @@ from nomospace.console.places.typed import Drafts, Typed
 from nomospace.errors import NomospaceError
 
 if TYPE_CHECKING:
+    from nomospace.api.inboxes import NumberedLetter
     from nomospace.api.published import DisclosedRuling, Membership
-    from nomospace.api.service import AgentSeat, NumberedLetter
+    from nomospace.api.service import AgentSeat
     from nomospace.console.frame import Frame
 
 RULINGS_MAX: Final = 20

@@ -18,7 +18,7 @@ from nomospace.console.places.law_bench.sources import communities_of, law_of, s
 from nomospace.console.places.law_bench.state import LawBenchState
 from nomospace.console.places.meaning.state import EXAMPLE, MeaningState
 from nomospace.console.places.parts import act, card_head, choice, copy, hosts_of
-from nomospace.console.places.pipeline.glance import draw_glance
+from nomospace.console.places.pipeline.glance import read_glance
 from nomospace.console.runs import JobRun, Runs
 from nomospace.console.stage import ALL_HOSTS
 from nomospace.errors import NomospaceError
@@ -114,9 +114,9 @@ class JobForm:
         chosen = {
             name: one for name, one in services.items() if self._asked.host in (name, ALL_HOSTS)
         }
-        self._glance.clear()
         with self._glance:
-            draw_glance(self._frame, chosen)
+            reading = partial(read_glance, self._glance, self._frame, chosen)
+            ui.timer(0, reading, once=True)
 
     def _ask(self, kind: str, law: str) -> None:
         self._asked.law = law

@@ -35,10 +35,15 @@ SHOWN: Final = 4
 
 @dataclass
 class JournalGlance:
-    """What the newest records of some hosts have; `records` are all that were ever written."""
+    """What the newest records of some hosts have.
+
+    `records` are all that were ever written; so many of them were `looked` through, and so many of
+    those are `rulings`.
+    """
 
     records: int = 0
     looked: int = 0
+    rulings: int = 0
     begin: int = 0
     end: int = 0
     agents: Counter[str] = field(default_factory=Counter)
@@ -50,9 +55,9 @@ class JournalGlance:
     bars: list[int] = field(default_factory=list)
 
 
-def glance_at(rulings: Sequence[RulingView], records: int) -> JournalGlance:
-    """Rulings at a glance; `records` is how many there are in all."""
-    found = JournalGlance(records=records, looked=len(rulings))
+def glance_at(rulings: Sequence[RulingView], records: int, looked: int) -> JournalGlance:
+    """Rulings at a glance, of so many records that were looked through."""
+    found = JournalGlance(records=records, looked=looked, rulings=len(rulings))
     if not rulings:
         return found
     found.begin = min(one.at for one in rulings)
@@ -70,23 +75,32 @@ def glance_at(rulings: Sequence[RulingView], records: int) -> JournalGlance:
     return found
 
 
-def draw_glance(frame: Frame, services: Mapping[str, Service]) -> JournalGlance:
-    """Draw what the journals of hosts have, and give it."""
-    told = [
-        (service.views, one)
-        for service in services.values()
-        for one in service.views.rulings(limit=NEWEST).rulings
-    ]
-    rulings = [one for _, one in told]
-    found = glance_at(rulings, sum(service.views.last_record for service in services.values()))
-    if not rulings:
+async def read_glance(body: ui.element, frame: Frame, services: Mapping[str, Service]) -> None:
+    """Read what the journals of hosts have, a few records at a time, and draw it."""
+    told: list[tuple[Views, RulingView]] = []
+    for service in services.values():
+        newest = await service.views.latest(most=NEWEST, among=NEWEST)
+        told += [(service.views, one) for one in reversed(newest)]
+    written = [service.views.last_record for service in services.values()]
+    looked = sum(min(NEWEST, number) for number in written)
+    found = glance_at([one for _, one in told], sum(written), looked)
+    body.clear()
+    with body:
+        _draw_glance(frame, found, told)
+
+
+def _draw_glance(
+    frame: Frame, found: JournalGlance, told: Sequence[tuple[Views, RulingView]]
+) -> None:
+    if not told:
         empty("Nothing is recorded yet.", "Let agents send messages under a law; then ask.")
-        return found
+        return
     with fact("records"):
-        whole = f"; the newest {found.looked:,} below" if found.looked < found.records else ""
-        ui.label(f"{found.records:,}{whole}").classes("num")
+        ui.label(glance_words(found)).classes("num")
     with fact("from, to"):
-        ui.label(f"{exactly(found.begin)[:19]} to {exactly(found.end)[11:19]} UTC").classes("num")
+        begin, end = exactly(found.begin)[:19], exactly(found.end)[:19]
+        same_day = begin[:10] == end[:10]
+        ui.label(f"{begin} to {end[11:] if same_day else end} UTC").classes("num")
         ui.label(span(found.end - found.begin)).classes("quiet num")
     with fact("who"):
         for agent, count in found.agents.most_common(SHOWN):
@@ -103,7 +117,18 @@ def draw_glance(frame: Frame, services: Mapping[str, Service]) -> JournalGlance:
             said = f"{kind[0]}: {'the last: ' * (count > 1)}{_said(views, last)}"
             ui.label(f"✕ {count:,} {said}").classes("refused")
     _draw_bars(found)
-    return found
+
+
+def glance_words(found: JournalGlance) -> str:
+    """How much there is, and how much of it is told.
+
+    >>> glance_words(JournalGlance(records=69, looked=69, rulings=23))
+    '69, 23 of them rulings'
+    >>> glance_words(JournalGlance(records=5_050, looked=1_000, rulings=400))
+    '5,050; below are the newest 1,000, 400 of them rulings'
+    """
+    newest = f"; below are the newest {found.looked:,}" if found.looked < found.records else ""
+    return f"{found.records:,}{newest}, {found.rulings:,} of them rulings"
 
 
 def _said(views: Views, ruling: RulingView) -> str:

@@ -105,6 +105,7 @@ class SpacesPlace:
                     self._beside = ui.element("div").props("data-inside")
         self._look_around(SpaceName(asked.get("space", ""), asked.get("agent", "")))
         self._frame.on_beat(self._beat)
+        ui.timer(1.0, self._read_ages)
 
     def _turn(self, title: str, more: int) -> ui.button:
         """A button to another page of tuples."""
@@ -118,6 +119,11 @@ class SpacesPlace:
         if beat.number % BEATS_S == 0:
             self._look_around(self._which)
             self._look()
+
+    async def _read_ages(self) -> None:
+        """Learn how old the tuples are, some more each time: the next look tells it."""
+        for service in self._services.values():
+            await service.views.read_ages()
 
     def _look_around(self, which: SpaceName) -> None:
         """See which spaces there are; one that is gone gives way to the first."""
@@ -161,9 +167,8 @@ class SpacesPlace:
                 now=self._now,
                 on_pick=self._open,
                 note=self._note(),
+                on_ready=self._show_rows,
             )
-            # What came before it stood it did not hear.
-            self._listing.on("ready", partial(self._show_rows, at_once=False))
         self._show_sets()
         self._show_inside()
 

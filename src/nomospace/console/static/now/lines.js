@@ -10,8 +10,8 @@ const LINES = [
   { title: "obligations", unit: "", look: "obligation", sign: "⏳" },
 ];
 
-export const shown = (value) =>
-  value >= 100 || Number.isInteger(value) ? Math.round(value).toLocaleString("en") : value.toFixed(1);
+const shown = (value) =>
+  value >= 100 || Number.isInteger(value) ? window.nomospace.grouped(Math.round(value)) : value.toFixed(1);
 
 export default {
   template: `
@@ -34,6 +34,7 @@ export default {
       this.moments = Object.freeze(moments.slice(-KEPT));
     },
     add(moment) {
+      if (moment[0] <= (this.moments[this.moments.length - 1]?.[0] ?? 0)) return; // it was told already
       this.moments = Object.freeze([...this.moments, moment].slice(-KEPT));
     },
     last(index) {

@@ -2,7 +2,8 @@
 // Something moves only when something moved; with reduced motion a line is shown instead. What runs
 // along a line is drawn on a canvas of its own: the rooms and signs below are not painted for it.
 // A floor is { by, rooms: [{ name, title, pick, engaged, agents: [[id, name, role, host]], more }],
-// links: [[a, b]], hidden }: rooms are hosts, or agents of one role or community.
+// links: [[a, b]], hidden }: rooms are hosts, or agents of one role or community. An agent of a host
+// that has no role, and no name but that in its id, is told by its id alone.
 import { HEAD, rooms, seated, seats } from "/console-static/now/layout.js";
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -13,6 +14,7 @@ const AWAY_MS = 3000;
 const TRACES_MAX = 60;
 const PULSES_MAX = 16; // of one beat: more could not be told apart
 const RECEIVERS_MAX = 12;
+const SMALL = 7; // the radius of a sign in which no icon can be made out
 const LETTER = 6.2; // about the width of one, in pixels
 const SIGNS = { forwarded: "→", refused: "✕", held: "⏸", obligation: "⏳" };
 // A sign of the icon face for each role; whoever has no role is a plain agent.
@@ -36,7 +38,8 @@ export default {
     <div class="map card">
       <div class="map-ground" ref="ground">
       <svg ref="svg" :width="width" :height="height" :viewBox="'0 0 ' + width + ' ' + height"
-        role="group" aria-label="Hosts and agents" @keydown="key" @click="click">
+        role="group" aria-label="Hosts and agents" @keydown="key" @click="click"
+        @pointerover="over" @pointerleave="near = ''" @focusin="over" @focusout="near = ''">
         <path v-if="shared" class="map-shared" :d="shared"></path>
         <line v-for="link in links" :key="link.key" class="map-link" :x1="link.x1" :y1="link.y1" :x2="link.x2" :y2="link.y2"></line>
         <g v-for="room in drawn" :key="room.name">
@@ -52,7 +55,7 @@ export default {
             class="refused" v-if="refused(room)">✕ {{ refused(room) }}/s&nbsp; </tspan>{{ said(room) }}</text>
           <text v-if="room.hidden" class="map-more map-open" role="button" :tabindex="at === 'more ' + room.name ? 0 : -1"
             :data-item="'more ' + room.name" data-pick="group" :data-id="floor.by + '/' + room.name" @focus="at = 'more ' + room.name"
-            :aria-label="'all ' + room.count + ' agents of ' + room.title" :x="room.x + room.w - 10" :y="room.y + room.h - 7" text-anchor="end">{{ room.seats.length ? "and " : "" }}{{ room.hidden.toLocaleString("en") }} {{ room.seats.length ? "more" : "agents" }}</text>
+            :aria-label="'all ' + room.count + ' agents of ' + room.title" :x="room.x + room.w - 10" :y="room.y + room.h - 7" text-anchor="end">{{ room.seats.length ? "and " : "" }}{{ grouped(room.hidden) }} {{ room.seats.length ? "more" : "agents" }}</text>
           <text v-if="!room.count && room.w > 90" class="map-more" :x="room.x + room.w / 2" :y="room.y + room.h / 2 + 10" text-anchor="middle">no agents yet</text>
         </g>
         <g ref="pulses"></g>
@@ -62,10 +65,13 @@ export default {
           :data-id="agent.id" :data-host="agent.host" :data-role="agent.role" :aria-label="agent.id + (agent.role ? ', ' + agent.role : '') + ', at ' + agent.room"
           @focus="at = 'agent ' + agent.id">
           <circle class="map-sign" :r="agent.r"></circle>
-          <text class="map-icon material-icons" :style="{ fontSize: agent.r * 1.25 + 'px' }" aria-hidden="true">{{ agent.icon }}</text>
-          <text class="map-name" :y="agent.r + 12" text-anchor="middle">{{ fitting(agent.name, 86) }}</text>
-          <title>{{ agent.id }}</title>
+          <text v-if="agent.icon" class="map-icon material-icons" :style="{ fontSize: agent.r * 1.25 + 'px' }" aria-hidden="true">{{ agent.icon }}</text>
+          <template v-if="agent.named">
+            <text class="map-name" :y="agent.r + 12" text-anchor="middle">{{ fitting(agent.name, 86) }}</text>
+            <title>{{ agent.id }}</title>
+          </template>
         </g>
+        <text v-if="hint" class="map-name map-hint" :x="hint.x" :y="hint.y + hint.r + 12" text-anchor="middle">{{ fitting(hint.id, 240) }}</text>
         <g ref="badges"></g>
       </svg>
       <canvas ref="dots" class="map-dots" :style="{ width: width + 'px', height: height + 'px' }" :width="width * dense"
@@ -81,7 +87,7 @@ export default {
     </div>`,
   data() {
     return {
-      width: 600, height: 420, dense: 1, floor: { by: "host", rooms: [], links: [] }, leaving: [], rates: {}, at: "",
+      width: 600, height: 420, dense: 1, floor: { by: "host", rooms: [], links: [] }, leaving: [], rates: {}, at: "", near: "",
       signs: SIGNS, ways: ["host", "role", "community"],
     };
   },
@@ -94,14 +100,8 @@ export default {
     this.calm = window.matchMedia("(prefers-reduced-motion: reduce)");
   },
   mounted() {
-    this.sizes = new ResizeObserver(() => {
-      const ground = this.$refs.ground;
-      if (!ground) return;
-      this.width = ground.clientWidth;
-      this.height = ground.clientHeight;
-      this.dense = window.devicePixelRatio || 1;
-      this.clear();
-    });
+    this.fit(); // before the first drawing, which would be made twice else
+    this.sizes = new ResizeObserver(() => this.fit());
     this.sizes.observe(this.$refs.ground);
   },
   unmounted() {
@@ -124,16 +124,18 @@ export default {
     agents() {
       const found = [];
       for (const room of this.drawn) {
+        const r = Math.max(5, Math.min(17, room.cell * 0.28));
         room.agents.forEach(([id, name, role, host]) => {
           const seat = room.seats[room.taken.get(id)];
           if (seat) found.push({
             id,
             name,
             role,
-            icon: this.icon(role),
+            // Of many small ones that are nothing in particular the ring is sign enough.
+            icon: r < SMALL && !ICONS[role] ? "" : this.icon(role),
             host,
             room: room.title,
-            r: Math.max(5, Math.min(17, room.cell * 0.28)),
+            r,
             named: room.cell >= 52,
             ...seat,
           });
@@ -146,6 +148,10 @@ export default {
     },
     places() {
       return new Map(this.agents.map((agent) => [agent.id, agent]));
+    },
+    hint() {
+      const agent = this.places.get(this.near);
+      return agent && !agent.named ? agent : null;
     },
     roles() {
       return [...new Set(this.agents.map((agent) => agent.role))].filter((role) => role in ICONS).sort();
@@ -179,14 +185,23 @@ export default {
     },
   },
   methods: {
+    grouped: window.nomospace.grouped,
+    fit() {
+      const ground = this.$refs.ground;
+      if (!ground) return;
+      this.width = ground.clientWidth;
+      this.height = ground.clientHeight;
+      this.dense = window.devicePixelRatio || 1;
+      this.clear();
+    },
     refused(room) {
       const rate = this.rates[room.name]?.[1] || 0;
-      return rate >= 0.5 ? Math.round(rate).toLocaleString("en") : "";
+      return rate >= 0.5 ? this.grouped(Math.round(rate)) : "";
     },
     said(room) {
       const rate = this.rates[room.name]?.[0] || 0;
       if (rate < 0.05) return "";
-      return `${rate >= 10 ? Math.round(rate).toLocaleString("en") : rate.toFixed(1)} messages/s`;
+      return `${rate >= 10 ? this.grouped(Math.round(rate)) : rate.toFixed(1)} messages/s`;
     },
     // What fits into so many pixels of a name in any script; a click tells the whole of it.
     fitting(name, width) {
@@ -210,7 +225,10 @@ export default {
     icon(role) {
       return ICONS[role] || "person";
     },
-    draw(floor, rates) {
+    draw(told, rates) {
+      const known = (one, room) => (typeof one === "string" ? [one, one.split("@")[0], "", room] : one);
+      const rooms = told.rooms.map((room) => ({ ...room, agents: room.agents.map((one) => known(one, room.name)) }));
+      const floor = { ...told, rooms };
       const before = this.agents;
       if (floor.by !== this.floor.by) this.clear();
       this.floor = Object.freeze(floor); // it changes as a whole
@@ -346,6 +364,10 @@ export default {
       this.badges.clear();
       this.$refs.pulses?.replaceChildren();
       this.$refs.badges?.replaceChildren();
+    },
+    // A name that there is no room for is written above all when one points at its sign, or walks to it.
+    over(event) {
+      this.near = event.target.closest(".map-agent")?.dataset.id || "";
     },
     // -- choosing ------------------------------------------------------------------------------
     click(event) {

@@ -36,7 +36,7 @@ export default {
             <span class="ruling-at num">{{ clock(row.one[2]) }}</span>
             <span class="ruling-sign" role="img" :aria-label="row.one[5]">{{ signs[row.one[5]] }}</span>
             <span class="ruling-home" :class="{ many: row.count > 1 }"><bdi>{{ short(row.one[3]) }}</bdi></span>
-            <span v-if="row.count > 1" class="ruling-count num">× {{ row.count.toLocaleString("en") }}</span>
+            <span v-if="row.count > 1" class="ruling-count num">× {{ grouped(row.count) }}</span>
             <span class="ruling-gist mono"><span class="quiet">{{ row.one[4] }}</span> {{ row.one[6] }}</span>
             <span class="ruling-rule quiet">{{ row.one[7] || "–" }}</span>
           </button>
@@ -47,7 +47,7 @@ export default {
         <button v-if="waiting.length" type="button" class="doorway" @click="now">{{ waiting.length }} new, held while you look</button>
         <span v-else-if="paused">Paused.</span>
         <span v-else>Live.</span>
-        <span v-if="folded" data-folded> {{ folded.toLocaleString("en") }} folded: counted, and in the journal.</span>
+        <span v-if="folded" data-folded> {{ grouped(folded) }} folded: counted, and in the journal.</span>
       </p>
     </section>`,
   data() {
@@ -110,6 +110,7 @@ export default {
     },
   },
   methods: {
+    grouped: window.nomospace.grouped,
     begin(rulings) {
       this.all = kept(folded([], rulings));
     },
