@@ -7,8 +7,11 @@ import os
 import shutil
 import signal
 import tempfile
+import weakref
+from asyncio import selector_events
 from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from _pytest.doctest import DoctestModule
@@ -46,6 +49,40 @@ class Doctests:
         return [one for one in found if not isinstance(one, DoctestModule)]
 
 
+class Leftovers:
+    """Ends what a test left open on a loop that is closed, and names the test.
+
+    Python complains of an open connection when it finds it with the rubbish. By then another test
+    runs, and would fail for it.
+    """
+
+    def __init__(self) -> None:
+        self._made: weakref.WeakSet[Any] = weakref.WeakSet()
+        transport: Any = selector_events._SelectorTransport  # type: ignore[attr-defined]
+        begin = transport.__init__
+
+        def noted(made: Any, *arguments: Any, **named: Any) -> None:
+            begin(made, *arguments, **named)
+            self._made.add(made)
+
+        transport.__init__ = noted
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_teardown(self, item: pytest.Item) -> Generator[None, None, None]:
+        try:
+            yield
+        finally:
+            left = [one for one in self._made if one._sock is not None and one._loop.is_closed()]
+            self._made.difference_update(left)
+            for one in left:
+                said = f"\n{item.nodeid} left open: {one!r}\n"
+                one._sock.close()
+                one._sock = None
+                capture: Any = item.config.pluginmanager.getplugin("capturemanager")
+                with capture.global_and_fixture_disabled():
+                    os.write(2, said.encode())
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Hear Ctrl-C: a shell's background jobs do not, nor would any process that tests start.
 
@@ -54,6 +91,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):  # processes of xdist have it from their parent
         os.environ["XDG_STATE_HOME"] = config.stash[_state] = tempfile.mkdtemp()
     config.pluginmanager.register(Doctests())
+    config.pluginmanager.register(Leftovers())
     if config.getoption("processes", 1) > 1:
         config.pluginmanager.register(Manners())
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
