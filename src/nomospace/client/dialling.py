@@ -448,16 +448,12 @@ class Dialler:
     def hello(self, hello: ClientHello) -> ClientHello:
         """A greeting with what proves who this client is."""
         identity = self.identity
-        return ClientHello(
-            VERSIONS.oldest,
-            hello.session,
-            hello.agent,
-            hello.seen,
-            hello.alongside,
-            self._token,
-            "" if identity is None or self._token else identity.certificate,
-            VERSIONS.newest,
-            hello.seen_of,
+        return msgspec.structs.replace(
+            hello,
+            version=VERSIONS.oldest,
+            newest=VERSIONS.newest,
+            token=self._token,
+            certificate="" if identity is None or self._token else identity.certificate,
         )
 
 

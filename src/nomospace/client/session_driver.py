@@ -240,7 +240,13 @@ class SessionDriver:
         while True:
             seen = session.seen_at(host)
             hello = ClientHello(
-                VERSION, self._key, session.agent, seen, self._alongside, seen_of=host
+                VERSION,
+                self._key,
+                session.agent,
+                seen,
+                self._alongside,
+                seen_of=host,
+                follows=bool(session.going_to),
             )
             left = max(until - self._loop.time(), 0.0)
             talk, welcome = await self._dialler.dial(

@@ -369,6 +369,7 @@ class ClientLink(asyncio.Protocol):
                 self,
                 seen=hello.seen if hello.seen_of in ("", clients.host) else 0,
                 alongside=hello.alongside,
+                follows=hello.follows,
                 now=micros(self.loop.time()),
             )
         self._principal = principal

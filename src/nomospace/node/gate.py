@@ -15,6 +15,13 @@ if TYPE_CHECKING:
     from nomospace.node.local import Host
 
 
+def elsewhere(host: Host, agent: str, at: str) -> AgentAway:
+    """What is said of an agent that is not at a host; `at` is empty where it is not known."""
+    address = host._address_of(at) if at else ""
+    was_here = host._running().away(agent)
+    return AgentAway(agent=agent, host=host.name, at=at, address=address, was_here=was_here)
+
+
 class HostGate:
     """What sessions of clients ask of their host's driver (see `sessions.host_session.Gate`)."""
 
@@ -27,11 +34,10 @@ class HostGate:
     def tell(self, event: Event) -> None:
         self._host._tell_or_raise(event)
 
-    def seat(self, agent: str) -> None:
+    def seat(self, agent: str, *, follows: bool) -> None:
         host, at = self._host, self._host._led_to(agent)
-        if at:
-            address = host._address_of(at)
-            raise AgentAway(agent=agent, host=host.name, at=at, address=address, was_here=False)
+        if at or (follows and not host._running().has(agent)):
+            raise elsewhere(host, agent, at)
         host._seat(agent)
 
     def vacate(self, agent: str) -> None:

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from nomospace.calls.addresses import check_name_of
-from nomospace.calls.problems import AgentAway
 from nomospace.calls.requests import CLIENT_PROGRAM, End
 from nomospace.client import Agent, Closed, Program, Report, check_name
 from nomospace.client.reactions import LISTENER_TIMEOUT_S
@@ -39,7 +38,7 @@ from nomospace.law import CompiledLaw
 from nomospace.node.clock import Clock, ClockMark, draw_birth
 from nomospace.node.config import BadConfig, Config, config_text, read_config
 from nomospace.node.driver import Recorder
-from nomospace.node.gate import HostGate
+from nomospace.node.gate import HostGate, elsewhere
 from nomospace.node.grouped import Grouped, NotInTime
 from nomospace.node.keeper import Keeper
 from nomospace.node.links import HostLinks
@@ -416,13 +415,10 @@ class Host(Grouped):
         if not core.has(agent_id):
             check_name_of(agent_id)
             # One of another domain may be on its way here: a second one must not be in its place.
-            away = core.away(agent_id)
-            if away or not agent_id.endswith(f"@{self.domain}"):
-                at = core.host_of(agent_id)
-                address = self._address_of(at) if at else ""
-                raise AgentAway(
-                    agent=agent_id, host=self.name, at=at, address=address, was_here=away
-                )
+            # Nor may there be a second one of this domain, which other hosts may serve too.
+            at_peer = agent_id in core.group.where
+            if at_peer or core.away(agent_id) or not agent_id.endswith(f"@{self.domain}"):
+                raise elsewhere(self, agent_id, core.host_of(agent_id))
             self._tell(Arrive(agent_id))
         elif core.spaces.is_away(agent_id):
             self._tell(Attended(agent_id))

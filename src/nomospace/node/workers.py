@@ -22,9 +22,10 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 import msgspec
 
-from nomospace.calls.problems import AgentAway, AgentUnborn
+from nomospace.calls.problems import AgentUnborn
 from nomospace.errors import NomospaceError
 from nomospace.node.config import BadConfig, Config
+from nomospace.node.gate import elsewhere
 from nomospace.node.local import Host
 from nomospace.protocols.routing.residents import CREATING
 from nomospace.store.cut import WORKERS
@@ -208,10 +209,7 @@ class WorkerHost(Host):
                     raise self._unborn(agent_id)  # it is between two workers, or its own is away
                 at = "" if at == self.name else at
             if at:
-                address = self._address_of(at)
-                raise AgentAway(
-                    agent=agent_id, host=self.name, at=at, address=address, was_here=False
-                )
+                raise elsewhere(self, agent_id, at)
         super()._seat(agent_id)
         if core.has(agent_id) and phase(agent_id) in (None, CREATING):
             if phase(agent_id) is None:  # another one was born meanwhile: this one never began

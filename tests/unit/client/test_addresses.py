@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import nomospace as ns
-from nomospace.client.dialling import BadUrl, NotItsHost
+from nomospace.client.dialling import BadUrl, Dialler, NotItsHost, Url
 from nomospace.client.remote import RemoteAgent, connect
+from nomospace.wire.talk import VERSION, ClientHello
 from tests.ports import free_port
 from tests.sites import run_real
 from tests.trust_folder import TrustFolder
@@ -80,6 +82,54 @@ def test_an_address_that_is_silent_may_be_the_agents_home() -> None:
                     assert (await asked).id == "bob@rome"
 
     run_real(program())
+
+
+def _servers_of_one_domain(folder: Path) -> tuple[ns.Host, ns.Host]:
+    config = folder / "ward.toml"
+    config.write_text(
+        '[host]\ndomain = "ward"\nstore = "memory"\ninsecure = true\n[servers]\nward = ["w1", "w2"]\n'
+    )
+    place = f"127.0.0.1:{free_port()}"
+    first = ns.Host("w1", config=config, listen=place)
+    return first, ns.Host("w2", config=config, listen="127.0.0.1:0", join=place)
+
+
+def test_an_agent_of_a_domain_is_made_once_whichever_host_of_it_is_asked(tmp_path: Path) -> None:
+    async def program() -> None:
+        first, second = _servers_of_one_domain(tmp_path)
+        async with first, second:
+            await second.wait_engaged("w1")
+            await first.agent("ann")
+            await _until(lambda: second.core.host_of("ann@ward") == "w1")
+            async with connect(second.url) as far:
+                ann = await far.agent("ann@ward")
+                assert isinstance(ann, RemoteAgent)
+                assert ann.host == "w1"
+            with pytest.raises(ns.AgentAway, match="is to be found at host w1"):
+                await second.agent("ann")
+
+    run_real(program())
+
+
+def test_a_client_that_comes_before_its_agent_makes_no_second_one(tmp_path: Path) -> None:
+    """It heard that its agent has left for w2; the parcel with the agent is not there yet."""
+
+    async def program() -> None:
+        first, second = _servers_of_one_domain(tmp_path)
+        async with first, second:
+            hello = ClientHello(VERSION, "k" * 16, "ann@ward", follows=True)
+            dialler = Dialler(identity=None, token="", trust=None)
+            with pytest.raises(ns.AgentAway):
+                await dialler.dial(Url(second.url), dialler.hello(hello), timeout_s=60)
+            assert not second.core.has("ann@ward")
+
+    run_real(program())
+
+
+async def _until(met: Callable[[], bool]) -> None:
+    async with asyncio.timeout(60):
+        while not met():
+            await asyncio.sleep(0.01)
 
 
 def test_tls_at_a_host_without_certificates_is_told(tmp_path: Path) -> None:
