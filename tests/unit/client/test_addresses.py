@@ -86,9 +86,8 @@ def test_an_address_that_is_silent_may_be_the_agents_home() -> None:
 
 def _servers_of_one_domain(folder: Path) -> tuple[ns.Host, ns.Host]:
     config = folder / "ward.toml"
-    config.write_text(
-        '[host]\ndomain = "ward"\nstore = "memory"\ninsecure = true\n[servers]\nward = ["w1", "w2"]\n'
-    )
+    text = '[host]\ndomain = "ward"\nstore = "memory"\ninsecure = true\n'
+    config.write_text(text + '[servers]\nward = ["w1", "w2"]\n')
     place = f"127.0.0.1:{free_port()}"
     first = ns.Host("w1", config=config, listen=place)
     return first, ns.Host("w2", config=config, listen="127.0.0.1:0", join=place)
