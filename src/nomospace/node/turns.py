@@ -14,7 +14,9 @@ off in three cases: after a piece of work that could not be cut, for as long as 
 what one who asks for little has asked for is on its way to the disk, since a turn that begins
 meanwhile would delay its answer; and for a moment after its answer, as it may well ask again. All
 this for `HOLD_S` at most, pauses aside: so who asks for much has a share of the host, whatever the
-others ask for. Nobody waits for itself: who is alone is served at once, whatever it asked for
+others ask for. A large call waits until the one before it is on disk, for `LARGE_HOLD_S` at most:
+the rows of a crowd of them would fill the next write, and whoever asks for little waits for all of
+it. Nobody waits for itself: who is alone is served at once, whatever it asked for
 before.
 
 Frames of one client are done in the order in which they came. A queue that has enough is not read
@@ -51,6 +53,10 @@ ABOUT_S: Final = 0.05
 """Who was served within so long is about, and long turns are put off for it."""
 HOLD_S: Final = 0.002
 """How long a long turn is put off at most, pauses aside."""
+LARGE_BYTES: Final = 65_536
+"""A call with so many bytes is a large one."""
+LARGE_HOLD_S: Final = 0.25
+"""How long a large call waits at most for the one before it to be on disk; a disk may hang."""
 AGAIN_S: Final = 0.001
 """How long after an answer the next long turn is put off: its client may ask again."""
 NAP_S: Final = 0.001
@@ -163,6 +169,10 @@ class TurnWaiter(Protocol):
 
     account: Account
 
+    @property
+    def weight(self) -> int:
+        """How many bytes its next call has, as far as that counts."""
+
     def turn(self, until: float) -> bool:
         """Do some of it, until the clock shows a time; whether there is more to do."""
 
@@ -204,6 +214,10 @@ class Turns:
         """and when it was answered."""
         self._put_off = 0.0
         """Until when the next long turn is put off at most, pauses aside; 0 if it is not."""
+        self._large = 0
+        """The step that the last large call waits for on disk,"""
+        self._large_until = float("-inf")
+        """and until when the next one waits for it at most."""
         self.taken = 0
         """How many turns there were."""
 
@@ -344,11 +358,14 @@ class Turns:
         account = waiting.account
         account.waiting -= 1
         self.taken += 1
+        large = waiting.weight >= LARGE_BYTES
         since, more = self.used(), False
         try:
             more = waiting.turn(until)
         finally:
             took, now = self.used() - since, self.clock()
+            if large and self.disk is not None:
+                self._large, self._large_until = self.disk.last, now + LARGE_HOLD_S
             self._note(account, took, now, cut=more and now >= until)
         if more:
             self.add(waiting)
@@ -356,9 +373,17 @@ class Turns:
 
     def _puts_off(self, now: float) -> bool:
         """Whether the next long turn has to wait, for the sake of those who ask for little."""
-        if not self._others_about(self._long[0][2].account, now):
+        waiting = self._long[0][2]
+        if not self._others_about(waiting.account, now):
             return False
         if now < self._rest:
+            return True
+        if (
+            waiting.weight >= LARGE_BYTES
+            and self.disk is not None
+            and self.disk.kept < self._large
+            and now < self._large_until
+        ):
             return True
         if self._put_off and now >= self._put_off:
             return False
@@ -511,6 +536,11 @@ class Queue:
                 break
 
     @property
+    def weight(self) -> int:
+        """The bytes of its next frame; 0 where a job comes before."""
+        return len(self._frames[0]) if self._frames and self._job is None else 0
+
+    @property
     def has_work(self) -> bool:
         """Whether something waits here that can be done."""
         return not self._held and (bool(self._frames) or self._job is not None)
@@ -543,6 +573,11 @@ class GoingOn:
         if not self._waits:
             self._waits = True
             turns.add(self, after=True)
+
+    @property
+    def weight(self) -> int:
+        """It has no frames."""
+        return 0
 
     def turn(self, until: float) -> bool:
         """Have the core go on once; it says itself when it wants to again."""

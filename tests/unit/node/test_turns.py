@@ -13,6 +13,8 @@ from nomospace.node.turns import (
     ABOUT_S,
     AGAIN_S,
     HOLD_S,
+    LARGE_BYTES,
+    LARGE_HOLD_S,
     LITTLE_S,
     LONG_S,
     LOT_FRAMES,
@@ -32,94 +34,7 @@ from nomospace.node.turns import (
 )
 from nomospace.wire.framing import Framer, join
 from nomospace_lab.testing.loop import run
-
-MS = 0.001
-
-
-class Machine:
-    """A loop in virtual time, on which work takes as long as it says: for its clients in turns."""
-
-    def __init__(self) -> None:
-        self.loop = asyncio.get_running_loop()
-        self.worked = 0.0
-        self.turns = Turns(lambda: self.loop.time() + self.worked, lambda: self.worked)
-        self.done: list[str] = []
-
-    @property
-    def now(self) -> float:
-        return self.turns.clock()
-
-    def work(self, what: str, seconds: float) -> None:
-        self.done.append(what)
-        self.worked += seconds
-
-
-class Client:
-    """One that asks for pieces of work that take so long, and has so many under way."""
-
-    def __init__(
-        self, machine: Machine, name: str, seconds: float, account: Account | None = None
-    ) -> None:
-        self.machine = machine
-        self.name = name
-        self.seconds = seconds
-        self.account = account or Account()
-        self.queue = Queue(machine.turns, self.do, self.account)
-        self.queue.transport = cast("asyncio.Transport", Transport())
-        self.asked_at = 0.0
-        self.waited: list[float] = []
-
-    def ask(self, pieces: int = 1) -> None:
-        """As a connection does what comes: at once, or in its turn."""
-        turns, frames = self.machine.turns, [b"piece"] * pieces
-        self.asked_at = now = turns.clock()
-        if self.queue.idle and turns.admits(self.account, now):
-            since = turns.used()
-            self.do(frames, now + TURN_S)
-            turns.spent(self.account, now, since)
-        else:
-            self.queue.put(frames)
-
-    def do(self, frames: list[bytes], until: float) -> None:
-        for at, _ in enumerate(frames, 1):
-            self.waited.append(self.machine.now - self.asked_at)
-            self.machine.work(self.name, self.seconds)
-            if self.machine.now >= until and at < len(frames):
-                self.queue.put_back(frames[at:])
-                return
-
-
-class Transport:
-    """Of which only reading counts."""
-
-    def __init__(self) -> None:
-        self.reading = True
-
-    def pause_reading(self) -> None:
-        self.reading = False
-
-    def resume_reading(self) -> None:
-        self.reading = True
-
-
-def still() -> Turns:
-    """Turns in which nothing takes any time."""
-    return Turns(float, float)
-
-
-def queue(turns: Turns, done: list[Any]) -> Queue:
-    made = Queue(turns, lambda frames, until: done.append(frames), Account())
-    made.transport = cast("asyncio.Transport", Transport())
-    return made
-
-
-async def until_idle(*queues: Queue) -> int:
-    """How often the loop came round until nothing waits any more."""
-    rounds = 0
-    while not all(one.idle for one in queues):
-        rounds += 1
-        await asyncio.sleep(0 if rounds % 8 else 0.1 * MS)  # a pause takes time, if nothing else
-    return rounds
+from tests.unit.node.turning import MS, Client, Disk, Machine, Transport, queue, still, until_idle
 
 
 def test_one_who_asks_for_little_does_not_wait_for_a_crowd_that_asks_for_much() -> None:
@@ -246,13 +161,6 @@ def test_who_is_known_to_ask_for_little_is_measured_by_the_clock_until_it_takes_
     asyncio.run(program())
 
 
-class Disk:
-    """Where steps are put, and kept when it is told so."""
-
-    def __init__(self) -> None:
-        self.last = self.kept = 0
-
-
 def test_a_long_turn_waits_for_what_is_on_its_way_to_the_disk_and_for_what_may_follow() -> None:
     async def program() -> None:
         machine = Machine()
@@ -280,6 +188,46 @@ def test_a_long_turn_waits_for_what_is_on_its_way_to_the_disk_and_for_what_may_f
         while not flood.queue.idle:
             await asyncio.sleep(0.1 * MS)
         assert machine.now - begun <= HOLD_S + 2 * NAP_S, "a disk that takes long is not waited for"
+
+    run(program())
+
+
+def test_a_large_call_waits_until_the_one_before_is_on_disk_while_others_ask_for_little() -> None:
+    """Else a crowd of them fills the next write, and ann waits for all of it."""
+
+    async def program() -> None:
+        machine = Machine()
+        machine.turns.disk = disk = Disk()
+        large, ann = Client(machine, "large", 2 * MS), Client(machine, "ann", 0.1 * MS)
+        frame = bytes(LARGE_BYTES)
+        large.ask()  # it is known as one who asks for much
+        await until_idle(large.queue)
+
+        async def served(within: float) -> bool:
+            """Whether a large call has its turn, while ann asks all the time."""
+            begun, count = machine.now, machine.done.count("large")
+            while machine.now - begun < within:
+                ann.ask()
+                await asyncio.sleep(MS)
+                if machine.done.count("large") > count:
+                    return True
+            return False
+
+        ann.ask()
+        disk.last = 1
+        large.queue.put([frame])
+        assert await served(20 * MS), "nothing large is on its way to the disk"
+        large.queue.put([frame])
+        assert not await served(LARGE_HOLD_S / 2)
+        disk.kept = 1
+        machine.turns.kept(1)
+        assert await served(20 * MS)
+        disk.last = 2
+        large.queue.put([frame])
+        assert await served(20 * MS), "its own step was on disk"
+        large.queue.put([frame])
+        assert not await served(LARGE_HOLD_S / 2)
+        assert await served(LARGE_HOLD_S), "a disk that hangs is not waited for"
 
     run(program())
 
