@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 import nicegui
 from nicegui import Client, app as pages_app, ui
+from nicegui.client import templates
 from nicegui.dependencies import js_components
 from starlette.middleware.gzip import GZipMiddleware
 
@@ -129,6 +130,7 @@ def mount(app: FastAPI, console: Console) -> None:
     policy = {"content-security-policy": PAGES_CSP}
     app.add_middleware(FilesAtHand, folders=_folders(STATIC), headers=policy)
     pages_app.add_middleware(PageHeaders)
+    templates.get_template("index.html")  # is compiled now: else the first who looks waits for it
 
 
 def _end(frame: Frame, client: Client) -> None:

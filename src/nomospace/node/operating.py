@@ -11,8 +11,10 @@ from nomospace.client import check_name
 from nomospace.errors import CallerError
 from nomospace.host.monitoring import LoadMonitor
 from nomospace.law import CompiledLaw
+from nomospace.node.journaling import told
 from nomospace.protocols.policy import NotAPosition, is_position
 from nomospace.space import Space
+from nomospace.store.interface import newest
 from nomospace.terms import show
 from nomospace.trust.moments import DAY, shown
 from nomospace.wire import admin
@@ -278,7 +280,16 @@ class Operating:
         return admin.WhereLine(agent, engaged or core.posting.guess(agent), bool(engaged))
 
     def _tail(self, question: admin.Tail) -> list[admin.JournalRecord]:
-        return self._server.tail(question)
+        """The last records that no segment has yet, or those after a number."""
+        keeper = self._server.host.keeper
+        if keeper is None:
+            return []
+        store, limit = keeper.store, max(1, min(question.limit, admin.TAIL_MAX))
+        if question.after:
+            found = store.journal(question.after, limit, admin.ANSWER_BYTES_MAX)
+        else:
+            found = newest(store, store.last_record, limit, admin.ANSWER_BYTES_MAX)
+        return [told(entry) for entry in found]
 
     def _records(self, question: admin.Records) -> admin.RecordsPage:
         name, keeper = self._server.config.host.name, self._server.host.keeper
@@ -287,14 +298,9 @@ class Operating:
         last = keeper.store.last_record
         oldest = keeper.store.journal(0, 1)
         first = oldest[0].seq if oldest else last + 1
-        found: list[admin.RawRecord] = []
-        size = 0
         limit = max(1, min(question.limit, admin.TAIL_MAX))
-        for entry in keeper.store.journal(max(0, question.after), limit):
-            size += len(entry.record)
-            if entry.seq > last or (found and size > admin.ANSWER_BYTES_MAX):
-                break
-            found.append(admin.RawRecord(entry.seq, entry.record))
+        entries = keeper.store.journal(max(0, question.after), limit, admin.ANSWER_BYTES_MAX)
+        found = [admin.RawRecord(one.seq, one.record) for one in entries if one.seq <= last]
         return admin.RecordsPage(name, min(first, last + 1), last, tuple(found))
 
     def _doctor(self) -> list[admin.AdminFinding]:

@@ -38,6 +38,10 @@ OUTGOING: Final = ("forward", "multicast", "release")
 """Operations that send something on; their last argument says to whom."""
 RECORDS_MAX: Final = 4 * CHECKPOINT_EVERY
 """How many records before a ruling are read at most: the host stands still meanwhile."""
+RECORDS_BYTES_MAX: Final = 16 << 20
+"""And how many bytes of them; where there are more, nothing is told of the member before it."""
+PAGE_BYTES: Final = 1 << 20
+"""So many are read at once."""
 
 
 def ruling_view(number: int, record: EventRecord) -> viewed.RulingView:
@@ -124,6 +128,19 @@ def why_view(ruling: viewed.RulingView, story: Explanation) -> viewed.WhyView:
     )
 
 
+def _mine(store: Store, name: bytes, begin: int, end: int) -> list[bytes] | None:
+    """The records before one that have a name in them; `None` where they are too large."""
+    mine: list[bytes] = []
+    size = 0
+    while begin < end - 1 and (some := store.journal(begin, end - 1 - begin, PAGE_BYTES)):
+        mine += [one.record for one in some if one.seq < end and name in one.record]
+        size += sum([len(one.record) for one in some])
+        begin = some[-1].seq
+        if size > RECORDS_BYTES_MAX:
+            return None
+    return mine
+
+
 def member_before(store: Store, law: CompiledLaw, record: int, ruling: Ruling) -> Membership | None:
     """The membership of a ruling right before it; `None` if the journal does not tell any more.
 
@@ -134,10 +151,9 @@ def member_before(store: Store, law: CompiledLaw, record: int, ruling: Ruling) -
     name = ruling.home.encode()
     for reach in (RECORDS_MAX // 2, RECORDS_MAX):
         begin = max(0, record - 1 - reach)
-        entries = store.journal(begin, record - 1 - begin)
+        mine = _mine(store, name, begin, record)
         try:
-            mine = [one.record for one in entries if one.seq < record and name in one.record]
-            found = replay([decode_record(one) for one in mine])
+            found = {} if mine is None else replay([decode_record(one) for one in mine])
         except JournalGap:
             return None  # records that it rests on are gone
         snapshot = found.get((ruling.home, ruling.law))

@@ -35,7 +35,7 @@ from nomospace.node.clock import Clock, ClockMark
 from nomospace.node.config import BadConfig, Config
 from nomospace.node.fencing import PeerTokens, StandingPart
 from nomospace.node.identity import Identity, revocation_lists
-from nomospace.node.journaling import QUIET, Journalist, Sealing, check_folder, told
+from nomospace.node.journaling import QUIET, Journalist, Sealing, check_folder
 from nomospace.node.law_keys import check_keys
 from nomospace.node.links import Dialled, HostLinks, Wires
 from nomospace.node.listen import Arrival, Listener
@@ -52,7 +52,6 @@ from nomospace.protocols.policy import is_position
 from nomospace.store.journal import RulingCounts
 from nomospace.store.opening import open_store
 from nomospace.store.private import narrow
-from nomospace.wire.admin import TAIL_MAX, JournalRecord, Tail
 from nomospace.wire.calls import LawShelf, Unready
 from nomospace.wire.frames import too_large
 
@@ -571,15 +570,6 @@ class Server:
 
     def _counted(self, what: str) -> float:
         return self.links.counts().get(what, 0)
-
-    def tail(self, question: Tail) -> list[JournalRecord]:
-        """The last records that no segment has yet, or those after a number."""
-        keeper = self.host.keeper
-        if keeper is None:
-            return []
-        limit = max(1, min(question.limit, TAIL_MAX))
-        after = question.after or max(0, keeper.store.last_record - limit)
-        return [told(entry) for entry in keeper.store.journal(after, limit)]
 
 
 class HostEnded(NomospaceError):

@@ -28,7 +28,8 @@ from nomospace.node import viewed
 from nomospace.node.operating import Operating
 from nomospace.node.ruling_views import member_before, ruling_run, ruling_view, why_view
 from nomospace.node.stories.telling import NoStory
-from nomospace.node.within import LINES_MAX, Within, shown, space_view
+from nomospace.node.within import BYTES_AT_ONCE, LINES_MAX, Within, shown, space_view
+from nomospace.store.interface import newest
 from nomospace.store.journal import (
     EARLIER,
     HOPS,
@@ -42,7 +43,7 @@ from nomospace.store.journal import (
     verdict_counted,
 )
 from nomospace.wire.admin import (
-    TAIL_MAX,
+    ANSWER_BYTES_MAX,
     A,
     AgentLine,
     Agents,
@@ -251,9 +252,12 @@ class Views:
         first = tally.past[0][0] if tally.past else self.now // 1_000_000 + 1
         found: dict[int, dict[str, int]] = {}
         begin = max(0, tally.earlier - PAST_RECORDS_MAX)
-        for start in range(begin, tally.earlier, READ_AT_ONCE):
+        while begin < tally.earlier:
             await asyncio.sleep(0)
-            for entry in keeper.store.journal(start, min(READ_AT_ONCE, tally.earlier - start)):
+            most = min(READ_AT_ONCE, tally.earlier - begin)
+            entries = keeper.store.journal(begin, most, BYTES_AT_ONCE)
+            begin = entries[-1].seq if entries else tally.earlier
+            for entry in entries:
                 record = decode_record(entry.record)
                 if isinstance(record, EventRecord) and record.community:
                     ruling = record.ruling
@@ -363,10 +367,13 @@ class Views:
         keeper = self._server.host.keeper
         if keeper is None:
             return viewed.RulingsView((), after or 0)
-        limit = _limit(limit)
-        begin = max(0, keeper.store.last_record - limit) if after is None else after
-        found, last = [], begin
-        for entry in keeper.store.journal(begin, limit):
+        store, limit = keeper.store, _limit(limit)
+        if after is None:
+            entries = newest(store, store.last_record, limit, ANSWER_BYTES_MAX)
+        else:
+            entries = store.journal(after, limit, ANSWER_BYTES_MAX)
+        found, last = [], after or 0
+        for entry in entries:
             last = entry.seq
             record = decode_record(entry.record)
             if isinstance(record, EventRecord):
@@ -395,13 +402,13 @@ class Views:
         last = 0 if keeper is None else keeper.store.last_record
         first, wanted = max(0, last - among), (home or law).encode()
         while keeper is not None and last > first and len(found) < most:
-            begin = max(first, last - READ_AT_ONCE)
-            part = [one for one in keeper.store.journal(begin, last - begin) if one.seq <= last]
+            lot = min(READ_AT_ONCE, last - first)
+            part = newest(keeper.store, last, lot, BYTES_AT_ONCE)
             for entry in reversed([one for one in part if wanted in one.record]):
                 record = decode_record(entry.record)
                 if isinstance(record, EventRecord) and fits(record) and len(found) < most:
                     found.append(ruling_view(entry.seq, record))
-            last = begin if part else 0  # what was before is kept no longer
+            last = part[0].seq - 1 if part else 0  # what was before is kept no longer
             await asyncio.sleep(0)
         return found
 
@@ -409,7 +416,8 @@ class Views:
         """The rulings among so many records after one, equal ones as one with their count."""
         keeper = self._server.host.keeper
         found: Counter[viewed.RulingRun] = Counter()
-        for entry in [] if keeper is None else keeper.store.journal(after, limit):
+        store = None if keeper is None else keeper.store
+        for entry in [] if store is None else store.journal(after, limit, ANSWER_BYTES_MAX):
             record = decode_record(entry.record)
             if isinstance(record, EventRecord):
                 found[ruling_run(record)] += 1
@@ -417,7 +425,8 @@ class Views:
 
     def records(self, *, after: int = 0, limit: int = 100) -> list[JournalRecord]:
         """Records of the journal of all tables, as `nomospace journal tail` shows them."""
-        return self._server.tail(Tail(after, min(_limit(limit), TAIL_MAX)))
+        lines: list[JournalRecord] = self._operating.answer(Tail(after, _limit(limit)))
+        return lines
 
     @property
     def now(self) -> int:

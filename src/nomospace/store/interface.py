@@ -25,6 +25,8 @@ from nomospace.space.tables import TupleTables
 
 ROWS_MAX: Final = 100_000
 """The most tuples that one call of `rows` gives."""
+FEW_RECORDS: Final = 16
+"""So many of the last records are read first, where it is not known how large they are."""
 
 TRANSFERS: Final = "transfers"
 PARCELS: Final = "parcels"
@@ -210,6 +212,31 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Let go of the store; twice is harmless."""
+
+
+def newest(store: Store, upto: int, limit: int, bytes_max: int) -> list[JournalEntry]:
+    """The last records up to a number that no segment has yet, fewer where they are large.
+
+    At least one, and about as many as have so many bytes. They are read in lots that grow from the
+    end on, as nobody knows how large a record is before it is read.
+    """
+    found: list[JournalEntry] = []
+    lot = FEW_RECORDS
+    while len(found) < limit and bytes_max > 0:
+        begin = max(0, upto - min(lot, limit - len(found)))
+        some = [one for one in store.journal(begin, upto - begin, bytes_max) if one.seq <= upto]
+        size = sum([len(one.record) for one in some])
+        if lot > 1 and size >= bytes_max and some[-1].seq < upto:  # they are large
+            if found:
+                break
+            lot = 1
+            continue
+        found = some + found
+        bytes_max -= size
+        if not some or begin == 0:
+            break
+        upto, lot = begin, 4 * lot
+    return found
 
 
 class StoreFull(Unavailable):

@@ -69,6 +69,8 @@ BYTES: Final = 64 * 1024 * 1024
 SECONDS: Final = 60.0
 """A segment is sealed when so many records wait, or so many bytes, or when one waited so long."""
 _CHUNK: Final = 10_000
+_CHUNK_BYTES: Final = 16 << 20
+"""So many records are read at a time, and so many bytes of them."""
 LET_GO_MAX: Final = 16
 """So many segments are let go at a time."""
 DAY_US: Final = 86_400_000_000
@@ -206,7 +208,7 @@ def _waiting(store: Store, after: int, limits: SegmentLimits) -> list[JournalEnt
     entries: list[JournalEntry] = []
     size = 0
     while True:
-        chunk = store.journal(after, min(_CHUNK, limits.rows - len(entries)))
+        chunk = store.journal(after, min(_CHUNK, limits.rows - len(entries)), limits.bytes - size)
         for entry in chunk:
             if entry.seq != after + 1 and after:
                 raise JournalGap(what="the records of a store", after=after, found=entry.seq)
@@ -456,7 +458,7 @@ def read_journal(
 
 def _tail(store: Store | None, after: int) -> Iterator[JournalEntry]:
     while store is not None:
-        chunk = store.journal(after, _CHUNK)
+        chunk = store.journal(after, _CHUNK, _CHUNK_BYTES)
         yield from chunk
         if not chunk:
             return

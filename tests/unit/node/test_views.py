@@ -294,6 +294,29 @@ def test_the_latest_rulings_of_one_member_or_rule_are_read_a_few_at_a_time(
     on_a_host(work)
 
 
+def test_a_page_of_large_records_has_fewer_of_them_and_the_last(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A thousand records of a megabyte would be two gigabytes."""
+    monkeypatch.setattr("nomospace.wire.admin.ANSWER_BYTES_MAX", 200)
+    monkeypatch.setattr("nomospace.node.views.ANSWER_BYTES_MAX", 200)
+
+    async def work(server: Server, views: Views) -> None:
+        await hummers(server, views)
+        last = views.last_record
+        told = [one.seq for one in views.records(limit=1_000)]
+        assert told == [last], "the last one alone has that many bytes, or nearly"
+        assert [one.seq for one in views.records(after=1, limit=1_000)] == [2, 3]
+        assert [one.record for one in views.rulings(limit=1_000).rulings] == [last]
+        read, after = list[int](), 0
+        while (told := views.rulings(after=after, limit=1_000)).last > after:
+            read += [one.record for one in told.rulings]
+            after = told.last
+        assert after == last, "a reader comes to the end"
+
+    on_a_host(work)
+
+
 def test_inside_a_space_are_waiters_leases_and_reactions() -> None:
     async def work(server: Server, views: Views) -> None:
         ann = await server.host.agent("ann")

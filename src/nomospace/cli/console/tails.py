@@ -37,6 +37,7 @@ SEALED_MAX: Final = 1_000_000_000
 """How many records of sealed segments are taken: they are linked, which costs little."""
 JOURNAL, TAILS = "journal", "tails"
 CHUNK: Final = 1_000
+CHUNK_BYTES: Final = 1 << 20
 """How many records are read before the host does something else."""
 SEGMENT_ROWS: Final = 100_000
 _HEAD: Final = struct.Struct(">QI")
@@ -91,7 +92,7 @@ async def write_tail(
         for record in _laws(server):
             _write(file, begin + 1, encode_record(record))
         at = begin
-        while at < last and (entries := keeper.store.journal(at, CHUNK)):
+        while at < last and (entries := keeper.store.journal(at, CHUNK, CHUNK_BYTES)):
             for entry in entries:
                 _write(file, entry.seq, entry.record)
             at = entries[-1].seq
