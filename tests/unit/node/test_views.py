@@ -309,9 +309,9 @@ def test_a_page_of_large_records_has_fewer_of_them_and_the_last(
         assert [one.seq for one in views.records(after=1, limit=1_000)] == [2, 3]
         assert [one.record for one in views.rulings(limit=1_000).rulings] == [last]
         read, after = list[int](), 0
-        while (told := views.rulings(after=after, limit=1_000)).last > after:
-            read += [one.record for one in told.rulings]
-            after = told.last
+        while (page := views.rulings(after=after, limit=1_000)).last > after:
+            read += [one.record for one in page.rulings]
+            after = page.last
         assert after == last, "a reader comes to the end"
 
     on_a_host(work)
