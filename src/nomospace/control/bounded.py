@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 import msgspec
 
-from nomospace.control.events import Event
+from nomospace.control.events import Change, Event
 from nomospace.law.budget import Stop, Units
 from nomospace.law.prelude import (
     COPIES_BYTES_MAX,
@@ -21,6 +21,16 @@ from nomospace.terms.values import weight
 
 UNBOUNDED: Final = 10**15
 """More units than any evaluation takes that other prices have let end."""
+
+STATE_MAX: Final = 1_000_000
+"""The most terms, and the most pending obligations, that a membership holds."""
+STATE_BYTES_MAX: Final = 4 << 20
+"""And how many bytes its large terms and obligations have together (`LARGE_BYTES`)."""
+SPACE_STATE_MAX: Final = 20_000
+"""The same at the controller of a space, whose rulings are not cut: the first that looks for a term
+after a start makes an index of all. What was ruled on under other prices has no such bound."""
+LARGE_BYTES: Final = 512
+"""A term of a state with so many bytes is a large one: it counts by them."""
 
 _encode = msgspec.msgpack.Encoder(enc_hook=lambda value: None).encode  # variables count as none
 _HEADS: Final = bytes([*range(0x80, 0xA0), *range(0xDC, 0xE0)])
@@ -118,6 +128,25 @@ def check_ruling(operations: tuple[Term, ...], growing: bool) -> None:
         pass
     if oversize(operations) is not None:
         raise Stop("tooLarge")
+
+
+def large_bytes(terms: Iterable[Term]) -> int:
+    """The bytes of the large ones among some terms."""
+    return sum([size for size in map(weight, terms) if size >= LARGE_BYTES])
+
+
+def grown(delta: Iterable[Change]) -> int:
+    """By how many bytes of large terms a state and its obligations grow with some changes."""
+    more = 0
+    for kind, _, old, new in delta:
+        if kind == "+" or kind == "due":
+            more += large_bytes((old,))
+        elif kind == "-" or kind == "undue":
+            more -= large_bytes((old,))
+        elif kind == "<-":
+            assert new is not None, "another takes its place"
+            more += large_bytes((new,)) - large_bytes((old,))
+    return more
 
 
 def passes_on(operation: Term, event: Event) -> bool:

@@ -15,10 +15,15 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from nomospace.control.bounded import (
+    SPACE_STATE_MAX,
+    STATE_BYTES_MAX,
+    STATE_MAX,
     Bounded,
     Decided,
     check_copies,
     check_ruling,
+    grown,
+    large_bytes,
     passes_on,
     units_of,
 )
@@ -65,11 +70,6 @@ REORDERED_A_UNIT: Final = 32
 """Terms of a state that one unit puts in order again, where one of them takes an old place."""
 OPERATIONS_FREE: Final = 8
 """Rulings of no more operations carry them out for nothing; others pay two units for each."""
-STATE_MAX: Final = 1_000_000
-"""The most terms, and the most pending obligations, that a membership holds."""
-SPACE_STATE_MAX: Final = 20_000
-"""The same at the controller of a space, whose rulings are not cut: the first that looks for a term
-after a start makes an index of all. What was ruled on under other prices has no such bound."""
 
 
 class TooMuchState(LimitReached):
@@ -97,8 +97,8 @@ _NO_UNITS: Final[Units] = [0]
 class Membership:
     """One agent's membership in a community, as a core: told events, answers with effects."""
 
-    __slots__ = ("_first", "_full", "_heavy", "_history", "_origins", "ended", "home", "law",
-                 "obligations", "seq", "shown", "spent", "state")  # fmt: skip
+    __slots__ = ("_first", "_full", "_heavy", "_history", "_large", "_origins", "ended", "home",
+                 "law", "obligations", "seq", "shown", "spent", "state")  # fmt: skip
 
     def __init__(self, law: CompiledLaw, home: str, *, state: Iterable[Term] | None = None) -> None:
         self.law = law
@@ -118,6 +118,8 @@ class Membership:
         self._full = HISTORY_MAX + FORGOTTEN_AT_ONCE
         self._origins = Origins()
         """Of what rulings put that are forgotten."""
+        self._large = large_bytes(self.state)
+        """The bytes of its large terms and obligations."""
 
     def __repr__(self) -> str:
         return f"<{self.home} under {self.law.name}, {self.seq} rulings>"
@@ -262,6 +264,8 @@ class Membership:
         unmet: list[int] = []
         units: Units = _NO_UNITS
         known = None if decided is None else next(decided, None)
+        large_before = self._large
+        large, more = large_before + (grown(before) if before else 0), 0
         try:
             if known is not None:
                 units = known.units
@@ -289,6 +293,9 @@ class Membership:
                     ):
                         check_ruling(operations, law.growing)
                     self._carry_out(operations, now, delta, unmet, effects, units)
+                    more = grown(delta)
+                    if more > 0 and large + more > STATE_BYTES_MAX and units[0] >= 0:
+                        raise Stop("tooLarge")
                 if len(effects) - at > MESSAGES_MAX + 1 and units[0] >= 0:  # as `check_copies`
                     raise Stop("tooLarge")
         except Stop as stop:
@@ -298,6 +305,7 @@ class Membership:
             stopped, rule, operations = stop.with_traceback(None), None, ()
             delta.clear()
             unmet.clear()
+            more = 0
             if then is not None:
                 then.alike = None
             if known is not None:
@@ -307,6 +315,7 @@ class Membership:
             self._unrule(seq, effects, at, before)
             cut.event = event
             raise cut.with_traceback(None) from None
+        self._large = max(0, large + more)  # counts that the law changes in place are not weighed
         self.spent = (units[0] - units[1] if slice else units[0]) - self._first
         ruling = Ruling(
             seq,
@@ -345,6 +354,7 @@ class Membership:
                 self._rule(follows, now, effects, None, (), also, slice, decided)
             except BudgetCut:  # both are ruled on in one step
                 self._history.pop()
+                self._large = large_before
                 self._unrule(seq, effects, at, before)
                 raise
         if len(self._history) >= self._full or self._heavy > HISTORY_BYTES_MAX:
@@ -591,6 +601,7 @@ class Membership:
         for place, term in snapshot.state:
             member.state.put(place, term)
         member.obligations.load(snapshot.obligations)
+        member._large = large_bytes(member.state) + large_bytes(member.obligations)
         member.state.next_place = snapshot.next_place
         member.obligations.next_place = snapshot.next_obligation
         member.seq = snapshot.seq

@@ -36,9 +36,9 @@ class HostGate:
 
     def seat(self, agent: str, *, follows: bool) -> None:
         host, at = self._host, self._host._led_to(agent)
-        if at or (follows and not host._running().has(agent)):
+        if at:
             raise elsewhere(host, agent, at)
-        host._seat(agent)
+        host._seat(agent, follows=follows)
 
     def vacate(self, agent: str) -> None:
         self._host.vacate(agent)

@@ -407,8 +407,8 @@ class Host(Grouped):
         self._running()
         return self._agent_of(f"{check_name('an agent', name)}@{self.domain}")[0]
 
-    def _seat(self, agent_id: str) -> None:
-        """See that an agent is here, new or as it was left."""
+    def _seat(self, agent_id: str, *, follows: bool = False) -> None:
+        """See that an agent is here, as it was left or, where nobody `follows` it, new."""
         core = self._running()
         if (refused := core.suspending.refusal(agent_id)) is not None:
             raise refused
@@ -416,8 +416,8 @@ class Host(Grouped):
             check_name_of(agent_id)
             # One of another domain may be on its way here: a second one must not be in its place.
             # Nor may there be a second one of this domain, which other hosts may serve too.
-            at_peer = agent_id in core.group.where
-            if at_peer or core.away(agent_id) or not agent_id.endswith(f"@{self.domain}"):
+            begun = follows or core.away(agent_id) or agent_id in core.group.where
+            if begun or not agent_id.endswith(f"@{self.domain}"):
                 raise elsewhere(self, agent_id, core.host_of(agent_id))
             self._tell(Arrive(agent_id))
         elif core.spaces.is_away(agent_id):

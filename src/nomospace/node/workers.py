@@ -198,7 +198,7 @@ class WorkerHost(Host):
         """Where clients find another host; a sibling is where they found this one."""
         return f"/{host}" if host in self.part.names else super()._address_of(host)
 
-    def _seat(self, agent_id: str) -> None:
+    def _seat(self, agent_id: str, *, follows: bool = False) -> None:
         core, phase = self._running(), self._running().posting.daemon.phase
         if not core.has(agent_id):
             at = core.group.where.get(agent_id, "")
@@ -210,7 +210,7 @@ class WorkerHost(Host):
                 at = "" if at == self.name else at
             if at:
                 raise elsewhere(self, agent_id, at)
-        super()._seat(agent_id)
+        super()._seat(agent_id, follows=follows)
         if core.has(agent_id) and phase(agent_id) in (None, CREATING):
             if phase(agent_id) is None:  # another one was born meanwhile: this one never began
                 self._spawn(self._unseat(agent_id), f"{agent_id} is elsewhere")
