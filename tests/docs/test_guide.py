@@ -3,7 +3,13 @@
 import pytest
 
 from nomospace import laws
-from nomospace.control.membership import HISTORY_MAX, SPACE_STATE_MAX, STATE_MAX
+from nomospace.control.bounded import (
+    LARGE_BYTES,
+    SPACE_STATE_MAX,
+    STATE_BYTES_MAX,
+    STATE_MAX,
+)
+from nomospace.control.membership import HISTORY_MAX
 from nomospace.host.mailing import REASONS_MAX
 from nomospace.law import prelude
 from nomospace.law.parse import GOAL_DEPTH_MAX, RULES_MAX
@@ -90,6 +96,8 @@ def test_every_limit_of_evaluation() -> None:
 
 
 def test_the_limit_of_the_state() -> None:
+    row = f"| those of them that have {LARGE_BYTES} bytes or more, together | {STATE_BYTES_MAX:,} byte"
+    assert row in SECTIONS["Limits"]
     row = f"| the same at the controller of a space | {SPACE_STATE_MAX:,} each |"
     assert row in SECTIONS["Limits"]
     row = f"| terms in a control state, and pending obligations | {STATE_MAX:,} each |"

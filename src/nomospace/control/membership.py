@@ -264,8 +264,7 @@ class Membership:
         unmet: list[int] = []
         units: Units = _NO_UNITS
         known = None if decided is None else next(decided, None)
-        large_before = self._large
-        large, more = large_before + (grown(before) if before else 0), 0
+        large, more = self._large + (grown(before) if before else 0), 0
         try:
             if known is not None:
                 units = known.units
@@ -354,7 +353,7 @@ class Membership:
                 self._rule(follows, now, effects, None, (), also, slice, decided)
             except BudgetCut:  # both are ruled on in one step
                 self._history.pop()
-                self._large = large_before
+                self._large = large - grown(before)
                 self._unrule(seq, effects, at, before)
                 raise
         if len(self._history) >= self._full or self._heavy > HISTORY_BYTES_MAX:
@@ -563,11 +562,8 @@ class Membership:
         if not deltas:  # nothing has changed since: no need of a copy to look at
             return self.state, self.obligations
         if self.state.size + self.obligations.size > COPIED_MAX:
-            raise TooMuchState(
-                what=f"the state of {self.home}",
-                limit=COPIED_MAX,
-                advice="read the ruling in the journal",
-            )
+            advice = "read the ruling in the journal"
+            raise TooMuchState(what=f"{self.home}'s state", limit=COPIED_MAX, advice=advice)
         state, obligations = self.state.copy(), self.obligations.copy()
         for delta in deltas:
             revert(state, obligations, delta)
@@ -578,20 +574,13 @@ class Membership:
     def snapshot(self) -> Snapshot:
         """All that this membership is, as plain data."""
         state, owed = tuple(self.state.items()), self.obligations.pending_by_place()
-        return Snapshot(
-            self.home,
-            self.law.hash,
-            self.seq,
-            self.state.next_place,
-            self.obligations.next_place,
-            state,
-            owed,
-            self.ended,
-            self.shown,
-            self._origins.after(self._history, dict(state), {one[0] for one in owed}).encode()
-            if self.seq
-            else b"",
-        )
+        places = self.state.next_place, self.obligations.next_place
+        origins = b""
+        if self.seq:
+            due = {place for place, _, _ in owed}
+            origins = self._origins.after(self._history, dict(state), due).encode()
+        has = *places, state, owed, self.ended, self.shown, origins
+        return Snapshot(self.home, self.law.hash, self.seq, *has)
 
     @classmethod
     def restore(cls, law: CompiledLaw, snapshot: Snapshot) -> Membership:

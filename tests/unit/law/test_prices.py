@@ -10,7 +10,7 @@ from functools import partial
 
 import pytest
 
-from nomospace.control import Membership, RecordRuling, explain, sent
+from nomospace.control import TICK, Membership, RecordRuling, explain, sent
 from nomospace.control.bounded import Bounded
 from nomospace.control.explain import TEXT_CHARS
 from nomospace.law import load
@@ -389,6 +389,44 @@ def test_the_state_of_a_space_is_bounded_since_version_8(
         assert isinstance(record, RecordRuling)
         kept.append(record.ruling.stopped)
     assert kept == [None, None, None, stopped]
+
+
+KEEPING = "law(k). R1. sent(X, keep(M), Y) :- do(+kept(M)). R2. sent(X, owe(M), Y) :- "
+KEEPING += "do(imposeObligation(kept(M), 5)). R3. sent(X, drop, Y) :- do(-kept(_)). "
+KEEPING += "R4. sent(X, take(M), Y) :- do(kept(_) <- kept(M)). R5. obligationDue(_) :- true."
+
+
+@pytest.mark.parametrize(
+    ("word", "prices", "stopped"),
+    [("keep", PRICES, "tooLarge"), ("owe", PRICES, "tooLarge"), ("keep", 7, None)],
+)
+def test_the_large_terms_of_a_state_are_bounded_by_their_bytes(
+    word: str, prices: int, stopped: str | None
+) -> None:
+    """A law that keeps what it is sent has four megabytes for it, and gets them back."""
+    law = load(KEEPING)
+
+    def told(member: Membership, message: Term, now: int = 0) -> str | None:
+        event = sent(HOME, message, "b")
+        record = member.rule_on(event, now=now, then=Bounded(prices, None))[0]
+        assert isinstance(record, RecordRuling)
+        return record.ruling.stopped
+
+    letter = "x" * 500_000
+    ann = Membership(law, HOME, state=())
+    assert [told(ann, Compound(word, (letter,))) for _ in range(8)] == [None] * 8
+    assert told(ann, Compound(word, (letter,))) == stopped
+    again = Membership.restore(law, ann.snapshot())  # it is known after a restart, too
+    assert told(again, Compound(word, (letter,))) == stopped
+    assert told(ann, Compound(word, ("small",))) is None, "small terms do not count"
+    if word == "keep" and stopped:
+        assert told(ann, Compound("take", (letter + "y" * 300_000,))) == stopped
+        assert told(ann, "drop") is None
+        assert told(ann, Compound("take", (letter + "y" * 300_000,))) is None
+    elif word == "owe":
+        ann.handle(TICK, now=5_000_000)
+        assert not ann.obligations
+        assert told(ann, Compound("keep", (letter,))) is None
 
 
 NESTED = tuple([(number, (number,)) for number in range(1_000)])
