@@ -98,8 +98,16 @@ class Worker:
                 self._walk(walker, list(urls)),
                 *[self._send(member, to) for to in (*self._peers, walker.id)],
             )  # fmt: skip
-            async with asyncio.timeout(ENDS_S):
-                await asyncio.gather(*receiving)
+            await self._all_of(receiving)
+
+    async def _all_of(self, receiving: list[asyncio.Task[None]]) -> None:
+        """Until all letters have come: those for a host that was away may be many, and late."""
+        heard = -1
+        while waiting := [one for one in receiving if not one.done()]:
+            assert len(self.history) > heard, "letters are missing, and no more come"
+            heard = len(self.history)
+            await asyncio.wait(waiting, timeout=ENDS_S, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.gather(*receiving)
 
     async def _walk(self, walker: Any, hosts: list[str]) -> None:
         while self._on:

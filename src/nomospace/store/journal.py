@@ -33,7 +33,7 @@ from nomospace.calls.requests import LawText
 from nomospace.control import Event, Ruling, Snapshot, redo
 from nomospace.control.events import goes_out
 from nomospace.errors import Unavailable
-from nomospace.host.changes import AgentWent, LawLearnt, MemberJoined
+from nomospace.host.changes import LawLearnt, MemberJoined
 from nomospace.host.effects import Came, LeaseTraced, Left, Persist, Ruled, Traced
 from nomospace.store.interface import StepRecords
 from nomospace.terms import Compound, Term, encode
@@ -318,8 +318,6 @@ class Scribe:
         self._touched: dict[str, int] = {}  # counts that are to be kept with the next records
         self._notes = 0
         self._names: dict[str, str] = {}  # laws that this life has told of
-        self._since: dict[str, dict[str, int]] = {}
-        """Rulings since the last checkpoint, by membership: its home, and its law."""
 
     def set_aside(self, effects: Iterable[object], now: int) -> int:
         """Take in what a step says that nobody waits for, or a record; how many are not given yet.
@@ -341,7 +339,6 @@ class Scribe:
         told, self._told = self._told, []
         ruled: list[int] = []
         traced: list[_Aside] = []  # what was traced in a row is written together
-        went: list[str] = []
         for effect in effects:
             if type(effect) not in _TOLD:
                 continue
@@ -359,8 +356,6 @@ class Scribe:
                         self._checkpoint(change.snapshot, told, now)
                     elif change.__class__ is LawLearnt:
                         self._learnt(self._law(change.text.hash) or change.text, told, now)
-                    elif change.__class__ is AgentWent:
-                        went += [change.agent, *change.homes]
             elif isinstance(effect, Left):
                 moved = (effect.agent, effect.to, effect.epoch)
                 told.append(self._moved(DEPARTED, *moved, now))
@@ -370,8 +365,6 @@ class Scribe:
                 told.append(self._moved(how, *moved, now))
         if traced:
             self._write(traced, told)
-        for home in went:
-            self._since.pop(home, None)
         if not told:
             return _NOTHING
         touched, self._touched = self._touched, {}
@@ -463,22 +456,15 @@ class Scribe:
             told.append(_VERSION + _encode((_EVENT, host, name, body, *how)))
         else:
             told.append(_VERSION + _encode((_EVENT, host, name, body, came.hops, took, came.path)))
-        since = self._since.get(home)
-        if since is None:
-            since = self._since[home] = {}
-        count = since.get(law, 0) + 1
-        if count >= self._every:
+        if ruling.seq % self._every == 0:  # whatever this life has seen: it may be a short one
             snapshot = self._member(home, law)
             if snapshot is not None:
                 self._checkpoint(snapshot, told, now)
-                return place
-        since[law] = count
         return place
 
     def _checkpoint(self, snapshot: Snapshot, told: list[bytes], now: int) -> None:
         self._name(snapshot.law, told, now)
         told.append(encode_record(CheckpointRecord(self.host, now, encode_snapshot(snapshot))))
-        self._since.setdefault(snapshot.home, {})[snapshot.law] = 0
 
     def _name(self, law: str, told: list[bytes], now: int) -> str:
         """The name of a law, which is told of before anything under it is."""
