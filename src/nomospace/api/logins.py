@@ -88,7 +88,7 @@ class Logins:
                 held = _Held(self._door.by_kept(told.proof), told.until)
                 self._sessions[name.removeprefix(_LOGIN)] = held
                 return
-        except (NotLetIn, msgspec.MsgspecError):
+        except (NotLetIn, msgspec.MsgspecError, RecursionError):
             pass
         self._keep(name, b"")
 

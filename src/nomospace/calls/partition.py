@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from nomospace.errors import CallerError
+from nomospace.errors import CallerError, LimitReached
 from nomospace.terms import MISSING, WIDTH_MAX, Template, Term, property_of
 from nomospace.terms.formals import has_holes
 from nomospace.terms.objects import Missing
@@ -56,6 +56,19 @@ class OtherPartition(CallerError):
     @property
     def wanted(self) -> str:
         return in_words(self.given)
+
+
+KEY_BYTES_MAX: Final = 4_096
+"""How many bytes a key has at most: it is hashed for each tuple whenever the group changes."""
+
+
+class KeyTooLarge(LimitReached):
+    """The field that a tuple's space is partitioned by is too large."""
+
+    code = "limits.key"
+    what: str = "the bytes of the field that a space is partitioned by"
+    limit: int = KEY_BYTES_MAX
+    advice: str = "partition by a shorter field, such as a name or a number"
 
 
 class NoKey(CallerError):

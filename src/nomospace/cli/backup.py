@@ -80,21 +80,27 @@ def restore(
     The backup may come from another kind of store. It is looked at whole before anything is made.
     Run one host with it only: two that believe to be the same would confuse their peers.
     """
-    from nomospace.node.workers import store_of
+    from nomospace.node.workers import WORKERS_MAX, store_of
     from nomospace.store.backup import restore_backup
     from nomospace.store.cut import read_cut
     from nomospace.store.interface import StoreNotEmpty
     from nomospace.store.opening import open_store
+    from nomospace.store.private import sync
     from nomospace.store.sqlite import SqliteStore
 
     if not isinstance(open_store(store), SqliteStore):
         _refuse_force(store, force=force)
     with _files(file):
         parts = read_cut(file)
-        targets = [open_store(store_of(store, number)) for number in range(1, len(parts) + 1)]
-        for target in targets:  # all of them, or none
-            if isinstance(target, SqliteStore) and target.path.exists() and not force:
-                raise StoreNotEmpty(where=target.where)
+        places = [open_store(store_of(store, number)) for number in range(1, WORKERS_MAX + 1)]
+        there = [one for one in places if isinstance(one, SqliteStore) and one.path.exists()]
+        if there and not force:  # all of them, or none
+            raise StoreNotEmpty(where=there[0].where)
+        targets = places[: len(parts)]
+        for late in [one for one in there if one not in targets]:
+            _put_aside(late)  # of a worker that the backup knows nothing of
+            late.path.unlink()
+            sync(late.path.parent)
         for part, target in zip(parts, targets, strict=True):
             if isinstance(target, SqliteStore):
                 summary = _restore_file(part, target, force=force)
@@ -127,6 +133,8 @@ def _restore_file(file: Path, target: SqliteStore, *, force: bool) -> BackupSumm
         summary = restore_backup(file, SqliteStore(beside))
         if path.exists():
             _put_aside(target)
+        else:
+            _put_remains_aside(path)
         beside.replace(path)
         sync(path.parent)
     finally:
@@ -148,9 +156,7 @@ def _put_aside(store: SqliteStore) -> None:
             store.begin(tuples=False)
     finally:
         store.close()
-    path, number = store.path, 1
-    while (aside := path.with_name(f"{path.name}.replaced-{number}")).exists():
-        number += 1
+    path, aside = store.path, _aside(store.path)
     files = [file for ending in _BESIDE if (file := path.with_name(path.name + ending)).exists()]
     for file in files:
         aside.with_name(aside.name + file.name.removeprefix(path.name)).hardlink_to(file)
@@ -158,6 +164,24 @@ def _put_aside(store: SqliteStore) -> None:
     for file in files[1:]:
         file.unlink()
     sync(path.parent)
+
+
+def _put_remains_aside(path: Path) -> None:
+    """Give what is left of a store that somebody removed, as its log, another name.
+
+    It would be read as the new store's.
+    """
+    aside = _aside(path)
+    for ending in _BESIDE:
+        with suppress(FileNotFoundError):
+            path.with_name(path.name + ending).rename(aside.with_name(aside.name + ending))
+
+
+def _aside(path: Path) -> Path:
+    number = 1
+    while any(path.parent.glob(f"{path.name}.replaced-{number}*")):
+        number += 1
+    return path.with_name(f"{path.name}.replaced-{number}")
 
 
 def _remove(path: Path) -> None:

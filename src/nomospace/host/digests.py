@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 SWEEP_US: Final = 2_000_000
 """How often it is seen which kinds are gone: one is told as gone after once or twice as long."""
+SWEPT_IN_STEP: Final = 4_096
+"""How many first fields of tuples are gone through for that in one step, or those of one space."""
 DIGESTS_MAX: Final = 256
 """Spaces of which a host tells digests."""
 KNOWN_MAX: Final = 4_096
@@ -68,6 +70,8 @@ class Digests(GroupFollower):
         self._told: dict[str, Digest] = {}
         self._known: dict[str, dict[str, set[int]]] = {}
         self._sweep_at = 0
+        self._unswept: dict[str, None] = {}
+        """Digests that are still to be swept, before the time comes again."""
         self.fresh: dict[str, None] = {}
         """Spaces of which there is something to tell at the end of this step."""
         self.heard = 0
@@ -140,13 +144,25 @@ class Digests(GroupFollower):
 
     def tick(self) -> None:
         """Time has passed: see which kinds are gone."""
+        if self._unswept:
+            self._sweep_some()
+            return
         if self._step.now < self._sweep_at or not (self._told or self._known):
             return
         self._sweep_at = self._step.now + SWEEP_US
         for name in [name for name in self._known if name not in self._spaces.levels]:
             del self._known[name]
-        for name, digest in list(self._told.items()):
-            if not self._ended(name):
+        self._unswept = dict.fromkeys(self._told)
+        self._sweep_some()
+
+    def _sweep_some(self) -> None:
+        """Sweep some digests; the rest when time has passed again."""
+        left = SWEPT_IN_STEP
+        while self._unswept and left > 0:
+            name, _ = self._unswept.popitem()
+            digest = self._told.get(name)
+            if digest is not None and not self._ended(name):
+                left -= 1 + digest.kinds.size
                 digest.kinds.sweep()
 
     def next_deadline(self) -> int | None:

@@ -31,6 +31,7 @@ from nomospace.host.residents import (
     record_of,
     row_of,
 )
+from nomospace.host.shares import few_bytes
 from nomospace.protocols.spaces import DirectoryChanged, Row
 from nomospace.space import Record
 from nomospace.space.engines import MEMORY
@@ -428,7 +429,8 @@ class Holding(HostPart):
     def _shift_in(self, resident: Resident, interface: Interface, level: Level) -> bool:
         """Tuples of a private space go to the host-level one, as one step of it."""
         host, name, agent = self._host, interface.name, resident.id
-        mine = interface.private.held_by(agent, MOVED_IN_STEP)
+        held = interface.private.held_by(agent, MOVED_IN_STEP)
+        mine = few_bytes(held)
         for record in mine:  # what is lent out comes back there, and is placed anew then
             interface.private.remove(record)
         stay: list[Record] = []
@@ -445,19 +447,20 @@ class Holding(HostPart):
             host.outcomes.happened(
                 name, level.space, level.space.put_many(stay, now=self._step.now)
             )
-        return len(mine) == MOVED_IN_STEP
+        return len(held) == MOVED_IN_STEP or len(mine) < len(held)
 
     def _shift_away(self, resident: Resident, interface: Interface, level: Level) -> bool:
         """Tuples that an agent holds leave the host-level space with it."""
         host, name, private = self._host, interface.name, interface.private
-        mine = level.space.held_by(resident.id, MOVED_IN_STEP)
+        held = level.space.held_by(resident.id, MOVED_IN_STEP)
+        mine = few_bytes(held)
         for record in mine:
             level.space.remove(record)
         if any(record.expires for record in mine):
             self._spaces.timed[private] = name
         if mine:
             host.outcomes.happened(name, private, private.put_many(mine, now=self._step.now))
-        return len(mine) == MOVED_IN_STEP
+        return len(held) == MOVED_IN_STEP or len(mine) < len(held)
 
     # -- time ------------------------------------------------------------------------------
 

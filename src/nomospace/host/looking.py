@@ -351,6 +351,8 @@ class ParkedSearches(HostPart):
                 look.found(found)
             except NomospaceError as error:
                 look.failed(error)
+            if isinstance(look, Pieces):
+                return  # its last piece has cost what any does, and is not counted
 
 
 _REACHED: Final = (Woken, Gathered, Fired)

@@ -25,7 +25,7 @@ from nomospace.host.calls import Drain
 from nomospace.host.changes import Durable, Opened, SmallKept
 from nomospace.host.part import GroupFollower
 from nomospace.host.residents import Interface, Level, ShareLines, is_keeper, keeper_of
-from nomospace.host.shares import TooManySpaces
+from nomospace.host.shares import TooManySpaces, few_bytes
 from nomospace.protocols.homes import Homes
 from nomospace.protocols.spaces import DirectoryChanged
 from nomospace.space import Record
@@ -234,9 +234,10 @@ class Partitioning(GroupFollower):
             self._paused[peer] = None
         elif is_keeper(dest) and peer in group.entries:
             strays = level.space.misplaced_for(dest, min(room, SWEPT_IN_STEP))
-            for record in strays:
+            some = few_bytes(strays)
+            for record in some:
                 self._host.placing.ship_one(peer, level, record)
-            if len(strays) == min(room, SWEPT_IN_STEP):
+            if len(strays) == min(room, SWEPT_IN_STEP) or len(some) < len(strays):
                 self._paused[peer] = None
 
     def taken(self, peer: str) -> None:

@@ -13,6 +13,7 @@ import msgspec
 
 from nomospace.errors import LimitReached
 from nomospace.law import CompiledLaw
+from nomospace.space import Record
 from nomospace.terms.encoding import encode
 from nomospace.terms.features import Fields
 from nomospace.terms.tuples import SHORT
@@ -28,6 +29,8 @@ SAMPLED: Final = 64
 """Of so many tuples the bytes are added up, to tell how many all have."""
 SAMPLED_BYTES: Final = 1 << 18
 """So many bytes of them are gone through for that, at most: about 2 ms."""
+MOVED_BYTES: Final = 1 << 21
+"""So many bytes of tuples one step moves from one space to another, or one tuple."""
 
 
 def is_large(fields: Fields) -> bool:
@@ -51,6 +54,16 @@ def is_large(fields: Fields) -> bool:
         ):
             return True
     return weight(fields) > LARGE
+
+
+def few_bytes(records: list[Record]) -> list[Record]:
+    """The first of some tuples, as many as one step moves (`MOVED_BYTES`), and one at least."""
+    size, room = 0, [SAMPLED_BYTES]
+    for at, record in enumerate(records, 1):
+        size += bytes_of(record.fields, room)
+        if size >= MOVED_BYTES:
+            return records[:at]
+    return records
 
 
 def bytes_of(fields: Fields, room: list[int]) -> int:

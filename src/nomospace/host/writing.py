@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from nomospace.calls.partition import AtHomeElsewhere, NoKey
+from nomospace.calls.partition import KEY_BYTES_MAX, AtHomeElsewhere, KeyTooLarge, NoKey
 from nomospace.calls.problems import NotAnAgent, ReadOnly
 from nomospace.calls.requests import Out, OutMany
 from nomospace.host.calls import PutBack
@@ -29,6 +29,7 @@ from nomospace.space import Record
 from nomospace.space.records import COMMON
 from nomospace.terms import MISSING, Compound
 from nomospace.terms.templates import Template
+from nomospace.terms.values import weight
 
 WRITTEN_ONCE: Final = ".once"
 """Behind a space's name: where an agent's keys of `out(…, once=key)` are."""
@@ -67,8 +68,13 @@ class TupleWriting(HostPart):
             raise AtHomeElsewhere(space=interface.name, to=request.to)
         key = interface.partition
         rows = (request.fields,) if isinstance(request, Out) else request.rows
-        if key is not None and any(key.of_tuple(fields) is MISSING for fields in rows):
-            raise NoKey(space=interface.name, partition=key.text, what="tuple")
+        assert key is not None, "its space is partitioned"
+        for fields in rows:
+            found = key.of_tuple(fields)
+            if found is MISSING:
+                raise NoKey(space=interface.name, partition=key.text, what="tuple")
+            if weight(found) > KEY_BYTES_MAX:
+                raise KeyTooLarge
 
     def is_new(self, resident: Resident, interface: Interface, request: Out | OutMany) -> bool:
         """Whether an agent writes to a space under a key for the first time; noted, if it does.

@@ -154,7 +154,7 @@ class Discovery(asyncio.DatagramProtocol):
             said = _decoder.decode(data)
             told = f"{addr[0]}{said.address}" if said.address.startswith(":") else said.address
             address = str(Address.parse(told))
-        except (msgspec.MsgspecError, CallerError):
+        except (msgspec.MsgspecError, CallerError, RecursionError):
             return  # others may speak on this group too
         if said.version != ANNOUNCEMENT_VERSION or said.authority != self._authority:
             return

@@ -324,7 +324,7 @@ class Mailroom:
         signature, body = data[1 : 1 + mark], memoryview(data)[1 + mark :]
         try:
             message = _decoder.decode(body)
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, RecursionError) as error:
             why = f"it cannot be read ({error}); this host speaks version {LINK_VERSIONS}"
             raise BadEnvelope(sender="", what="garbage", why=why) from None
         sender = message.sender

@@ -196,7 +196,7 @@ class Peer(Framed):
         # The greeting comes alone: what follows it may be larger than a stranger's frame.
         try:
             greeting = decode_word(frames[0]) if frames[0][:1] == b"\0" else None
-        except msgspec.MsgspecError:
+        except (msgspec.MsgspecError, RecursionError):
             greeting = None
         if not isinstance(greeting, Greeting):
             self._links.complain(self, "garbage", "its first frame is no greeting")

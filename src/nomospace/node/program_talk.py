@@ -247,5 +247,5 @@ def read(decoder: msgspec.msgpack.Decoder[T], data: bytes) -> T:
     """What the other end says; raises `BadFrame`."""
     try:
         return decoder.decode(data)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise BadFrame(why=str(error)) from None

@@ -29,6 +29,8 @@ LOOK_S: Final = 0.5
 """Between two looks at what is left."""
 TRIES_MAX: Final = 10
 """An agent that was refused so often stays, unless its worker is to end."""
+LOOKED_AT_ONCE: Final = 500
+"""After so many agents others have their turn."""
 ANSWER_S: Final = 2.0
 ENGAGED_S: Final = 10.0
 """How long a worker waits for the first, which puts agents on record, before it is ready."""
@@ -45,23 +47,30 @@ class Spreading:
         self._tries: dict[str, int] = {}
 
     async def run(self) -> None:
-        """Until nothing is left to be done: for the first worker, with any of them."""
+        """Until nothing is left to be done: for the first worker, with any of them.
+
+        One that is to end goes on until it is told to.
+        """
         host, part = self._host, self._part
         with suppress(NomospaceError):  # the host ends
             if part.number > 1:  # and is no home of partitioned spaces before it does
                 host.drain(self._leaving)
             while True:
                 await self._move_all()
-                host.left = self._left()
+                host.left = await self._left()
                 if part.number == 1 and not host.left and await self._all_done():
                     keep_spread(host, part.spread, part.spread)
                     self._note("agents-spread", workers=part.spread)
                     part.tell(spread=part.spread)
                     return
+                if part.number > 1 and not self._leaving and not host.left:
+                    return  # who is moved here from now on is meant to be here
                 await asyncio.sleep(LOOK_S)
 
     async def _move_all(self) -> None:
-        for agent in list(self._host.core.agents):
+        for at, agent in enumerate(list(self._host.core.agents)):
+            if at % LOOKED_AT_ONCE == 0:
+                await asyncio.sleep(0)
             to = self._goes_to(agent)
             if to in self._host.view.members:
                 await self._move(agent, to)
@@ -91,12 +100,17 @@ class Spreading:
         except NomospaceError:
             self._tries[agent] = self._tries.get(agent, 0) + 1
 
-    def _left(self) -> int:
+    async def _left(self) -> int:
         """How much is here that should not be."""
         host = self._host
         core = host.core
         if not self._leaving:
-            return sum(bool(self._goes_to(agent)) for agent in core.agents)
+            left = 0
+            for at, agent in enumerate(list(core.agents)):
+                if at % LOOKED_AT_ONCE == 0:
+                    await asyncio.sleep(0)
+                left += bool(self._goes_to(agent))
+            return left
         under_way = (*core.group.transfers.peers(), *core.posting.courier.book.peers())
         tuples = sum(len(level.space) for level in core.spaces.levels.values())
         owed = len(core.placing.owes())

@@ -48,6 +48,8 @@ BIND_S: Final = 3.0
 """How long the port is waited for: workers of a supervisor that was killed may still end."""
 LINE_BYTES_MAX: Final = 1 << 16
 """The longest line that a worker tells."""
+PASSED_ON: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+"""What the supervisor is told with these is for its workers."""
 
 Serve = Callable[[Config, WorkerPart], None]
 """Serves as one worker until it is told to end."""
@@ -87,6 +89,11 @@ class _Worker:
         self.ready: dict[str, object] = {}
         self.leaving = False
         """Whether it is not to be started again."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has ended for good."""
+        return self.leaving and not self.pid
 
     def close(self) -> None:
         self.inbox.close()
@@ -202,7 +209,7 @@ class Supervisor:
         due = [w.due for w in self._workers if not w.pid and not w.leaving and w.due > now]
         timeout = min([*due, now + 1.0]) - now
         tells = {worker.tells: worker for worker in self._workers if worker.tells is not None}
-        ended = {w.inbox.fileno(): w for w in self._workers if w.leaving and not w.pid}
+        ended = {w.inbox.fileno(): w for w in self._workers if w.is_over}
         readable, _, _ = select.select([wake, *tells, *ended], [], [], timeout)
         for number in readable:
             if number in ended:  # for a worker that is no more: whoever calls is to notice
@@ -220,11 +227,15 @@ class Supervisor:
         """Fork a worker; whether this is the worker, which has ended."""
         tells_in, tells_out = os.pipe()
         worker.began = time.monotonic()
+        # A signal between the fork and the note of it would be told to all but this one.
+        held = signal.pthread_sigmask(signal.SIG_BLOCK, PASSED_ON)
         pid = os.fork()
         if pid:
+            worker.pid = pid
+            signal.pthread_sigmask(signal.SIG_SETMASK, held)
             os.close(tells_out)
             os.set_blocking(tells_in, False)
-            worker.pid, worker.tells, worker.said = pid, tells_in, b""
+            worker.tells, worker.said = tells_in, b""
             return False
         os.close(tells_in)
         self._be(worker, tells_out)
@@ -233,8 +244,9 @@ class Supervisor:
     def _be(self, worker: _Worker, tells: int) -> None:
         """Serve as a worker, in a process of its own."""
         signal.set_wakeup_fd(-1)
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD):
+        for number in (*PASSED_ON, signal.SIGCHLD):
             signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, PASSED_ON)
         wake_in, wake_out, alive_in, alive_out = self._pipes
         for pipe in (wake_in, wake_out, alive_out):
             os.close(pipe)
@@ -244,7 +256,8 @@ class Supervisor:
                 os.close(other.tells)
             if other is not worker:
                 other.inbox.close()
-        names = tuple([one.name for one in workers])
+        # One that has ended for good is none of them any more, and would be waited for.
+        names = tuple([one.name for one in workers if one is worker or not one.is_over])
         place = self._listening[0].getsockname()[:2]
         here = Address(*place)
         if here.anywhere:

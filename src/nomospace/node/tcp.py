@@ -406,7 +406,7 @@ class TcpLinks:
                     self._word(peer, data)
                 elif hear is not None:
                     hear(peer.name, decode_frame(data))
-            except (PeerError, msgspec.MsgspecError) as error:
+            except (PeerError, msgspec.MsgspecError, RecursionError) as error:
                 self.complain(peer, "bad-frame", str(error))
                 return
 

@@ -153,7 +153,7 @@ class TrustNews:
         )
         try:
             return _given.decode(answer)
-        except msgspec.MsgspecError:
+        except (msgspec.MsgspecError, RecursionError):
             return None
 
     def _take(self, identity: Identity, renewed: Renewed) -> None:
@@ -165,7 +165,7 @@ class TrustNews:
     def _answer(self, identity: Identity, peer: str, body: bytes) -> bytes:
         try:
             asked = _asked.decode(body)
-        except msgspec.MsgspecError:
+        except (msgspec.MsgspecError, RecursionError):
             return _encode(GivenLists(()))
         if isinstance(asked, NewCertificates):
             return _encode(self._renew(identity, peer, asked))

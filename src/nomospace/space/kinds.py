@@ -29,6 +29,9 @@ ANYTHING: Final = 0
 """The kind of every tuple."""
 FIRSTS_MAX: Final = 256
 """First fields of one width that are told apart."""
+LOOKED_MAX: Final = 4_096
+"""So many different first fields of a width are looked at to know its kinds; past them it has very
+many, whatever they come to: all broken numbers are of one kind."""
 KINDS_MAX: Final = 1_024
 """First fields of one space that are told apart."""
 PAUSE_MIN: Final = 8
@@ -142,6 +145,11 @@ class Kinds:
                 found += _kinds(width, firsts)
         return found
 
+    @property
+    def size(self) -> int:
+        """How many first fields are told apart: what a sweep goes through."""
+        return self._size
+
     def sweep(self) -> None:
         """Cross out the kinds that nothing is of, unless something came since the last sweep."""
         for width, firsts in list(self._firsts.items()):
@@ -172,14 +180,18 @@ class Kinds:
             return
         self._size += 1
         if len(firsts) > FIRSTS_MAX or self._size > KINDS_MAX:
-            self._size -= len(firsts)
-            self._firsts[width] = None
-            self._pauses.setdefault(width, (PAUSE_MIN, PAUSE_MIN))
-            gone = dict.fromkeys(_kinds(width, firsts))
-            self._came = [*[kind for kind in self._came if kind not in gone], many_kind(width)]
-            self._gone += gone
+            self._give_up(width, firsts)
         else:
             self._came += _kinds(width, (key,))
+
+    def _give_up(self, width: int, firsts: dict[Key, bool]) -> None:
+        """Tell the first fields of a width apart no more."""
+        self._size -= len(firsts)
+        self._firsts[width] = None
+        self._pauses.setdefault(width, (PAUSE_MIN, PAUSE_MIN))
+        gone = dict.fromkeys(_kinds(width, firsts))
+        self._came = [*[kind for kind in self._came if kind not in gone], many_kind(width)]
+        self._gone += gone
 
     def _lies(self, width: int, key: Key) -> bool:
         """Whether a tuple of a width and first field is there, or may be."""
@@ -216,9 +228,14 @@ class Kinds:
         if shelf is None or not shelf.segments:
             return
         self._note(width, _UNNAMED, fresh=False)
+        looked = 0
         for slots in (shelf.columns[0], shelf.deep.get(_FUNCTOR, ())):
             for key in slots:
-                if self._firsts[width] is None:
+                firsts, looked = self._firsts[width], looked + 1
+                if firsts is None:
+                    return
+                if looked > LOOKED_MAX:
+                    self._give_up(width, firsts)
                     return
                 self._note(width, _coarse(key), fresh=False)
 

@@ -32,6 +32,9 @@ HELLO_BYTES_MAX: Final = 16_384
 """The longest first message of TLS that is looked into: one record."""
 SALT: Final = b"@host"
 """Behind a name, so that its last letters count as much; of those tried the one that is evenest."""
+EXTENSIONS_MAX: Final = 64
+NAMES_MAX: Final = 16
+"""How many extensions of it are looked at, and how many protocols: clients say two."""
 _HANDSHAKE: Final = 0x16
 _CLIENT_HELLO: Final = 1
 _ALPN: Final = 16
@@ -118,11 +121,13 @@ def _protocols(data: bytes) -> list[str] | None:
     for width in (1, 2, 1):  # session, ciphers, compressions
         hello.part(width)
     extensions = _Bytes(hello.part(2))
-    while extensions.left:
+    for _ in range(EXTENSIONS_MAX):
+        if not extensions.left:
+            break
         kind, body = extensions.number(2), extensions.part(2)
         if kind == _ALPN:
-            names, found = _Bytes(_Bytes(body).part(2)), []
-            while names.left:
+            names, found = _Bytes(_Bytes(body).part(2)), list[str]()
+            while names.left and len(found) < NAMES_MAX:
                 found.append(names.part(1).decode())
             return found
     return []

@@ -174,7 +174,7 @@ def unpack_entry(data: bytes) -> ClientHello | Proof:
     """What a client that is not known yet may say; raises `BadFrame`."""
     try:
         return _ENTRY.decode(data)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, RecursionError) as error:
         raise BadFrame(why=str(error)) from None
 
 
@@ -185,7 +185,7 @@ def unpack_answer(data: bytes) -> HostWelcome | Challenge:
         raise read_error(frame[1])
     try:
         return _ANSWER.decode(data)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, RecursionError) as error:
         raise BadFrame(why=str(error)) from None
 
 

@@ -82,6 +82,20 @@ def test_a_store_that_is_replaced_is_put_aside(folder: Path, capsys: Say) -> Non
     assert not list(folder.glob(".*"))
 
 
+def test_stores_of_workers_that_a_backup_knows_nothing_of_are_put_aside(
+    folder: Path, capsys: Say
+) -> None:
+    """Else their agents would stand beside those of the restored store."""
+    shutil.copy(folder / "ward.db", folder / "ward.3.db")
+    new = ["restore", folder / "ward.backup", "--store", folder / "ward.db"]
+    (folder / "ward.db").rename(folder / "before.db")
+    assert "ward.3.db is not empty" in run(capsys, *new, code=2)
+    run(capsys, *new, "--force")
+    assert tuples(folder / "ward.db") == [("job", 1), ("job", 2)]
+    assert not (folder / "ward.3.db").exists()
+    assert tuples(folder / "ward.3.db.replaced-1") == [("job", 1), ("job", 2), ("job", 3)]
+
+
 def test_through_another_kind_of_store(folder: Path, capsys: Say) -> None:
     database, back = shared_postgres().fresh(), folder / "back"
     run(capsys, "restore", folder / "ward.backup", "--store", database)

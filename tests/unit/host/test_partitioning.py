@@ -7,7 +7,14 @@ from typing import Any
 
 import pytest
 
-from nomospace.calls.partition import AtHomeElsewhere, BadPartition, NoKey, OtherPartition
+from nomospace.calls.partition import (
+    KEY_BYTES_MAX,
+    AtHomeElsewhere,
+    BadPartition,
+    KeyTooLarge,
+    NoKey,
+    OtherPartition,
+)
 from nomospace.calls.problems import OtherEngine
 from nomospace.calls.requests import (
     READ_ALL,
@@ -62,6 +69,26 @@ def key_at(host: str, hosts: str = "abc", *, but: int = -1) -> int:
     """A number that is at home at a host."""
     homes = Homes(dict.fromkeys(hosts, 1.0))
     return next(key for key in range(1_000) if homes.home(key) == host and key != but)
+
+
+def per_step(
+    net: Hosts, host: str, monkeypatch: pytest.MonkeyPatch, part: Any, name: str
+) -> list[int]:
+    """How often each step of a host calls something from now on."""
+    steps: list[int] = [0]
+    called, handle = getattr(part, name), net.hosts[host].handle
+
+    def counted(*arguments: Any) -> Any:
+        steps[-1] += 1
+        return called(*arguments)
+
+    def handled(event: Any, *, now: int) -> Any:
+        steps.append(0)
+        return handle(event, now=now)
+
+    monkeypatch.setattr(part, name, counted)
+    monkeypatch.setattr(net.hosts[host], "handle", handled)
+    return steps
 
 
 def asked(net: Hosts, kind: type, since: int) -> list[str]:
@@ -130,6 +157,47 @@ def test_what_lies_with_the_keeper_stays_when_its_writer_leaves_or_parts() -> No
     assert net.seek("cat@c", "take", "job", here) == ("job", here)
     lines = net.seek("cat@c", "read_all", ANY, ANY, ANY, "connected", space="LimeSystem")
     assert all(field[0] != "@" for line in lines for field in line[1:])
+
+
+def test_large_tuples_are_moved_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Private ones that are shared, and those of a share that goes to another host."""
+    monkeypatch.setattr("nomospace.host.shares.MOVED_BYTES", 10_000)
+    net = Hosts("ab")
+    net.settle()
+    net.tell("a", Arrive("ann@a"))
+    net.do("ann@a", Open("jobs", partition="1"))
+    for key in range(20):
+        net.do("ann@a", Out("jobs", ("job", key, "x" * 6_000)))
+    steps = per_step(net, "a", monkeypatch, net.hosts["a"].placing, "send_on")
+    net.ask("ann@a", Share(("jobs",)))
+    net.run(1)
+    assert (sum(steps), max(steps)) == (20, 2)
+    joins(net, "b")
+    net.run(5)
+    both = lies(net, "a") + lies(net, "b")
+    assert sorted(fields[1] for fields in both) == list(range(20))
+    assert lies(net, "b")
+    assert settled(net)
+
+
+def test_one_step_looks_through_one_space_when_the_homes_change(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An agent that shares a thousand spaces would have its peers look through all in one step."""
+    net = Hosts("ab")
+    net.settle()
+    spaces = [f"jobs{number}" for number in range(8)]
+    for space in spaces:
+        joins(net, "a", space=space)
+        net.do("ann@a", Out(space, ("job", 1)))
+    steps = per_step(net, "a", monkeypatch, net.hosts["a"].partitioning, "_sweep_some")
+    net.tell("b", Arrive("bob@b"))
+    for space in spaces:
+        net.do("bob@b", Open(space, partition="1"))
+    net.do("bob@b", Share(tuple(spaces)))
+    net.run(2)
+    assert sum(steps) >= 8
+    assert max(steps) == 1
 
 
 def test_private_tuples_go_home_when_the_space_is_shared() -> None:
@@ -364,6 +432,8 @@ def test_under_a_law_the_manager_of_the_home_rules_on_what_is_found() -> None:
     [
         (Out("jobs", ("job",)), NoKey),
         (OutMany("jobs", (("job", 1), ("job",))), NoKey),
+        (Out("jobs", ("job", "x" * KEY_BYTES_MAX)), KeyTooLarge),
+        (OutMany("jobs", (("job", 1), ("job", ("x" * KEY_BYTES_MAX,)))), KeyTooLarge),
         (Out("jobs", ("job", 1), to="bob@b"), AtHomeElsewhere),
         (Seek("jobs", TAKE, Template.of(("job",))), NoKey),
         (Seek("jobs", READ_ALL, Template.of(("job",))), NoKey),

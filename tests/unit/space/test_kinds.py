@@ -130,6 +130,17 @@ def test_of_many_first_fields_only_that_they_are_many_is_told_until_they_are_few
     assert hearer.known == {width_kind(2), asked_kind(Template.of((0, ANY)))}
 
 
+def test_of_very_many_broken_numbers_not_all_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are all of one kind, so no other bound ends the look."""
+    monkeypatch.setattr(module, "LOOKED_MAX", 10)
+    for count, known in ((10, {width_kind(2), asked_kind(Template.of((0.5, ANY)))}),
+                         (11, {width_kind(2), many_kind(2)})):  # fmt: skip
+        space = Space("jobs")
+        for number in range(count):
+            space.put(Record((number + 0.5, 1), "ann", number, "ann", "ann"), now=0)
+        assert Hearer(space).known == known
+
+
 def test_a_kind_that_is_there_is_noted_once() -> None:
     space = Space("jobs")
     hearer = Hearer(space)

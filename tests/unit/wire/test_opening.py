@@ -3,11 +3,13 @@
 import ssl
 from collections import Counter
 
+import msgspec
 import pytest
 from hypothesis import given, strategies as st
 
 from nomospace.wire.framing import CLIENT, HOST, BadFrame, join, offered, preface
 from nomospace.wire.opening import (
+    NAMES_MAX,
     PREFACE_BYTES_MAX,
     Opening,
     read_plain,
@@ -66,6 +68,11 @@ def test_a_handshake_names_its_protocol_and_the_worker_it_wants() -> None:
         assert all(read_tls(said[:size]) is None for size in range(1, len(said)))
 
 
+DEEP_HELLO = b"\x9c" + msgspec.msgpack.encode(ClientHello(1, "k" * 16, "ann@ward"))[1:]
+DEEP_HELLO += b"\x91" * 5_000 + b"\xc0"
+"""One element more than a hello has, in which lists stand in lists."""
+
+
 @pytest.mark.parametrize(
     "said",
     [
@@ -77,6 +84,7 @@ def test_a_handshake_names_its_protocol_and_the_worker_it_wants() -> None:
         join([CLIENT.encode() + b"x" * PREFACE_BYTES_MAX]),
         preface(CLIENT) + join([b"\xc1garbage"]),
         preface(CLIENT) + b"\xff\xff\xff\xff",
+        preface(CLIENT) + join([DEEP_HELLO]),
     ],
 )
 def test_what_is_no_opening_is_refused_and_not_waited_for(said: bytes) -> None:
@@ -90,6 +98,12 @@ def test_no_bytes_break_the_reader_of_handshakes(noise: bytes, at: int) -> None:
     said[5 + at : 5 + at + len(noise)] = noise
     assert isinstance(read_tls(bytes(said)), Opening | None)
     assert isinstance(read_tls(b"\x16" + noise), Opening | None)
+
+
+def test_of_very_many_protocols_few_are_looked_at() -> None:
+    said = _handshake(["x"] * (NAMES_MAX - 1) + [CLIENT])
+    assert read_tls(said) == Opening(CLIENT)
+    assert read_tls(_handshake(["x"] * NAMES_MAX + [CLIENT])) == Opening("")
 
 
 _HELLO = _handshake(offered(CLIENT, "ward.2"))

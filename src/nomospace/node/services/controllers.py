@@ -98,7 +98,7 @@ class ControllerService:
         body = await body_of(request, OFFER_BYTES_MAX)
         try:
             offer = msgspec.json.decode(body, type=Offer)
-        except (msgspec.DecodeError, ValueError) as error:
+        except (msgspec.DecodeError, ValueError, RecursionError) as error:
             raise BadRequest(why=f"the body is no offer of a host: {error}") from None
         if offer.name != name:
             raise BadOffer(why=f"it says {offer.name[:60]!r}; register it under its own name")

@@ -134,7 +134,7 @@ class ServiceLog(Generic[T]):
                 raise self._damaged(number, "its checksum is not that of its words")
             try:
                 changes.append(self._decoder.decode(body))
-            except (msgspec.DecodeError, ValueError) as error:
+            except (msgspec.DecodeError, ValueError, RecursionError) as error:
                 raise self._damaged(number, f"it is no change of this service ({error})") from None
             self._size += len(line)
         file.seek(0, os.SEEK_END)

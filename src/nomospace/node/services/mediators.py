@@ -375,7 +375,7 @@ class NatsMediator(SpaceMediator):
             if not hmac.compare_digest(proof, envelope.proof):
                 raise ValueError("it has not the mark of a mediator")
             published = term(envelope.text)
-        except (msgspec.DecodeError, ValueError, NomospaceError) as error:
+        except (msgspec.DecodeError, ValueError, NomospaceError, RecursionError) as error:
             self.dropped += 1
             _log.warning("%s: dropped from %s: %s", self._space.owner, message.subject, error)
             return

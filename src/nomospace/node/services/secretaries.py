@@ -397,7 +397,7 @@ class Secretaries:
             raise NotAdmitted(
                 agent=agent, law=law, reason=error.problem, why=error.detail
             ) from None
-        except (msgspec.DecodeError, ValueError) as error:
+        except (msgspec.DecodeError, ValueError, RecursionError) as error:
             raise BadAnswer(url=url, why=f"no admission ({error})") from None
         known = self._lives.get(law, 0)
         if answer.life < known:
@@ -411,7 +411,7 @@ async def _body(request: Request, kind: type[T]) -> T:
     body = await body_of(request, ENTRY_BYTES_MAX)
     try:
         return msgspec.json.decode(body or b"{}", type=kind)
-    except (msgspec.DecodeError, ValueError) as error:
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise BadRequest(why=f"the body cannot be read: {error}") from None
 
 

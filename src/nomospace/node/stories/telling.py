@@ -119,7 +119,7 @@ class Stories:
             return msgspec.msgpack.encode(_NOTHING)
         try:
             asked = _question.decode(body)
-        except msgspec.MsgspecError:
+        except (msgspec.MsgspecError, RecursionError):
             return msgspec.msgpack.encode(_NOTHING)
         answer = await self.answer(asked)
         if how == "outline":
@@ -374,7 +374,7 @@ class _Telling:
     async def _ask(self, host: str, question: StoryQuestion) -> StoryAnswer:
         try:
             answer = await self._sources[host](question)
-        except (NomospaceError, msgspec.MsgspecError):
+        except (NomospaceError, msgspec.MsgspecError, RecursionError):
             self._leave(f"host {host} gave no answer")
             return _NOTHING
         self._edges[host] = (answer.since, answer.until)
