@@ -12,8 +12,8 @@ explained there cannot be at all. Then those that something ties together are lo
 a set, a key, an answer that nothing is there, a take of unknown outcome, which may have been any.
 (An answer after all is over is one for each tuple alone.)
 Both are searched as Wing and Gong do, with a memory of where the search has been, as Lowe's checker
-and Knossos have it; `STEPS_MAX` bounds it, and then the answer is `unknown`. Of a history that
-nothing explains the smallest piece is shown: whatever could be doubted without explaining the rest
+and Knossos have it; `STEPS_MAX` and `HELD_MAX` bound it, and then the answer is `unknown`. Of a
+history that nothing explains the smallest piece is shown: whatever could be doubted without explaining the rest
 is left out.
 
 >>> history = [
@@ -40,6 +40,8 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 STEPS_MAX: Final = 50_000
 """The most steps of one search."""
+HELD_MAX: Final = 20_000_000
+"""How many tuples the spaces have together that one search remembers: about a gigabyte."""
 SMALLER_STEPS_MAX: Final = 500_000
 """The most steps of all searches that make a piece smaller."""
 
@@ -183,7 +185,7 @@ class _Search:
         if not self._must:
             return True
         most = STEPS_MAX + 4 * len(self._must)
-        seen = set[_State]()
+        seen, held = set[_State](), 0
         stack = [self._follow(_State())]
         while stack:
             state = next(stack[-1], None)
@@ -193,10 +195,11 @@ class _Search:
             self.steps += 1
             if state.first == len(self._must):
                 return True
-            if self.steps > most:
+            if self.steps > most or held > HELD_MAX:
                 return None
             if state not in seen:
                 seen.add(state)
+                held += sum(map(len, state.space))
                 stack.append(self._follow(state))
         return False
 

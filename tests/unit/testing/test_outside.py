@@ -157,6 +157,18 @@ def replace_at(one: Operation, called: float, returned: float) -> Operation:
     return Op(one.client, one.kind, called, returned, one.ids, one.topic)
 
 
+def test_a_search_remembers_so_many_tuples_and_then_does_not_know(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Five thousand tuples in each of fifty thousand spaces were more than a machine has."""
+    history = [Operation("ann", "out", at, at + 1, ids=(f"t{at}",)) for at in range(40)]
+    history += [Operation("bob", "take", 50, topic="", outcome="unknown")]
+    history += [Operation("bob", "take", 60, 61, ids=("t39",))]
+    assert explain(history).answer == "yes"
+    monkeypatch.setattr("nomospace_lab.testing.outside.HELD_MAX", 100)
+    assert explain(history).answer == "unknown"
+
+
 def test_a_lease_that_lapsed_gives_its_tuple_to_another() -> None:
     history = [
         Op("ann", "out", 1, 2, ids=("a",)),
