@@ -13,8 +13,8 @@ a set, a key, an answer that nothing is there, a take of unknown outcome, which 
 (An answer after all is over is one for each tuple alone.)
 Both are searched as Wing and Gong do, with a memory of where the search has been, as Lowe's checker
 and Knossos have it; `STEPS_MAX` and `HELD_MAX` bound it, and then the answer is `unknown`. Of a
-history that nothing explains the smallest piece is shown: whatever could be doubted without explaining the rest
-is left out.
+history that nothing explains the smallest piece is shown: whatever could be doubted without
+explaining the rest is left out.
 
 >>> history = [
 ...     Operation("ann", "out", 1, 2, ids=("a",)),
