@@ -6,6 +6,7 @@ from inspect import getmembers, isclass, signature
 
 import pytest
 
+from nomospace.calls.partition import KEY_BYTES_MAX
 from nomospace.client.agent import NAME_MAX
 from nomospace.client.listening import LIMIT_S
 from nomospace.client.membership import MAIL_MAX
@@ -44,6 +45,7 @@ LIMITS = {
     "a predicate, in characters": PREDICATE_CHARS_MAX,
     "a name of a host, an agent or a space, in characters": NAME_MAX,
     "tuples in one `out_many`": ROWS_MAX,
+    "the field that a space is partitioned by, in bytes": KEY_BYTES_MAX,
     "tuples in a space of one host": ENGINE.tuples_max,
     "operations that wait at one host": OPEN_MAX,
     "reactions on a space of one host": ENGINE.reactions_max,
