@@ -89,8 +89,8 @@ DIGESTS: Final = (
     Mutant(
         "of very many first fields some are told apart",
         KINDS,
-        "many_kind(width)]\n            self._gone += gone\n",
-        "]\n            self._gone += gone\n",
+        "many_kind(width)]\n        self._gone += gone\n",
+        "]\n        self._gone += gone\n",
         KINDS_TESTS,
     ),
 )
