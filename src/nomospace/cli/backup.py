@@ -179,7 +179,7 @@ def _put_remains_aside(path: Path) -> None:
 
 def _aside(path: Path) -> Path:
     number = 1
-    while any(path.parent.glob(f"{path.name}.replaced-{number}*")):
+    while any(path.with_name(f"{path.name}.replaced-{number}{one}").exists() for one in _BESIDE):
         number += 1
     return path.with_name(f"{path.name}.replaced-{number}")
 
