@@ -15,6 +15,7 @@ import msgspec
 import pytest
 
 from nomospace import field
+from nomospace.calls.partition import KeyTooLarge
 from nomospace.calls.problems import Refused, TooManyFound
 from nomospace.calls.requests import (
     TAKE,
@@ -453,6 +454,47 @@ def test_large_messages_that_are_remembered(host: RealHost) -> None:
                 await member.send(["x" * 900_000], to=agent.id)
                 await anext(member.inbox())
             assert host.rss - before < ROOM
+
+    play(program())
+
+
+def test_large_messages_that_a_law_keeps(host: RealHost) -> None:
+    """A control state has few bytes of large terms: what would be more is not ruled on."""
+    keeping = load(
+        "law(keeping). sent(_, M, _) :- do(+kept(M)), do(forward). "
+        "exception(ruling(_), tooLarge) :- do(deliver(Self, full, Self)). "
+        "arrived(_, _, _) :- do(deliver)."
+    )
+
+    async def program() -> None:
+        async with caller(host, None) as client, steady(host, None):
+            agent = await client.agent("hoarder")
+            member = await agent.adopt(keeping)
+            before = host.rss
+            for number in range(100):
+                ruling = await member.send(["x" * 450_000], to=agent.id)
+                assert bool(ruling.rule) is (number < 9)
+                letter = await anext(member.inbox())
+                assert (letter.message == "full") is (number >= 9)
+            assert host.rss - before < ROOM
+
+    play(program())
+
+
+def test_partitioned_spaces_that_one_agent_shares_at_once(host: RealHost) -> None:
+    """What a host looks through then it looks through one after the other, keys of few bytes."""
+
+    async def program() -> None:
+        async with caller(host, None) as client, steady(host, None) as ann:
+            agent = await client.agent("partition-maker")
+            names = [f"many-{number}" for number in range(200)]
+            spaces = [await agent.space(name, partition=field(1)) for name in names]
+            for space in spaces:
+                await space.out_many([("job", number) for number in range(100)])
+            with pytest.raises(KeyTooLarge):
+                await spaces[0].out("job", "x" * 900_000)
+            await agent.share(*spaces)
+        assert ann.behind_s < 0.1
 
     play(program())
 

@@ -17,6 +17,8 @@ from nomospace.cli import main
 from nomospace.client import Agent
 from nomospace.client.remote import RemoteAgent, RemoteHost, connect
 from nomospace.wire.admin import Stats
+from nomospace.wire.framing import CLIENT, join, preface
+from nomospace.wire.talk import VERSION, ClientHello, pack_frame
 from tests.parity.processes import Process
 from tests.ports import free_port
 from tests.real.trust import Trust
@@ -122,6 +124,30 @@ def test_a_worker_that_is_killed_comes_back_alone_and_loses_nothing(tmp_path: Pa
                 assert await hers.take("kept", int) == ("kept", 1)
 
     _run(story())
+
+
+def test_first_bytes_that_nest_cost_a_worker_nothing(tmp_path: Path) -> None:
+    """They were looked at again and again, as they could not be read and were not taken in."""
+    ward = Ward(tmp_path)
+    hello = ClientHello(VERSION, "k" * 16, "ann@ward")
+    deep = b"\x9c" + pack_frame(hello)[1:] + b"\x91" * 5_000 + b"\xc0"
+
+    async def story() -> None:
+        async with ward.run(2) as (_, said):
+            before_s = sum(map(_processor_s, said["workers"].values()))
+            reader, writer = await asyncio.open_connection("127.0.0.1", ward.port)
+            writer.write(preface(CLIENT) + join([deep]))
+            await reader.read()  # to the end: it is refused
+            writer.close()
+            assert sum(map(_processor_s, said["workers"].values())) - before_s < 1
+
+    _run(story())
+
+
+def _processor_s(pid: int) -> float:
+    """The processor time of a process so far."""
+    said = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(said[11]) + int(said[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def test_another_number_of_workers_takes_all_agents_along(tmp_path: Path) -> None:

@@ -49,6 +49,8 @@ no count is too large for programs that have only floating numbers."""
 MOVED_IN_STEP: Final = 1_000
 """How many tuples one step moves when a space is shared or parted, or lets go when their agent
 ends; the rest follows in later ones, and the call is answered with the last."""
+SPACE_PRICE: Final = 50
+"""As how many tuples a space counts for that."""
 ENDED_IN_STEP: Final = 500
 """How many operations, or reactions, of an agent that ends or is suspended end in one step."""
 
@@ -308,13 +310,18 @@ class Holding(HostPart):
             if not shared and name != SYSTEM and resident.interface(name).engine:
                 raise problems.StaysInStore(space=name)
         self._begin_sharing(resident, names, shared=shared)
-        interfaces = [resident.interface(name) for name in names]
+        todo = [resident.interface(name) for name in reversed(names)]
 
-        def move() -> bool:  # a later call may want it otherwise by now
-            here = self._spaces.residents.get(resident.id) is resident
-            return here and any(
-                one.shared == shared and self.shift(resident, one) for one in interfaces
-            )
+        def move() -> bool:
+            left = MOVED_IN_STEP
+            while todo and left > 0 and self._spaces.residents.get(resident.id) is resident:
+                one = todo[-1]
+                left -= SPACE_PRICE + len(one.private)
+                # A later call may want it otherwise by now.
+                if one.shared == shared and self.shift(resident, one):
+                    return True
+                todo.pop()
+            return left <= 0 and bool(todo)
 
         host.looking.in_pieces(resident.id, move, partial(self._step.answer, op), op)
 
