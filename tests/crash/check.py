@@ -524,12 +524,17 @@ async def find_all(
 
     async def look(fault: str) -> CheckOutcome:
         async with turn:
-            outcome = await find(fault, seed=seed)
-            for again in range(1, TRIES):
-                if outcome.explanation.answer == "no":
-                    break
-                outcome = await find(fault, seed=seed + again)
-            return outcome
+            for again in range(TRIES):
+                last = again == TRIES - 1
+                try:
+                    outcome = await find(fault, seed=seed + again)
+                except NomospaceError:  # it has found itself out, and ended: that is no answer
+                    if last:
+                        raise
+                    continue
+                if last or outcome.explanation.answer == "no":
+                    return outcome
+            raise AssertionError("the last try returns or raises")
 
     return dict(zip(faults, await asyncio.gather(*map(look, faults)), strict=True))
 
