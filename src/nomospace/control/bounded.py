@@ -107,8 +107,8 @@ def check_copies(message: Term, to: tuple[Term, ...], units: Units) -> None:
         raise Stop("tooLarge")
 
 
-def check_ruling(operations: tuple[Term, ...], growing: bool) -> None:
-    """Stop a ruling that is too large, as a whole or in any of its terms.
+def check_ruling(operations: tuple[Term, ...], growing: bool) -> int:
+    """Stop a ruling that is too large, as a whole or in any of its terms; about how large it is.
 
     Encoding measures fast, but writes shared parts out; so a law that may share parts without
     bound (`growing`) is measured by a walk first. A term is no deeper than it has bytes that may
@@ -119,15 +119,16 @@ def check_ruling(operations: tuple[Term, ...], growing: bool) -> None:
     try:
         data = _encode(operations)
         if len(data) < TERM_DEPTH_MAX:
-            return
+            return len(data)
         if len(data) > RULING_BYTES_MAX:
             raise Stop("tooLarge")
         if len(data) - len(data.translate(None, _HEADS)) < TERM_DEPTH_MAX:
-            return
+            return len(data)
     except (OverflowError, RecursionError):  # huge integers, deep terms
         pass
     if oversize(operations) is not None:
         raise Stop("tooLarge")
+    return RULING_BYTES_MAX
 
 
 def large_bytes(terms: Iterable[Term]) -> int:
@@ -146,6 +147,19 @@ def grown(delta: Iterable[Change]) -> int:
         elif kind == "<-":
             assert new is not None, "another takes its place"
             more += large_bytes((new,)) - large_bytes((old,))
+    return more
+
+
+def check_growth(delta: list[Change], size: int, large: int, units: Units) -> int:
+    """By how many bytes of large terms a ruling lets a state grow that has so many; or `Stop`.
+
+    A ruling of small `size` brings none, and of a state that has none it takes none.
+    """
+    if not large and size < LARGE_BYTES:
+        return 0
+    more = grown(delta)
+    if more > 0 and large + more > STATE_BYTES_MAX and units[0] >= 0:
+        raise Stop("tooLarge")
     return more
 
 

@@ -16,11 +16,11 @@ from typing import Any, Final
 
 from nomospace.control.bounded import (
     SPACE_STATE_MAX,
-    STATE_BYTES_MAX,
     STATE_MAX,
     Bounded,
     Decided,
     check_copies,
+    check_growth,
     check_ruling,
     grown,
     large_bytes,
@@ -264,7 +264,8 @@ class Membership:
         unmet: list[int] = []
         units: Units = _NO_UNITS
         known = None if decided is None else next(decided, None)
-        large, more = self._large + (grown(before) if before else 0), 0
+        large_before, more = self._large, 0
+        large = large_before and large_before + grown(before)
         try:
             if known is not None:
                 units = known.units
@@ -287,14 +288,13 @@ class Membership:
                     self._pass_on(operations, effects, units)
                 elif operations:
                     recorded = then is not None and not law.growing and then.has(operations)
+                    size = len(then.operations) if recorded and then is not None else 0
                     if not recorded and (
                         len(operations) != 1 or not passes_on(operations[0], event)
                     ):
-                        check_ruling(operations, law.growing)
+                        size = check_ruling(operations, law.growing)
                     self._carry_out(operations, now, delta, unmet, effects, units)
-                    more = grown(delta)
-                    if more > 0 and large + more > STATE_BYTES_MAX and units[0] >= 0:
-                        raise Stop("tooLarge")
+                    more = check_growth(delta, size, large, units)
                 if len(effects) - at > MESSAGES_MAX + 1 and units[0] >= 0:  # as `check_copies`
                     raise Stop("tooLarge")
         except Stop as stop:
@@ -353,7 +353,7 @@ class Membership:
                 self._rule(follows, now, effects, None, (), also, slice, decided)
             except BudgetCut:  # both are ruled on in one step
                 self._history.pop()
-                self._large = large - grown(before)
+                self._large = large_before
                 self._unrule(seq, effects, at, before)
                 raise
         if len(self._history) >= self._full or self._heavy > HISTORY_BYTES_MAX:
