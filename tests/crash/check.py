@@ -72,6 +72,7 @@ SERVED_S: Final = 0.75
 WORKERS: Final = 2
 """Writers, takers and lenders of each host."""
 LAPSED: Final = "space.lease-lapsed"
+LOST: Final = "client.host-lost"
 REFUSED: Final = ("store.full", "store.unavailable")
 """What a host says that can keep nothing now, and has done nothing."""
 REFUSED_PAUSE_S: Final = 0.05
@@ -170,6 +171,8 @@ class Clients:
                 await asyncio.sleep(REFUSED_PAUSE_S)
             elif error.code != LAPSED:
                 self.history.append(unanswered(one))
+            if error.code == LOST:  # whatever is asked from now on fails at once
+                raise
             return None
         self.history.append(replace(one, returned=self.now, **found(answer)))
         return answer
