@@ -25,6 +25,9 @@ SLOTS: Final = 1 << 14
 CAPACITY_MIN: Final = 0.01
 CAPACITY_MAX: Final = 1_000.0
 _MASK: Final = (1 << 64) - 1
+_UNIT: Final = 1 / (1 << 64)
+_ROUNDING: Final = 1 + 1e-9
+"""More than what rounding may add to a score."""
 _LN2: Final = 0.6931471805599453
 
 
@@ -101,10 +104,14 @@ class Homes:
         drawn = [one ^ one >> 31 for one in again]
         if self._even:
             return drawn.index(max(drawn))
-        scores = [
-            weight / _minus_log(number) for weight, number in zip(self._weights, drawn, strict=True)
-        ]
-        return scores.index(max(scores))
+        best, winner = 0.0, 0
+        for place, (weight, number) in enumerate(zip(self._weights, drawn, strict=True)):
+            # A logarithm is dear, and 1 - u is never above -log(u): most hosts cannot win.
+            if weight * _ROUNDING >= best * (1.0 - number * _UNIT):
+                score = weight / _minus_log(number)
+                if score > best:
+                    best, winner = score, place
+        return winner
 
 
 def _seed(host: str) -> int:
