@@ -7,7 +7,7 @@ worker that is killed waits there for its next life. A client that names no work
 that its agent's id falls to; over TLS, which hides the agent, to the first, which leads it on.
 
 Bounds: those of a port (`listen`), of each worker; `PASSING_MAX` connections wait for a sibling
-that does not take them, and more are dropped: their clients call again.
+that does not take them, for `PASSING_S` each, and more are dropped: their clients call again.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from nomospace.wire.talk import SELF
 
 PASSING_MAX: Final = 1_024
 """How many connections wait for one sibling."""
+PASSING_S: Final = 10.0
+"""How long each of them waits at most."""
 _FOR_US: Final = -1
 
 
@@ -37,7 +39,8 @@ class WorkerListener(Listener):
         self._part = part
         self._seen: dict[Arrival, int] = {}
         """How many bytes of a stranger were looked at; `_FOR_US` when a sibling has done so."""
-        self._passing: dict[str, deque[socket.socket]] = {}
+        self._passing: dict[str, deque[tuple[float, socket.socket]]] = {}
+        """Connections that a sibling has not taken, by its name, and until when they wait."""
 
     @property
     def advertised(self) -> str:
@@ -54,7 +57,7 @@ class WorkerListener(Listener):
         self._loop.remove_reader(self._part.inbox.fileno())
         for name, held in self._passing.items():
             self._loop.remove_writer(self._part.outboxes[name].fileno())
-            for sock in held:
+            for _, sock in held:
                 sock.close()
         self._passing.clear()
         await super().stop()
@@ -119,18 +122,33 @@ class WorkerListener(Listener):
             held = self._passing[worker] = deque()
             self._loop.add_writer(self._part.outboxes[worker].fileno(), self._pass_more, worker)
         if len(held) >= PASSING_MAX:
-            self.notes("not-passed", worker=worker, why="it takes no connections")
-            sock.close()
+            self._not_passed(worker, sock)
         else:
-            held.append(sock)
+            held.append((self._loop.time() + PASSING_S, sock))
+
+    def _not_passed(self, worker: str, sock: socket.socket) -> None:
+        self.notes("not-passed", worker=worker, why="it takes no connections")
+        sock.close()
 
     def _pass_more(self, worker: str) -> None:
         held = self._passing[worker]
-        while held and self._sent(worker, held[0]):
+        while held and self._sent(worker, held[0][1]):
             held.popleft()
-        if not held:
+        self._settle_passing(worker)
+
+    def _settle_passing(self, worker: str) -> None:
+        """Nobody is waited for where nothing is to be passed."""
+        if not self._passing[worker]:
             del self._passing[worker]
             self._loop.remove_writer(self._part.outboxes[worker].fileno())
+
+    def _sweep(self) -> None:
+        now = self._loop.time()
+        for worker, held in list(self._passing.items()):
+            while held and held[0][0] <= now:
+                self._not_passed(worker, held.popleft()[1])
+            self._settle_passing(worker)
+        super()._sweep()
 
     def _sent(self, worker: str, sock: socket.socket) -> bool:
         """Whether a connection is on its way to a sibling, or is no more."""
