@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from nomospace.calls.requests import LawText, OntologyText
 from nomospace.client import Report
 from nomospace.client.own_tokens import OwnToken, link_key
-from nomospace.errors import NomospaceError, Unavailable
+from nomospace.errors import Bug, NomospaceError, Unavailable
 from nomospace.extras import need
 from nomospace.host.speaking import is_told
 from nomospace.law import CompiledLaw
@@ -99,6 +99,7 @@ class Server:
     ) -> None:
         self.config = config
         self.standing = standing
+        self._why_ended = ""
         self.worker = worker
         self.sealing: Sealing | None = None
         self._given = host
@@ -179,8 +180,7 @@ class Server:
             on_report=self._report,
         )
         self.host.work = self.work
-        if standing is not None:
-            self.host.on_broken = standing.lost
+        self.host.on_broken = self._broken
         shelf = LawShelf(self.host.law, compiles=False)
         if config.programs.modules or config.publishers:
             await self._run_programs(shelf)
@@ -310,10 +310,17 @@ class Server:
                 for task in (broken, told):
                     task.cancel()
                 if not over.is_set():
-                    raise HostEnded(host=self.config.host.name)
+                    raise HostEnded(host=self.config.host.name, why=self._why_ended)
         finally:
             for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
                 loop.remove_signal_handler(number)
+
+    def _broken(self, error: BaseException) -> None:
+        """The host cannot go on. Stores and leases fail in words of their own; all else is ours."""
+        failed = isinstance(error, NomospaceError | OSError) and not isinstance(error, Bug)
+        self._why_ended = str(error) if failed else f"a check of its own failed ({error!r})"
+        if self.standing is not None:
+            self.standing.lost(error)
 
     # -- parts ---------------------------------------------------------------------------------
 
@@ -573,14 +580,15 @@ class Server:
 
 
 class HostEnded(NomospaceError):
-    """A host's store failed, and it ended to keep its promise."""
+    """A host's store, its lease or a check of its own failed, and it ended to keep its promise."""
 
     code = "node.host-ended"
     words = (
-        "host {host} has ended: its store failed, see the log; look at it with "
+        "host {host} has ended: {why}; the log says more; look at its store with "
         "`nomospace doctor --store …`, then start the host again"
     )
     host: str
+    why: str
 
 
 async def _cancelled(task: asyncio.Task[None]) -> None:

@@ -1,0 +1,32 @@
+"""A host that cannot go on ends, and says what failed: its store, or a check of its own."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from nomospace.node.config import read_config
+from nomospace.node.serve import HostEnded, Server
+from nomospace.store.interface import StoreFull
+
+
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (AssertionError("a tuple lies twice"), "a check of its own failed (AssertionError('a tup"),
+        (StoreFull(where="ward.db", why="no space left"), "ward.db"),
+    ],
+)
+def test_it_says_why(error: BaseException, why: str) -> None:
+    config = read_config("", "ward.toml", name="ward", insecure=True, listen="127.0.0.1:0")
+    server = Server(config)
+
+    async def story() -> None:
+        loop = asyncio.get_running_loop()
+        await server.run(lambda _: loop.call_soon(server.host._broken, error) and None)
+
+    with pytest.raises(HostEnded) as ended:
+        asyncio.run(asyncio.wait_for(story(), 60))
+    assert str(ended.value).startswith("host ward has ended: ")
+    assert why in str(ended.value)
