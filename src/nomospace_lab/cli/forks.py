@@ -100,6 +100,8 @@ class Forks:
             units.setdefault(name, []).append(place)
         self._left.extend(units.values())
         self._config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]
+        # A run that is told to end takes its forks with it, as one that is interrupted does.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
         try:
             for _ in range(min(option.processes, len(self._left))):
                 self._fork(session)
@@ -216,6 +218,7 @@ def _live(session: pytest.Session, pipe: Connection) -> Never:
 
 def _settle(config: pytest.Config, pipe: Connection) -> None:
     """Share with nobody what the process that has forked goes on using."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     sys.modules["__main__"] = ModuleType("__main__")  # processes that are started would import it
     plugins = config.pluginmanager
     plugins.unregister(name="terminalreporter")

@@ -145,10 +145,7 @@ def run_tests(
         arguments = ["--processes", str(processes_for_tests(quick=quick)), *arguments]
     # The tests start hundreds of processes: each would compile what it imports, all over again.
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    done = subprocess.run(
-        [sys.executable, "-P", "-m", "pytest", "-p", "nomospace_lab.cli.forks", *arguments],
-        cwd=root,
-        env=environment,
-        check=False,
-    )
-    raise typer.Exit(done.returncode)
+    # In the place of this process: whoever ends the run by a signal ends the tests, too.
+    words = [sys.executable, "-P", "-m", "pytest", "-p", "nomospace_lab.cli.forks", *arguments]
+    os.chdir(root)
+    os.execve(sys.executable, words, environment)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
+
+import pytest
 
 TESTS = """
 import os, signal, sys
@@ -81,3 +85,30 @@ def test_enough_failures_end_the_run(tmp_path: Path) -> None:
     done = run(tmp_path, "-x")
     assert done.returncode == 1
     assert "stopping after 1 failures" in done.stdout
+
+
+def test_a_run_that_is_told_to_end_takes_its_forks_with_it(tmp_path: Path) -> None:
+    waits = "import os, time\ndef test_{0}():\n    open('{0}', 'x').write(str(os.getpid()))\n"
+    for name in "ab":
+        (tmp_path / f"test_{name}.py").write_text(waits.format(name) + "    time.sleep(600)\n")
+    plugins = ("-p", "nomospace_lab.cli.forks", "-p", "no:cacheprovider", "-p", "no:anyio")
+    with subprocess.Popen(
+        [sys.executable, "-P", "-m", "pytest", *plugins, "--processes", "2"],
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+    ) as whole:
+        forks = [int(_written(tmp_path / name)) for name in "ab"]
+        whole.terminate()
+        assert whole.wait(timeout=60) == 2  # as one that is interrupted
+    for fork in forks:
+        with pytest.raises(ProcessLookupError):
+            os.kill(fork, 0)
+
+
+def _written(file: Path) -> str:
+    """What a test writes down when it begins."""
+    for _ in range(6_000):
+        if file.exists() and (text := file.read_text()):
+            return text
+        time.sleep(0.01)
+    raise AssertionError(f"{file.name} never began")
