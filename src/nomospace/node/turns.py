@@ -235,9 +235,11 @@ class Turns:
         return not self._long or due <= self._long[0][0] or now < self._put_off
 
     def _others_about(self, account: Account, now: float) -> bool:
-        """Whether somebody else was served lately who asks for little at a time."""
-        about = self._about_before if account is self._about_who else self._about
-        return now - about <= ABOUT_S
+        """Whether somebody else who asks for little was served lately, or waits for the disk."""
+        if account is self._about_who:
+            return now - self._about_before <= ABOUT_S
+        waits = self.disk is not None and self.disk.kept < self._awaited
+        return waits or now - self._about <= ABOUT_S
 
     def spent(self, account: Account, began: float, since: float, *, cut: bool = False) -> None:
         """Something was done at once, from a time on, and perhaps `cut`.

@@ -13,7 +13,6 @@ whether the standby's process runs or not.
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from array import array
 from collections.abc import Callable, Iterator, Sequence
@@ -41,12 +40,13 @@ from nomospace.protocols.pair import (
 )
 from nomospace.store.backlog import encode_part
 from nomospace.store.batch import MemberLog
+from nomospace.store.checkpoints import CHECKPOINT_FRAMES
 from nomospace.store.guarded import guard
 from nomospace.store.interface import Beginning
 from nomospace.store.private import make_file, sync
 from nomospace.store.schema import FIRST_STANDING, STANDING, STATEMENTS, VERSION, SqlRow
 from nomospace.store.sql import Staged
-from nomospace.store.sqlite import BUSY_S, CHECKPOINT_FRAMES, SqliteStore
+from nomospace.store.sqlite import BUSY_S, SqliteStore
 
 Runs: TypeAlias = list[tuple[str, list[SqlRow]]]
 
@@ -301,14 +301,13 @@ class PairStore(SqliteStore):
 
     def _disconnect(self) -> None:
         """Close the connections, and keep the lock."""
+        self._checkpoints.disconnect()
         self._let_go()
-        if self._index is not None:
-            os.close(self._index)
-            self._index = None
         for connection in (self._writer, self._reader, self._asker):
             if connection is not None:
                 connection.close()
         self._writer = self._reader = self._asker = None
+        self._checkpoints.close()
 
 
 def look(path: Path) -> PairRow:

@@ -16,7 +16,6 @@ import fcntl
 import os
 import re
 import sqlite3
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain
@@ -28,6 +27,7 @@ from nomospace.errors import NomospaceError
 from nomospace.protocols.pair import ACTIVE, RESTORED, StorePaired
 from nomospace.store import schema
 from nomospace.store.blocks import SIZES
+from nomospace.store.checkpoints import Checkpoints
 from nomospace.store.converting import SQLITE_STEPS
 from nomospace.store.interface import (
     Step,
@@ -46,19 +46,8 @@ from nomospace.store.wal import LogRead, examine
 SMALLEST_PAGE: Final = 512
 PAGE: Final = 4_096
 """The size of pages of a store that is made."""
-CHECKPOINT_FRAMES: Final = 1_000
-"""With so many pages in the log they are moved into the file."""
 LOG_BYTES_KEPT: Final = 64 << 20
 """A log that has grown longer is cut to this when it begins anew."""
-FREE_PAGES_MIN: Final = 1_000
-FREE_PART: Final = 4
-"""A file gets smaller when it has so many pages free, and more than a quarter of them."""
-FREED_PAGES: Final = 100
-"""Pages that are given back at a time, behind a commit: nobody waits for it long."""
-CHECKPOINT_AGAIN: Final = 250
-"""And after so many more, if somebody who reads held that up."""
-_LAST_FRAME: Final = 16
-"""Where SQLite's index of the log says which frame is the last; see its page on WAL files."""
 BUSY_S: Final = 5.0
 """How long one writer waits for another; the others' transactions are short."""
 CACHE_KB: Final = 8_192
@@ -94,15 +83,12 @@ class SqliteStore(SqlStore):
         self._reader: sqlite3.Connection | None = None
         self._asker: sqlite3.Connection | None = None
         self._lock: int | None = None
-        self._index: int | None = None
-        """SQLite's index of the log. To close it ends locks, so that is done last."""
         self._sums = PageSums(self.path)
+        self._checkpoints = Checkpoints(self.path, self._sums, self._connected)
         self._wrong: list[int] = []
         """Pages that are not what was written."""
         self._older = False
         """Whether an earlier version has written it."""
-        self._tried = 0
-        """The last frame of the log when its pages were moved, or should have been."""
         self.paired = False
         """Whether it is opened as one of two (`store.paired`)."""
         self._stores = False
@@ -209,46 +195,11 @@ class SqliteStore(SqlStore):
         key = f"page {self._wrong[0]}"
         raise StoreDamaged(where=self.where, table="the file", key=key, why=why)
 
-    # -- checkpoints ---------------------------------------------------------------------------
-
-    def _frames(self) -> int:
-        """How many pages the log has."""
-        if self._index is None:
-            try:
-                self._index = os.open(
-                    self.path.with_name(self.path.name + "-shm"), os.O_RDONLY | os.O_CLOEXEC
-                )
-            except FileNotFoundError:
-                return 0
-        return int.from_bytes(os.pread(self._index, 4, _LAST_FRAME), sys.byteorder)
-
-    def _move_pages(self) -> None:
-        """Move pages from the log into the file when they are many, with checksums first."""
-        frames = self._frames() if self._sums.known else 0
-        if frames < CHECKPOINT_FRAMES or 0 < self._tried <= frames < self._tried + CHECKPOINT_AGAIN:
-            return
-        self._tried = frames
-        # Where that fails it is done some other time: the commit is on disk, and the log goes on.
-        with suppress(OSError, sqlite3.Error):
-            self._free_pages()
-            self._sums.note(self._frames())
-            moved = self._write_with.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
-            if [logged == done for _, logged, done in moved] == [True]:
-                self._tried = 0
-
-    def _free_pages(self) -> None:
-        """Give some pages back that nothing lies on any more."""
-        ((free,),) = self._write_with.execute("PRAGMA freelist_count")
-        ((pages,),) = self._write_with.execute("PRAGMA page_count")
-        if free > FREE_PAGES_MIN and FREE_PART * free > pages:
-            # `execute` would give back a single page.
-            self._write_with.executescript(f"PRAGMA incremental_vacuum({FREED_PAGES})")
-
     def _let_go(self) -> None:
         """Have checksums of all pages that SQLite moves when the last connection is closed."""
         with suppress(NomospaceError):
             try:
-                if frames := self._frames():
+                if frames := self._checkpoints.frames:
                     self._take()  # unless its host has it, who sees to it
                     self._sums.note(frames)
             except OSError:  # the disk is full, and SQLite moves them all the same
@@ -348,6 +299,7 @@ class SqliteStore(SqlStore):
         if self._begun and self._staged is None:
             with suppress(NomospaceError, sqlite3.Error), self._transaction():
                 self._catch_up_inside()
+        self._checkpoints.disconnect()
         if self._writer is not None:
             self._let_go()
         connections = (self._writer, self._reader, self._asker)
@@ -356,9 +308,7 @@ class SqliteStore(SqlStore):
         for connection in connections:
             if connection is not None:
                 connection.close()
-        if self._index is not None:
-            os.close(self._index)
-            self._index = None
+        self._checkpoints.close()
         self._release()
         self._dropped()
         self._begun = False
@@ -398,7 +348,7 @@ class SqliteStore(SqlStore):
         except BaseException:
             self._roll_back()
             raise
-        self._move_pages()
+        self._checkpoints.go_on(writer)
         self._kept(staged)
 
     def _roll_back(self) -> None:
@@ -428,7 +378,7 @@ class SqliteStore(SqlStore):
             except BaseException:
                 self._roll_back()
                 raise
-        self._move_pages()
+        self._checkpoints.go_on(self._write_with)
 
     def _asked(self) -> None:
         """The writer is asked nothing more for now."""

@@ -12,14 +12,16 @@ from pathlib import Path
 import pytest
 
 from nomospace.host.changes import AgentCame, SmallKept
-from nomospace.store import sqlite as engine
+from nomospace.store import checkpoints, sqlite as engine
 from nomospace.store.interface import Step, StoreDamaged
 from nomospace.store.sqlite import SqliteStore
 
 
 def _fill(store: SqliteStore, first: int, count: int) -> None:
+    """Commits, each of which waits until what the one before it began to move has moved."""
     for number in range(first, first + count):
         store.commit([Step((SmallKept(f"n{number}", b"x" * 8_000),))], at=number)
+        store._checkpoints.settle()
 
 
 def _flip(path: Path, at: int) -> None:
@@ -36,7 +38,7 @@ def _lives(path: Path) -> int:
 def test_pages_that_move_out_of_the_log_are_known(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine, "CHECKPOINT_FRAMES", 20)
+    monkeypatch.setattr(checkpoints, "CHECKPOINT_FRAMES", 20)
     path, copy = tmp_path / "ward.db", tmp_path / "killed" / "ward.db"
     copy.parent.mkdir()
     with closing(SqliteStore(path)) as store:
@@ -58,7 +60,7 @@ def test_a_long_log_of_a_killed_host_is_not_moved_without_checksums(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """SQLite would move it with the first page that is written, whoever writes it."""
-    monkeypatch.setattr(engine, "CHECKPOINT_FRAMES", 10_000)
+    monkeypatch.setattr(checkpoints, "CHECKPOINT_FRAMES", 10_000)
     path, copy = tmp_path / "ward.db", tmp_path / "killed" / "ward.db"
     copy.parent.mkdir()
     with closing(SqliteStore(path)) as store:
@@ -76,7 +78,7 @@ def test_checksums_that_a_full_disk_had_no_room_for_are_written_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, short: bool
 ) -> None:
     """Or a host that comes back finds pages that nobody has damaged."""
-    monkeypatch.setattr(engine, "CHECKPOINT_FRAMES", 20)
+    monkeypatch.setattr(checkpoints, "CHECKPOINT_FRAMES", 20)
     write, full = os.pwrite, False
 
     def pwrite(file: int, data: bytes, at: int) -> int:
@@ -156,19 +158,22 @@ def test_a_version_that_a_bit_has_changed_is_damage(tmp_path: Path, version: int
 def test_a_file_gets_smaller_and_so_does_its_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    limits = {"CHECKPOINT_FRAMES": 20, "FREE_PAGES_MIN": 10, "LOG_BYTES_KEPT": 1 << 16}
+    limits = {"CHECKPOINT_FRAMES": 20, "FREE_PAGES_MIN": 10}
     for name, value in limits.items():
-        monkeypatch.setattr(engine, name, value)
+        monkeypatch.setattr(checkpoints, name, value)
+    monkeypatch.setattr(engine, "LOG_BYTES_KEPT", 1 << 16)
     path = tmp_path / "ward.db"
     with closing(SqliteStore(path)) as store:
         store.begin()
         many = tuple([SmallKept(f"n{number}", b"x" * 8_000) for number in range(300)])
         store.commit([Step(many)], at=1)
+        store._checkpoints.settle()
         size = path.stat().st_size
         assert size > 500 * 4_096
         store.commit([Step(tuple([SmallKept(one.name, b"") for one in many]))], at=2)
         for number in range(300):
             store.commit([Step((AgentCame(f"a{number}@ward", 0),))], at=3 + number)
+            store._checkpoints.settle()
         assert path.stat().st_size < size / 2
         assert Path(f"{path}-wal").stat().st_size < 40 * 4_200
     assert _lives(path) == 2
