@@ -49,6 +49,8 @@ from nomospace.wire.packing import Unfit
 from nomospace.wire.segments import JOURNAL_VERSION
 from nomospace.wire.values import unpack_fields
 
+SMALL: Final = 1_024
+"""Records of so many bytes are small: who reads very many of them is bounded by their number."""
 CHECKPOINT_EVERY: Final = 1_000
 """So many rulings of a membership, and its whole state is told again."""
 

@@ -31,13 +31,14 @@ import os
 import sys
 import time
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
 from hashlib import file_digest, sha256
 from itertools import compress, pairwise
 from operator import itemgetter, not_
 from pathlib import Path
+from sys import maxsize
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -48,7 +49,14 @@ import pyarrow.parquet as pq
 from nomospace.errors import NomospaceError, Unavailable
 from nomospace.store.holds import HOLD_S, HOLDS, LOCK, holds, lock
 from nomospace.store.interface import JournalEntry, Store
-from nomospace.store.journal import EventRecord, JournalGap, Record, decode_record, encode_record
+from nomospace.store.journal import (
+    SMALL,
+    EventRecord,
+    JournalGap,
+    Record,
+    decode_record,
+    encode_record,
+)
 from nomospace.store.opening import open_store
 from nomospace.store.parquet import SCHEMAS, JournalRow, record_of, row_of
 from nomospace.store.private import make_folder, open_file, whole
@@ -418,6 +426,16 @@ def read_tuple(folder: Path, id: str) -> list[tuple[int, Record]]:
     return found
 
 
+def few_large(told: Iterable[tuple[int, Record]], room: int) -> Iterator[tuple[int, bytes]]:
+    """Records in bytes: all that are small, and large ones as long as there is room for them."""
+    for seq, record in told:
+        body = encode_record(record)
+        if len(body) > SMALL:
+            room -= len(body)
+        if len(body) <= SMALL or room >= 0:
+            yield seq, body
+
+
 def read_journal(
     folder: Path | None, store: Store | None, *, after: int = 0
 ) -> Iterator[tuple[int, Record]]:
@@ -481,7 +499,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--record", type=int, default=0, help="seal nothing: tell this record")
     parser.add_argument("--around", type=int, default=0, help="seal nothing: tell what was then,")
     parser.add_argument("--upto", type=int, default=0, help="up to this record,")
-    parser.add_argument("--most", type=int, default=_CHUNK, help="so much before and after")
+    parser.add_argument("--most", type=int, default=_CHUNK, help="so much before and after,")
+    parser.add_argument(
+        "--large", type=int, default=maxsize, help="and so many bytes of large ones"
+    )
     given = parser.parse_args(arguments)
     if given.store is None and not (given.tuple or given.record or given.around):
         parser.error("--store is needed")
@@ -494,8 +515,8 @@ def main(arguments: list[str] | None = None) -> int:
                 told = read_record(given.into, given.record)
             else:
                 told = read_around(given.into, given.around, given.upto, given.most)
-            for seq, record in told:
-                print(seq, encode_record(record).hex())
+            for seq, body in few_large(told, given.large):
+                print(seq, body.hex())
             return 0
         with closing(open_store(given.store)) as store:
             store.attach()

@@ -22,11 +22,10 @@ def test_it_says_why(error: BaseException, why: str) -> None:
     config = read_config("", "ward.toml", name="ward", insecure=True, listen="127.0.0.1:0")
     server = Server(config)
 
-    async def story() -> None:
-        loop = asyncio.get_running_loop()
-        await server.run(lambda _: loop.call_soon(server.host._broken, error) and None)
+    def ready(server: Server) -> None:
+        asyncio.get_running_loop().call_soon(server.host._broken, error)
 
     with pytest.raises(HostEnded) as ended:
-        asyncio.run(asyncio.wait_for(story(), 60))
+        asyncio.run(asyncio.wait_for(server.run(ready), 60))
     assert str(ended.value).startswith("host ward has ended: ")
     assert why in str(ended.value)

@@ -40,6 +40,10 @@ def test_a_connection_that_nobody_takes_is_dropped_in_time(
 ) -> None:
     monkeypatch.setattr(worker_port, "PASSING_S", 0.05)
     notes: list[tuple[str, object]] = []
+
+    def note(what: str, /, **facts: object) -> None:
+        notes.append((what, facts.get("why")))
+
     listening = socket.create_server(("127.0.0.1", 0))
     inbox, nobody = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
     sockets += (listening, inbox, nobody)
@@ -65,7 +69,7 @@ def test_a_connection_that_nobody_takes_is_dropped_in_time(
             identity=None,
             on_host=lambda _: asyncio.Protocol(),
             on_client=lambda _: asyncio.Protocol(),
-            on_note=lambda what, **facts: notes.append((what, facts.get("why"))),
+            on_note=note,
         )
         port.share(part)
         await port.start()

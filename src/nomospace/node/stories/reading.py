@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from nomospace.node.stories.window import Window
-from nomospace.store.journal import EventRecord, Record, decode_record
+from nomospace.store.journal import SMALL, EventRecord, Record, decode_record
 
 if TYPE_CHECKING:
     from nomospace.node.serve import Server
@@ -31,10 +31,8 @@ WINDOWS_MAX: Final = 3
 _PAGE: Final = 100
 PAGE_BYTES: Final = 1 << 18
 """After so many bytes of records others have their turn."""
-SMALL: Final = 1_024
-"""Records of so many bytes are always in a window."""
 LARGE_BYTES_MAX: Final = 1 << 21
-"""How many bytes the others have there, besides the two at its middle."""
+"""How many bytes the large records of a window have (`SMALL`), besides the two at its middle."""
 
 
 class WindowReader:
@@ -152,6 +150,7 @@ class WindowReader:
             return
         child = await asyncio.create_subprocess_exec(
             *(sys.executable, "-P", "-m", "nomospace.store.segments", "--into", folder, *asked),
+            f"--large={4 * LARGE_BYTES_MAX}",
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
