@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
+from sys import maxsize
 from typing import Final
 
 from nomospace.space.records import BAND, FIRST_ORDER
@@ -41,17 +42,23 @@ class WaitTimes:
 
     def counted(self) -> tuple[list[int], int]:
         """How many for each step, and the sum of all times in microseconds."""
-        counts = self._counts
-        for waits, order, now in self.taken:
-            places, times = waits.scales[0]  # as `since` has it, for most
+        counts, taken = self._counts, self.taken
+        one: SpaceWaits | None = None
+        places = times = array("q")
+        first = maxsize
+        for waits, order, now in taken:
+            if waits is not one:
+                one, (places, times) = waits, waits.scales[0]
+                first = places[0] if places else maxsize
             place = FIRST_ORDER + order % BAND
-            fine = places and places[0] <= place
-            came = times[bisect_right(places, place) - 1] if fine else waits.since(order)
-            waited = now - came
+            if place >= first:  # as `since` has it, for most
+                waited = now - times[bisect_right(places, place) - 1]
+            else:
+                waited = now - waits.since(order)
             if waited > 0:
                 self._total_us += waited
             counts[bisect_left(_BOUNDS_US, waited)] += 1
-        self.taken.clear()
+        taken.clear()
         return counts, self._total_us
 
 

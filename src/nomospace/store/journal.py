@@ -279,8 +279,6 @@ class RulingCounts:
 
 
 _NOTHING: Final = StepRecords((), (), {})
-_TRACED: Final = (Traced, LeaseTraced)
-_ASIDE: Final = (*_TRACED, bytes)
 _TOLD: Final = frozenset({Traced, LeaseTraced, Persist, Ruled, Left, Came})
 _Aside: TypeAlias = tuple[Traced | LeaseTraced | bytes, int]
 LOT: Final = 64
@@ -328,7 +326,7 @@ class Scribe:
         """
         aside = self._aside
         for effect in effects:
-            if isinstance(effect, _ASIDE):
+            if type(effect) is Traced or type(effect) is LeaseTraced or type(effect) is bytes:
                 aside.append((effect, now))
         if len(aside) >= LOT:
             self._write_aside()
@@ -344,7 +342,7 @@ class Scribe:
         for effect in effects:
             if type(effect) not in _TOLD:
                 continue
-            if isinstance(effect, _TRACED):
+            if type(effect) is Traced or type(effect) is LeaseTraced:
                 traced.append((effect, now))
                 continue
             if traced:
@@ -399,14 +397,14 @@ class Scribe:
     def _write(self, aside: Iterable[_Aside], told: list[bytes]) -> None:
         """Tell what became of tuples and leases, and when; records are told as they are."""
         host, counts = self.host, self._counts
-        counted, name = ("", ""), ""
+        last_space = last_op = name = ""
         for one, at in aside:
             if isinstance(one, bytes):
                 told.append(one)
                 continue
             space, writer, count, op, agent = one.space, one.writer, one.count, one.op, one.agent
-            if counted != (space, op):
-                counted, name = (space, op), f"{_COUNT}{SPACE}\x1f{space}\x1f{op}"
+            if space != last_space or op != last_op:
+                last_space, last_op, name = space, op, f"{_COUNT}{SPACE}\x1f{space}\x1f{op}"
             counts[name] += 1
             if isinstance(one, LeaseTraced):  # a `LeaseRecord`, as `encode_record` would write it
                 rest = (op, agent, one.lease, one.until, one.why)
