@@ -66,6 +66,7 @@ class PlainCalls(HostPart):
         interface: Interface | None = None
         space: Space | None = None
         part: Partition | None = None
+        taken: list[int] = []
         done = 0
         for event in events:
             if type(event) is not Call:
@@ -75,6 +76,9 @@ class PlainCalls(HostPart):
             if kind not in PLAIN:
                 break
             if space is None or event.agent != agent or request.space != name:
+                if taken and space is not None and space.waits is not None:
+                    space.waits.took_many(taken, step.now)
+                    taken = []
                 agent, name = event.agent, request.space
                 resident = self._spaces.residents.get(agent)
                 if resident is None:
@@ -110,8 +114,8 @@ class PlainCalls(HostPart):
                     value = Found(fields, writer, count, record.cur, record.deliveries)
                     if record.rare is not COMMON:
                         value = found_of(record)
-                    if space.waits is not None and not record.deliveries:
-                        space.waits.took(record.order, step.now)
+                    if not record.deliveries:
+                        taken.append(record.order)
                     space.remove(record)
                     if record.kept:
                         record.kept = False
@@ -144,6 +148,8 @@ class PlainCalls(HostPart):
             done += 1
             if value is not None and len(events) > 1 and is_large(value.fields):
                 break  # its answer is written in one piece: others have their turn before the next
+        if taken and space is not None and space.waits is not None:
+            space.waits.took_many(taken, step.now)
         return done
 
     def _find(self, space: Space, seek: Seek) -> Record | None:

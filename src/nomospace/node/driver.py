@@ -126,7 +126,7 @@ class Driver(ABC):
         self.on_broken: Callable[[BaseException], None] = lambda _: None
         """Told before all others why the host cannot go on."""
         self._keeper: Keeper | None = None
-        self._behind: deque[tuple[int, list[Effect | Outgoing]]] = deque()
+        self._behind: deque[tuple[int, Sequence[Effect | Outgoing]]] = deque()
         """Effects that may be seen once a step is on disk, with the number of that step."""
         self._keeping = False
         """Whether records that nobody waits for are kept soon."""
@@ -248,10 +248,9 @@ class Driver(ABC):
             self.steps += done
             first = events[0]
             if type(first) is Call:  # and so are those that make one step with it
-                if done == 1:
-                    self.calls[type(first.request)] += 1
-                else:
-                    self.calls.update(map(type, map(_request, events[:done])))
+                calls = self.calls
+                for event in events if done == len(events) else events[:done]:
+                    calls[event.request.__class__] += 1  # type: ignore[union-attr]
             if effects:
                 self._carry(effects, now)
             while self._inbox and self._core is not None:
@@ -335,8 +334,8 @@ class Driver(ABC):
             return
         if self._tracing.on:
             self._close_spans(effects)
-        keeper, todo = self._keeper, cast("list[Effect | Outgoing]", effects)
-        first = effects[0]
+        todo: Sequence[Effect | Outgoing] = effects
+        keeper, first = self._keeper, effects[0]
         persists = type(first) is Persist
         told, recorder = _UNRECORDED, self._recorder
         # Before sessions take out what is for clients, and what only the journal wants.
@@ -349,7 +348,7 @@ class Driver(ABC):
                     self._set_aside(waiting)
         kept: tuple[KeptForClient, ...] = ()
         if self._sessions is not None:
-            kept = self._sessions.outputs(todo, persists)
+            todo, kept = self._sessions.outputs(effects, persists)
         if keeper is None:
             self._do(todo)
             return
@@ -414,7 +413,7 @@ class Driver(ABC):
         self._report(Report("a host stopped", {"host": self.name}, error))
         self._end()
 
-    def _do(self, effects: list[Effect | Outgoing]) -> None:
+    def _do(self, effects: Sequence[Effect | Outgoing]) -> None:
         for effect in effects:
             kind = type(effect)
             if type(effect) is Outgoing:

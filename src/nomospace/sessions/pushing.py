@@ -8,7 +8,7 @@ tuple by giving up the lease, another by writing it again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from nomospace.calls.problems import AgentLeft, Busy
@@ -70,13 +70,13 @@ class Pushing:
     # -- what the driver brings ----------------------------------------------------------------
 
     def outputs(
-        self, effects: list[Effect | Outgoing], persisted: bool
-    ) -> tuple[KeptForClient, ...]:
-        """Turn what the effects of one step have for clients into one `Outgoing` at their end.
+        self, effects: Sequence[Effect], persisted: bool
+    ) -> tuple[list[Effect | Outgoing], tuple[KeptForClient, ...]]:
+        """Turn what the effects of one step have for clients into one `Outgoing` behind the rest.
 
-        `persisted` says whether the step must survive; then what this gives belongs into its
-        transaction. When the driver comes to the `Outgoing`, behind whatever had to be written
-        down before, it hands it to `release`. What the journal was told is over, and is left out.
+        `persisted` says whether the step must survive; then the second that this gives belongs
+        into its transaction. When the driver comes to the `Outgoing`, behind whatever had to be
+        written down before, it hands it to `release`. What the journal was told is left out.
         """
         ops = self._ops
         pushes: Pushes = []
@@ -94,21 +94,19 @@ class Pushing:
                 if session is not one:
                     answers_one, one = answers_one and one is None, session
                 self._answered(pushes, asked, effect)
-            elif kind in _OTHERS:
-                answers_one = False
-                if self._other(pushes, effect):  # type: ignore[arg-type]
-                    rest.append(effect)
-            elif kind not in JOURNALED:
+            elif kind in JOURNALED:
+                continue
+            else:
+                if kind in _OTHERS:
+                    answers_one = False
+                    if not self._other(pushes, effect):
+                        continue
                 rest.append(effect)
         if pushes:
             rest.append(Outgoing(pushes, None, persisted, answers_one))
-        effects[:] = rest
         if not persisted or not pushes:
-            return ()
-        if len(pushes) == 1:  # most often
-            to, push = pushes[0]
-            return (KeptForClient(to.key, push[0], push[1]),)
-        return tuple([KeptForClient(to.key, push[0], push[1]) for to, push in pushes])
+            return rest, ()
+        return rest, tuple([KeptForClient(to.key, push[0], push[1]) for to, push in pushes])
 
     def release(self, out: Outgoing) -> None:
         """A step is on disk, or needs not be: its pushes go out."""
@@ -350,14 +348,16 @@ class Pushing:
         """The client has everything up to a number: it needs not be kept any longer."""
         if number > session.number:
             return  # a number of another host, in a call that is asked again here
-        outbox, letters = session.outbox, False
+        outbox, letters, weight, answers = session.outbox, False, 0, 0
         while outbox and outbox[0][0] <= number:
             _, body, seq, _ = outbox.popleft()
-            session.weight -= len(body)
+            weight += len(body)
             if seq:
-                session.answers -= 1
+                answers += 1
             else:
                 letters = True
+        session.weight -= weight
+        session.answers -= answers
         if session.kept and (letters or number - session.trimmed >= TRIM_EVERY):
             self._gate.trim(session.key, number)
             session.trimmed = number

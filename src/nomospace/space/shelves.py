@@ -37,7 +37,7 @@ from nomospace.terms import Compound, Term
 from nomospace.terms.features import PLAIN_INT
 from nomospace.terms.templates import Path, Template, features_of, is_eager, key_of
 
-SHRINK_AT: Final = frozenset((170, 85, 42, 21, 10, 5, 0))
+SHRINK_AT: Final = frozenset((120, 40, 12, 4, 0))
 """Sizes at which a segment that only loses records is copied, or ends: a dictionary never
 shrinks."""
 
@@ -45,12 +45,20 @@ WIDE: Final = 64
 """Slots with more records than this are wide: a composite is used if there is one."""
 SLICES_WIDE: Final = 4
 """Segments that a wide search builds, in each of its slices: some three milliseconds."""
+NEAR: Final = 4
+"""Numbers that lie in so many times as many places, or in fewer, are looked up together."""
 END: Final = 1 << 62
 """No segment has a higher number."""
 
 
-def _living(segments: dict[int, dict[int, Record]], orders: Iterable[int]) -> list[int]:
-    """Those of some orders that resolve."""
+def _living(segments: dict[int, dict[int, Record]], orders: Sequence[int]) -> list[int]:
+    """Those of some orders, which are sorted, that resolve."""
+    if not orders:
+        return []
+    first, last = orders[0] // SEGMENT, orders[-1] // SEGMENT
+    if (last - first) * SEGMENT <= NEAR * len(orders):  # one look at each without a step of Python
+        there = set().union(*[segments.get(at, ()) for at in range(first, last + 1)])
+        return list(filter(there.__contains__, orders))
     return [order for order in orders if order in segments.get(order // SEGMENT, ())]
 
 

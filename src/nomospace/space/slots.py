@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from operator import attrgetter
 from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
@@ -49,8 +49,8 @@ class Ordered(Protocol):
 T = TypeVar("T", bound=Ordered)
 
 
-Living: TypeAlias = Callable[[Iterable[int]], list[int]]
-"""Says which of some numbers are those of things that are there."""
+Living: TypeAlias = Callable[[Sequence[int]], list[int]]
+"""Says which of some numbers, which are sorted, are those of things that are there."""
 
 
 SEGMENT: Final = 341
@@ -176,7 +176,7 @@ class Many(msgspec.Struct, gc=False, eq=False):
         """Sweep some chunks where much is left behind."""
         swept = 0
         for _ in range(SWEEP_CHUNKS):
-            if 3 * self.dead <= self.total or swept >= 2 * SWEEP_AFTER:
+            if 2 * self.dead <= self.total or swept >= 2 * SWEEP_AFTER:
                 break
             self.hand = self.hand + 1 if self.hand < len(self.full) else 0
             swept += self.sweep(min(self.hand, len(self.full)), living)
@@ -356,7 +356,7 @@ class Slots(Generic[T]):
 
         To find a number among a million is dear when nothing of it is in the processor's caches.
         So it is only counted, skipped by walks, and swept out with others once there are as many
-        as half of those that are there.
+        as of those that are there.
         """
         shard = self.shards[hash(key) % self.width]
         slot = shard[key]

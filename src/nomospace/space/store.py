@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from heapq import merge
 from itertools import islice
@@ -78,6 +78,8 @@ class SpaceRecords:
         # By writer, then by segment of the writer's counts.
         self._ids: dict[str, dict[int, dict[int, Record]]] = {}
         self.shelves: dict[int, Shelf] = {}
+        self.shelf: Callable[[int], Shelf | None] = self.shelves.get
+        """Where records of a width are looked for; `None` where there is none."""
         self.objects = Objects(speech or Speech())
         self.sets: dict[Scope, Correlating] = {}
         """The same as facts, from when it is first asked which tuples answer together."""
@@ -148,10 +150,6 @@ class SpaceRecords:
             self.expiries.remove(record.order, record)
         record.order = 0
         self.size -= 1
-
-    def shelf(self, width: int) -> Shelf | None:
-        """Where records of a width are looked for; `None` where there is none."""
-        return self.shelves.get(width)
 
     def lies(self, record: Record) -> bool:
         """Whether this very record lies here."""

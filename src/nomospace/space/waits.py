@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from sys import maxsize
 from typing import Final
 
@@ -27,39 +28,40 @@ LOT: Final = 64
 """How many that were taken are counted at once."""
 BOUNDS_S: Final = (1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 1e2, 3e2, 1e3, 3e3, 1e4)
 _BOUNDS_US: Final = tuple([round(bound * 1e6) for bound in BOUNDS_S])
+_NEXT_BAND: Final = FIRST_ORDER + BAND
+"""Below it, and from the first order on, an order is its own place of arrival."""
 
 
 class WaitTimes:
     """How many tuples were taken after how long, in the steps of `BOUNDS_S`; for good."""
 
-    __slots__ = ("_counts", "_total_us", "taken")
+    __slots__ = ("_counts", "_total_us", "taken", "waiting")
 
     def __init__(self) -> None:
         self._counts = [0] * (len(_BOUNDS_US) + 1)
         self._total_us = 0
-        self.taken: list[tuple[SpaceWaits, int, int]] = []
+        self.taken: list[tuple[SpaceWaits, Sequence[int], int]] = []
         """What is not counted yet, where it lay and when it was taken: some at once cost less."""
+        self.waiting = 0
+        """How many that are."""
 
     def counted(self) -> tuple[list[int], int]:
         """How many for each step, and the sum of all times in microseconds."""
-        counts, taken = self._counts, self.taken
-        one: SpaceWaits | None = None
-        places = times = array("q")
-        first = maxsize
-        for waits, order, now in taken:
-            if waits is not one:
-                one, (places, times) = waits, waits.scales[0]
-                first = places[0] if places else maxsize
-            place = FIRST_ORDER + order % BAND
-            if place >= first:  # as `since` has it, for most
-                waited = now - times[bisect_right(places, place) - 1]
-            else:
-                waited = now - waits.since(order)
-            if waited > 0:
-                self._total_us += waited
-            counts[bisect_left(_BOUNDS_US, waited)] += 1
-        taken.clear()
-        return counts, self._total_us
+        counts, total_us = self._counts, self._total_us
+        for waits, orders, now in self.taken:
+            places, times = waits.scales[0]
+            first = places[0] if places else maxsize
+            for order in orders:
+                if first <= order < _NEXT_BAND:  # as `since` has it, for most
+                    waited = now - times[bisect_right(places, order) - 1]
+                else:
+                    waited = now - waits.since(order)
+                if waited > 0:
+                    total_us += waited
+                counts[bisect_left(_BOUNDS_US, waited)] += 1
+        self.taken.clear()
+        self.waiting, self._total_us = 0, total_us
+        return counts, total_us
 
 
 class SpaceWaits:
@@ -112,7 +114,12 @@ class SpaceWaits:
 
     def took(self, order: int, now: int) -> None:
         """The tuple of an order is taken."""
-        taken = self.times.taken
-        taken.append((self, order, now))
-        if len(taken) >= LOT:
-            self.times.counted()
+        self.took_many((order,), now)
+
+    def took_many(self, orders: Sequence[int], now: int) -> None:
+        """The tuples of some orders are taken."""
+        times = self.times
+        times.taken.append((self, orders, now))
+        times.waiting += len(orders)
+        if times.waiting >= LOT:
+            times.counted()

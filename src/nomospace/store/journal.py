@@ -280,7 +280,8 @@ class RulingCounts:
 
 _NOTHING: Final = StepRecords((), (), {})
 _TOLD: Final = frozenset({Traced, LeaseTraced, Persist, Ruled, Left, Came})
-_Aside: TypeAlias = tuple[Traced | LeaseTraced | bytes, int]
+_Told: TypeAlias = Traced | LeaseTraced | bytes
+_ASIDE: Final = (Traced, LeaseTraced, bytes)
 LOT: Final = 64
 """How many records are written at once, of those that nobody waits for."""
 
@@ -312,7 +313,8 @@ class Scribe:
         self._law = law
         self._member = member
         self._every = every
-        self._aside: list[_Aside] = []  # what is not written yet, and when it happened
+        self._aside: list[tuple[list[_Told], int]] = []  # not written yet, and when it happened
+        self._waiting = 0  # how many of them
         self._told: list[bytes] = []  # records that are not given yet
         self._counts: defaultdict[str, int] = defaultdict(int)  # what they add, by name
         self._touched: dict[str, int] = {}  # counts that are to be kept with the next records
@@ -324,13 +326,13 @@ class Scribe:
 
         They are written some at a time, which costs half as much.
         """
-        aside = self._aside
-        for effect in effects:
-            if type(effect) is Traced or type(effect) is LeaseTraced or type(effect) is bytes:
-                aside.append((effect, now))
-        if len(aside) >= LOT:
-            self._write_aside()
-        return len(self._told) + len(aside)
+        aside = [effect for effect in effects if isinstance(effect, _ASIDE)]
+        if aside:
+            self._aside.append((aside, now))
+            self._waiting += len(aside)
+            if self._waiting >= LOT:
+                self._write_aside()
+        return len(self._told) + self._waiting
 
     def records(self, effects: Iterable[object], now: int) -> StepRecords:
         """What the journal says of a step, and before it of all that was set aside."""
@@ -338,15 +340,15 @@ class Scribe:
             self._write_aside()
         told, self._told = self._told, []
         ruled: list[int] = []
-        traced: list[_Aside] = []  # what was traced in a row is written together
+        traced: list[_Told] = []  # what was traced in a row is written together
         for effect in effects:
             if type(effect) not in _TOLD:
                 continue
             if type(effect) is Traced or type(effect) is LeaseTraced:
-                traced.append((effect, now))
+                traced.append(effect)
                 continue
             if traced:
-                self._write(traced, told)
+                self._write(traced, now, told)
                 traced.clear()
             if isinstance(effect, Ruled):
                 ruled.append(self._ruled(effect, told, now))
@@ -364,7 +366,7 @@ class Scribe:
                 moved = (effect.agent, effect.origin, effect.epoch)
                 told.append(self._moved(how, *moved, now))
         if traced:
-            self._write(traced, told)
+            self._write(traced, now, told)
         if not told:
             return _NOTHING
         touched, self._touched = self._touched, {}
@@ -391,32 +393,38 @@ class Scribe:
         return encode_record(EventRecord(self.host, "", encode_ruling(ruling)))
 
     def _write_aside(self) -> None:
-        aside, self._aside = self._aside, []
-        self._write(aside, self._told)
+        aside, self._aside, self._waiting = self._aside, [], 0
+        for some, at in aside:
+            self._write(some, at, self._told)
 
-    def _write(self, aside: Iterable[_Aside], told: list[bytes]) -> None:
+    def _write(self, some: Iterable[_Told], at: int, told: list[bytes]) -> None:
         """Tell what became of tuples and leases, and when; records are told as they are."""
         host, counts = self.host, self._counts
-        last_space = last_op = name = ""
-        for one, at in aside:
+        last_space = last_op = ""
+        alike = 0  # so many in a row count under one name
+        for one in some:
             if isinstance(one, bytes):
                 told.append(one)
                 continue
             space, writer, count, op, agent = one.space, one.writer, one.count, one.op, one.agent
             if space != last_space or op != last_op:
-                last_space, last_op, name = space, op, f"{_COUNT}{SPACE}\x1f{space}\x1f{op}"
-            counts[name] += 1
-            if isinstance(one, LeaseTraced):  # a `LeaseRecord`, as `encode_record` would write it
+                if alike:
+                    counts[f"{_COUNT}{SPACE}\x1f{last_space}\x1f{last_op}"] += alike
+                last_space, last_op, alike = space, op, 0
+            alike += 1
+            if type(one) is Traced:
+                try:
+                    body = _encode(one.fields)
+                except (OverflowError, RecursionError):  # huge integers, deep terms
+                    body = encode(one.fields)
+                # A `TupleRecord`, as `encode_record` would write it.
+                record = (_TUPLE, host, at, space, writer, count, op, agent, body)
+                told.append(_VERSION + _encode((*record, one.cause) if one.cause else record))
+            elif type(one) is LeaseTraced:  # a `LeaseRecord`, likewise
                 rest = (op, agent, one.lease, one.until, one.why)
                 told.append(_VERSION + _encode((_LEASE, host, at, space, writer, count, *rest)))
-                continue
-            try:
-                body = _encode(one.fields)
-            except (OverflowError, RecursionError):  # huge integers, deep terms
-                body = encode(one.fields)
-            # A `TupleRecord`, likewise.
-            record = (_TUPLE, host, at, space, writer, count, op, agent, body)
-            told.append(_VERSION + _encode((*record, one.cause) if one.cause else record))
+        if alike:
+            counts[f"{_COUNT}{SPACE}\x1f{last_space}\x1f{last_op}"] += alike
 
     def restore(self, small: dict[str, bytes], last: int) -> None:
         """Go on counting from what was kept."""

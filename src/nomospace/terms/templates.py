@@ -21,7 +21,7 @@ neither Linda nor LIME looks inside a field. Here patterns do.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, Final, TypeAlias
 
@@ -195,18 +195,23 @@ class Template(msgspec.Struct, frozen=True, eq=False, gc=False):
         return _read(freeze_fields(patterns, "template", types=True))
 
     @classmethod
-    def at_places(cls, width: int, at: bytes, values: Iterable[str | int]) -> Template:
-        """A template of short texts and small numbers `at` some places, and `ANY` at all others.
+    def at_places(cls, width: int, equal: tuple[tuple[int, str | int], ...]) -> Template:
+        """A template of short texts and small numbers at some places, and `ANY` at all others.
 
         A `ValueError` where these are no places. What the term is, and what an index would want, is
         found when it is asked for: most never are.
 
-        >>> Template.at_places(3, bytes([0, 2]), ["job", 17])
+        >>> Template.at_places(3, ((0, "job"), (2, 17)))
         Template.of(term('[job,formal(any),17]'))
         """
-        if (width, at) not in _known_places:
-            check_places(width, at)
-        return cls(None, width, True, tuple(zip(at, values, strict=True)), None, ())
+        before = -1
+        for place, _ in equal:
+            if place <= before:
+                raise ValueError("the places of a template go up")
+            before = place
+        if not before < width <= WIDTH_MAX:
+            raise ValueError("the places of a template are below its width")
+        return cls(None, width, True, equal, None, ())
 
     @classmethod
     def from_term(cls, term: Term) -> Template:
@@ -305,11 +310,6 @@ class Template(msgspec.Struct, frozen=True, eq=False, gc=False):
         return Template.from_term, (self.term,)
 
 
-_known_places: Final[dict[tuple[int, bytes], None]] = {}
-"""Widths with places that were looked at before; most clients ask for a few of them."""
-_KNOWN_MAX: Final = 1_000
-
-
 def check_places(width: object, at: bytes) -> None:
     """Raise a `ValueError` unless a template of this width can have values at these places."""
     if type(width) is not int or not 0 < width <= WIDTH_MAX:
@@ -318,8 +318,6 @@ def check_places(width: object, at: bytes) -> None:
         raise ValueError("the places of a template go up")
     if at and at[-1] >= width:
         raise ValueError("the places of a template are below its width")
-    if len(_known_places) < _KNOWN_MAX:
-        _known_places[width, at] = None
 
 
 def _no_variables(found: Var) -> NotAPattern:

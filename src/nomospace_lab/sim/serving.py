@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from random import Random
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from nomospace.calls.requests import Request
 from nomospace.host.calls import Arrive, Attended, Event, Tick, Unattended
@@ -171,7 +171,7 @@ class Server:
         self._steps: list[Step] = []
         self._trims: list[tuple[str, int]] = []
         self._last = self._kept = 0
-        self._behind: deque[tuple[int, list[Effect | Outgoing]]] = deque()
+        self._behind: deque[tuple[int, Sequence[Effect | Outgoing]]] = deque()
         self._inbox: deque[Event] = deque()
         self._stepping = False
         self._writing = False
@@ -324,10 +324,11 @@ class Server:
         done, effects = core.handle_many(events, now=self.now())
         if not effects:
             return done
-        first, todo = effects[0], cast("list[Effect | Outgoing]", effects)
+        first = effects[0]
+        todo: Sequence[Effect | Outgoing] = effects
         kept: tuple[KeptForClient, ...] = ()
         if sessions is not None:
-            kept = sessions.outputs(todo, isinstance(first, Persist))
+            todo, kept = sessions.outputs(effects, isinstance(first, Persist))
         if isinstance(first, Persist):
             self._behind.append((self._last + 1, todo))
             self._put(Step(first.changes, kept))
@@ -414,7 +415,7 @@ class Server:
         while self._behind and self._behind[0][0] <= self._kept:
             self._do(self._behind.popleft()[1])
 
-    def _do(self, effects: list[Effect | Outgoing]) -> None:
+    def _do(self, effects: Sequence[Effect | Outgoing]) -> None:
         for effect in effects:
             if isinstance(effect, Outgoing):
                 assert self.sessions is not None, "it is up"

@@ -352,7 +352,7 @@ class StandingProcess(Server):
         else:
             self._fenced()
 
-    def _do(self, effects: list[Effect | Outgoing]) -> None:
+    def _do(self, effects: Sequence[Effect | Outgoing]) -> None:
         self.world.answered += 1
         if self._token != self.database.stand.token:
             self.world.faults.append(f"{self.place} answered when another had taken over")

@@ -139,8 +139,8 @@ class Desk:
 
     def step(self, *effects: Effect, persisted: bool = False, release: bool = True) -> list[Any]:
         """One step of the core; what is left of its effects."""
-        todo: list[Any] = list(effects)
-        self.gate.kept += self.sessions.outputs(todo, persisted)
+        todo, kept = self.sessions.outputs(effects, persisted)
+        self.gate.kept += kept
         if release:
             for effect in todo:
                 if isinstance(effect, Outgoing):
