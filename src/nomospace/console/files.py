@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from mimetypes import guess_type
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -56,8 +56,12 @@ class FilesAtHand:
         app: ASGIApp,
         folders: Mapping[str, SiteFolder],
         headers: Mapping[str, str] | None = None,
+        early: Iterable[str] = (),
     ) -> None:
-        """`folders` may be single files too; `headers` go with every answer."""
+        """`folders` may be single files too; `headers` go with every answer.
+
+        Files that every page asks for are read `early`: else the first who looks waits for them.
+        """
         self._app = app
         self._files = {
             path: (file, cache)
@@ -67,6 +71,9 @@ class FilesAtHand:
         }
         self._headers = [(name.encode(), said.encode()) for name, said in (headers or {}).items()]
         self._kept: dict[str, _Kept] = {}
+        for path in early:
+            if (known := self._files.get(path)) is not None:
+                self._kept[path] = _read(*known)
         self._packed: dict[bytes, bytes] = {}  # by tag; empty where packing gains nothing
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -58,6 +58,12 @@ LOST_MAX: Final = 100
 RECONNECT_S: Final = 30.0
 """How long a window that lost its connection is waited for."""
 _LIBRARY: Final = f"/_nicegui/{nicegui.__version__}"
+_FIRST_OF_LIBRARY: Final = (
+    *("fonts.css", "quasar.unimportant.prod.css", "quasar.important.prod.css", "nicegui.css"),
+    *("vue.esm-browser.prod.js", "socket.io.min.js", "quasar.umd.prod.js", "nicegui.js"),
+    *("lang/en-US.umd.prod.js", "dompurify.mjs"),
+)
+"""What its pages begin with; a name that it has no more does no harm."""
 _SIGNS: Final = re.compile(r'font-family: "Material Icons";[^}]*url\((fonts/[^)]+)\)')
 
 
@@ -128,7 +134,9 @@ def mount(app: FastAPI, console: Console) -> None:
     )
     # Who asks for a file is behind the guard, and needs nothing else of the application.
     policy = {"content-security-policy": PAGES_CSP}
-    app.add_middleware(FilesAtHand, folders=_folders(STATIC), headers=policy)
+    app.add_middleware(
+        FilesAtHand, folders=_folders(STATIC), headers=policy, early=_first_files(STATIC)
+    )
     pages_app.add_middleware(PageHeaders)
     templates.get_template("index.html")  # is compiled now: else the first who looks waits for it
 
@@ -193,6 +201,15 @@ def _folders(static: Path) -> dict[str, SiteFolder]:
             for key, one in js_components.items()
         },
     }
+
+
+def _first_files(static: Path) -> Iterator[str]:
+    """What every page asks for."""
+    for name in ("console.js", *[f"now/{module.name}" for module in static.glob("now/*.js")]):
+        yield f"/console-static/{name}"
+    for name in _FIRST_OF_LIBRARY:
+        yield f"{_LIBRARY}/static/{name}"
+    yield f"{_LIBRARY}/static/{_signs_font()}"
 
 
 def _head(static: Path, added: Path | None) -> Iterator[str]:

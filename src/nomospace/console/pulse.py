@@ -235,10 +235,12 @@ class Pulse:
     async def _run(self) -> None:
         loop = asyncio.get_running_loop()
         await self._begin()
-        await self._recall()
         while self._listeners or loop.time() < self._until:
+            first = self.beat is None
             self.beat = await self._look()
             self._looked.set()
+            if first:  # a page that is made meanwhile does not wait for the past
+                await self._recall()
             self._tell(self.beat, tuple(self._listeners))
             await asyncio.sleep(1 / BEATS_S)
         self.beat = self._task = None

@@ -44,6 +44,7 @@ def show(frame: Frame) -> None:
         (console.stages.plugin.over_map or BeginCard)(frame)
     floor = kept(frame, ShownFloor)
     floor_told: FloorPlan | None = None
+    whole = False
     floor_of: object = None
 
     def pick(event: GenericEventArguments) -> None:
@@ -64,12 +65,15 @@ def show(frame: Frame) -> None:
         return _told(beat, latest) | {"floor": found, "moments": moments}
 
     def tell(beat: Beat) -> None:
-        nonlocal floor_told
+        nonlocal floor_told, whole
+        if board.props.pop("begun", ""):
+            return  # what came with the page is being drawn: all of it follows with the next beat
         found = plan(beat)
-        if beat.first or floor_told is None:
+        if not whole or beat.first or floor_told is None:
             told = begin(beat, found, KEPT_MAX)
-            if board.props.pop("begun", "") and found == floor_told:
+            if not whole and found == floor_told:  # it came with the page
                 del told["floor"]
+            whole = True
             board.run_method("begin", told)
         else:
             news = _told(beat, beat.rulings) | {"moment": _moment(console.pulse.moments[-1])}
