@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -40,6 +41,8 @@ WINDOW_S: Final = 1.0
 """Over how long a rate is taken."""
 AWAIT_S: Final = 10.0
 """How long a page that is on its way is waited for."""
+PIECE_S: Final = 0.003
+"""So long a look goes on before the host does what else there is to do."""
 BEGUN_S: Final = 0.5
 """How long a page that is made waits for the first look."""
 
@@ -146,6 +149,19 @@ def past_rates(hosts: Iterable[list[tuple[int, PastCounts]]]) -> dict[int, Rates
     return found
 
 
+class _Pieces:
+    """A long piece of work in short ones: on a busy host a rest takes as long as one of these."""
+
+    def __init__(self) -> None:
+        self._since = time.perf_counter()
+
+    async def rest(self) -> None:
+        """Let the host do what else there is to do, if it has waited long."""
+        if time.perf_counter() - self._since >= PIECE_S:
+            await asyncio.sleep(0)
+            self._since = time.perf_counter()
+
+
 class Pulse:
     """The looks of one console; `listen` begins them, and the last to leave ends them."""
 
@@ -212,11 +228,12 @@ class Pulse:
         self._tallies.clear()
         self.moments.clear()
         found: list[SeenRuling] = []
+        pieces = _Pieces()
         for name, service in self._console.services.items():
             told = service.views.rulings(limit=KEPT_MAX // len(self._console.services))
             self._last[name] = told.last
             found.extend(SeenRuling(name, ruling) for ruling in told.rulings)
-            await asyncio.sleep(0)
+            await pieces.rest()
         self.latest = deque(sorted(found, key=lambda one: one.ruling.at), maxlen=KEPT_MAX)
 
     async def _recall(self) -> None:
@@ -268,6 +285,7 @@ class Pulse:
         rates: dict[str, Rates] = {}
         runs: list[tuple[str, RulingRun]] = []
         most = max(1, min(RULINGS_MAX, BEAT_MAX // len(console.services)))
+        pieces = _Pieces()
         for name, service in console.services.items():
             views = service.views
             last, newest = self._last.get(name, 0), views.last_record
@@ -283,12 +301,12 @@ class Pulse:
                 found.extend(SeenRuling(name, ruling) for ruling in told.rulings)
             self._last[name] = last
             rates[name] = self._rates(name, views.tally())
-            await asyncio.sleep(0)
+            await pieces.rest()
         topologies: list[TopologyView] = []
         for service in console.services.values():
             # One tells of the agents of all.
             topologies.append(service.views.topology(elsewhere=not topologies))
-            await asyncio.sleep(0)
+            await pieces.rest()
         # From here to the telling nobody comes in between, who would hear something twice.
         found.sort(key=lambda one: one.ruling.at)
         self.latest.extend(found)

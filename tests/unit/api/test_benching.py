@@ -21,7 +21,7 @@ from nomospace.law import load
 from nomospace.node.working import Workers
 from nomospace.scenarios.lawrun import Run
 from nomospace.terms import Faulty
-from tests.unit.api.test_http import Web, on_the_web
+from tests.unit.api.web import Web, on_the_web
 
 T = TypeVar("T")
 

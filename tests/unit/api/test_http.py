@@ -2,82 +2,20 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
 from typing import Any
 
-import httpx
 import pytest
 
 from nomospace import t
-from nomospace.api import guard
-from nomospace.api.guard import BODY_BYTES_MAX, Buckets
-from nomospace.api.http import application
-from nomospace.api.service import Service, TooManySeats
-from nomospace.calls.problems import NotLetIn
+from nomospace.api.service import TooManySeats
 from nomospace.law import load
-from nomospace.node.config import read_config
-from nomospace.node.principals import OpenDoor, Principal
-from nomospace.node.serve import Server
+from nomospace.node.principals import Principal
+from tests.unit.api.web import AGENT, Web, on_the_web
 
 pytestmark = pytest.mark.usefixtures("born_alike")
 
 OPEN_LAW = "law(open). R1. sent(_, _, _) :- do(forward). R2. arrived(_, _, _) :- do(deliver)."
 SHUT_LAW = "law(shut). R1. sent(_, ping(_), _) :- loud@CS, do(forward)."
-AGENT = "/v1/agents/ann@ward"
-
-
-class TwoTokens(OpenDoor):
-    """A door with an operator's token and an agent's."""
-
-    def by_token(self, token: str) -> Principal:
-        if token == "ops":
-            return Principal("token ops", (), operator=True)
-        if token == "ann":
-            return Principal("token ann", ("ann@ward",))
-        raise NotLetIn(why="this token is not known here")
-
-
-class Web:
-    """A client of the API, that shows a token."""
-
-    def __init__(self, server: Server, service: Service, client: httpx.AsyncClient) -> None:
-        self.server = server
-        self.service = service
-        self.client = client
-
-    async def __call__(
-        self, method: str, path: str, body: Any = None, *, token: str = "ann", **more: Any
-    ) -> Any:
-        headers = {"authorization": f"Bearer {token}"} if token else {}
-        headers |= more.pop("headers", {})
-        answer = await self.client.request(method, path, json=body, headers=headers, **more)
-        if answer.status_code >= 400:
-            assert answer.headers["content-type"] == "application/problem+json"
-            told = answer.json()
-            assert told["status"] == answer.status_code
-            assert told["type"] == f"urn:nomospace:error:{told['code']}"
-        return answer
-
-
-@asynccontextmanager
-async def served(buckets: Buckets | None = None) -> AsyncIterator[Web]:
-    told = read_config("", "test", name="ward", insecure=True, store="memory", listen="127.0.0.1:0")
-    async with Server(told) as server:
-        service = Service(server, TwoTokens())
-        service.own_token = ""
-        transport = httpx.ASGITransport(application(service, buckets=buckets))
-        async with httpx.AsyncClient(transport=transport, base_url="http://ward") as client:
-            yield Web(server, service, client)
-        service.close()
-
-
-def on_the_web(work: Callable[[Web], Awaitable[None]], buckets: Buckets | None = None) -> None:
-    async def program() -> None:
-        async with asyncio.timeout(120), served(buckets) as web:
-            await work(web)
-
-    asyncio.run(program())
 
 
 def test_nothing_is_seen_without_a_token_but_health_and_the_document() -> None:
@@ -286,48 +224,6 @@ def test_a_certificate_is_never_taken_for_the_name_of_a_file() -> None:
         assert answer.json()["code"] != "client.no-certificate"
 
     on_the_web(work)
-
-
-def test_bodies_that_are_no_json_too_large_or_too_deep() -> None:
-    async def work(web: Web) -> None:
-        path = f"{AGENT}/spaces/jobs/out"
-        headers = {"authorization": "Bearer ann", "content-type": "application/json"}
-
-        async def post(content: bytes) -> httpx.Response:
-            return await web.client.post(path, content=content, headers=headers)
-
-        assert (await post(b"{")).status_code == 422
-        assert (await post(b"\xff\xfe")).status_code in (400, 422)
-        large = await post(b'{"fields":["' + b"x" * BODY_BYTES_MAX + b'"]}')
-        assert (large.status_code, large.json()["code"]) == (413, "services.body-too-large")
-        deep = await post(b'{"fields":[' + b"[" * 150 + b"]" * 150 + b"]}")
-        assert (deep.status_code, deep.json()["code"]) == (400, "api.bad-field")
-        for odd in (
-            b'"\\ud800"',
-            b"NaN",
-            b"1e999",
-            b"9" * 5000,
-            b'{"term":"' + b"f(" * 500 + b'"}',
-        ):
-            answer = await post(b'{"fields":[' + odd + b"]}")
-            assert 400 <= answer.status_code < 500 or answer.json() == {"written": 1}, odd
-        very = await post(b'{"fields":' + b"[" * 100_000 + b"]" * 100_000 + b"}")
-        assert 400 <= very.status_code < 500
-
-    on_the_web(work)
-
-
-def test_a_token_that_asks_too_often_is_told_when_to_go_on() -> None:
-    async def work(web: Web) -> None:
-        for _ in range(3):
-            assert (await web("GET", "/v1/me")).status_code == 200
-        answer = await web("GET", "/v1/me")
-        assert (answer.status_code, answer.json()["code"]) == (429, "api.too-fast")
-        assert int(answer.headers["retry-after"]) >= 1
-        # Another token has a bucket of its own.
-        assert (await web("GET", "/v1/me", token="ops")).status_code == 200
-
-    on_the_web(work, Buckets(rate_s=0.01, burst=3))
 
 
 def test_a_browser_logs_in_once_with_a_token_and_only_its_own_pages_may_act() -> None:
@@ -559,34 +455,6 @@ def test_operators_suspend_and_resume() -> None:
         assert (await web("POST", jobs, {"fields": ["job", 2]})).json() == {"written": 1}
         unknown = await web("PUT", "/v1/suspensions/nosuch", {}, token="ops")
         assert (unknown.status_code, unknown.json()["code"]) == (404, "node.not-suspendable")
-
-    on_the_web(work)
-
-
-def test_one_token_has_so_much_under_way_and_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guard, "UNDER_WAY_MAX", 2)
-    waits = {"template": ["never"], "wait": 20}
-
-    async def work(web: Web) -> None:
-        take = f"{AGENT}/spaces/jobs/take"
-        waiting = [asyncio.ensure_future(web("POST", take, waits)) for _ in range(2)]
-        while sum(one.waiting for one in web.service.views.spaces()) < 2:
-            await asyncio.sleep(0.01)
-        told = await web("GET", "/v1/me")
-        assert (told.status_code, told.json()["code"]) == (429, "limits.under-way")
-        assert (await web("GET", "/v1/me", token="ops")).status_code == 200
-        for one in waiting:
-            one.cancel()
-        await asyncio.wait(waiting)
-        assert (await web("GET", "/v1/me")).status_code == 200
-
-    on_the_web(work)
-
-
-def test_who_shows_no_token_sends_little() -> None:
-    async def work(web: Web) -> None:
-        told = await web("POST", "/v1/session", {"token": "x" * 70_000}, token="")
-        assert (told.status_code, told.json()["code"]) == (413, "services.body-too-large")
 
     on_the_web(work)
 

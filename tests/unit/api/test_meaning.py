@@ -21,7 +21,7 @@ from nomospace.meaning.jsonforms import BadTupleLine
 from nomospace.meaning.reading import read_ontology
 from nomospace.meaning.reading.faults import FaultyOntology
 from nomospace.node.working import Workers
-from tests.unit.api.test_http import Web, on_the_web
+from tests.unit.api.web import Web, on_the_web
 
 
 def test_the_example_shows_each_kind_of_answer() -> None:
