@@ -20,7 +20,6 @@ from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from operator import attrgetter
 from typing import Final, Protocol, cast
 
 from nomospace.calls.problems import Busy
@@ -250,7 +249,8 @@ class Driver(ABC):
             if type(first) is Call:  # and so are those that make one step with it
                 calls = self.calls
                 for event in events if done == len(events) else events[:done]:
-                    calls[event.request.__class__] += 1  # type: ignore[union-attr]
+                    if type(event) is Call:
+                        calls[type(event.request)] += 1
             if effects:
                 self._carry(effects, now)
             while self._inbox and self._core is not None:
@@ -596,4 +596,3 @@ def _ends_a_wait(event: Event) -> bool:
 
 
 _UNRECORDED: Final = StepRecords((), (), {})
-_request: Final = attrgetter("request")

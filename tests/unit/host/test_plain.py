@@ -80,6 +80,22 @@ def test_several_are_one_step() -> None:
     assert made.handle_many(calls[4:], now=5)[0] == 1
 
 
+def test_waits_of_two_spaces_in_one_step_are_counted_where_they_were() -> None:
+    made = host()
+    told(made, Open("notes"))
+    told(made, Share(("notes",)))
+    told(made, Out("notes", ("note", 1)))
+    calls = [
+        Call(2, "ann@a", Seek("jobs", TAKE, JOB)),
+        Call(3, "ann@a", Seek("jobs", TAKE, JOB)),
+        Call(4, "ann@a", Seek("notes", TAKE, Template.of(("note", ANY)))),
+    ]
+    assert made.handle_many(calls, now=2_000_005)[0] == 3
+    counted = {name: sum(one.counted()[0]) for name, one in made.spaces.waited.items()}
+    assert counted == {"jobs": 2, "notes": 1}
+    assert made.spaces.waited["jobs"].counted()[1] == 2 * 2_000_000
+
+
 def test_leases_and_their_ends_are_part_of_that_step() -> None:
     made = host(durable=True)
     made.handle(Tick(), now=5)

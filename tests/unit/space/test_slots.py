@@ -4,6 +4,8 @@ from random import Random
 import pytest
 
 from nomospace.space import Record, slots as module
+from nomospace.space.records import FIRST_ORDER
+from nomospace.space.shelves import Shelf
 from nomospace.space.slots import Few, Many, Slots, size_of
 
 
@@ -63,6 +65,22 @@ def test_what_is_left_behind_is_swept_out() -> None:
     assert slot.size == 2_000
     assert sum(map(len, slot.full)) + len(slot.last) == slot.size + slot.dead
     assert slot.dead < 2_000
+
+
+@pytest.mark.parametrize("step", [1, 3, 50], ids=["dense", "loose", "far"])
+def test_those_that_are_gone_are_found_however_far_numbers_lie_apart(step: int) -> None:
+    rng, shelf = Random(step), Shelf(1)
+    orders = range(FIRST_ORDER + 7, FIRST_ORDER + 7 + 1_500 * step, step)
+    lying = [record(order) for order in orders]
+    for one in lying:
+        shelf.add(one)
+    rng.shuffle(lying)
+    while len(lying) > 40:
+        shelf.drop(lying.pop())
+        left = sorted(one.order for one in lying)
+        if len(left) % 50 == 0:
+            assert [one.order for one in shelf.held.of("ann")] == left
+            assert [one.order for one in shelf.columns[0].of("x")] == left
 
 
 def test_taking_the_oldest_over_and_over_does_not_walk_over_those_that_are_gone() -> None:
