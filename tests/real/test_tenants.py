@@ -203,7 +203,7 @@ def test_large_batch_is_read_in_slices(host: RealHost) -> None:
     rows = tuple([("row", n, f"number {n}") for n in range(2_000)])
 
     async def program() -> None:
-        async with tenant_of(host, "walter") as tenant, steady(host, None):
+        async with tenant_of(host, "wilma") as tenant, steady(host, None):
             assert await tenant.call(Open("rows")) is None
             assert await tenant.call(Share(("rows",), True)) is None
             last = Seek("rows", TAKE_NOWAIT, Template.of(rows[-1]))

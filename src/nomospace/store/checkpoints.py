@@ -81,6 +81,10 @@ class Checkpoints:
 
     def go_on(self, writer: sqlite3.Connection) -> None:
         """Something was committed: see that pages move when there are many."""
+        if self._still is None:  # early, so that no file is opened later
+            with suppress(sqlite3.Error):
+                self._beside, self._still = self._connected(), self._connected()
+                self._beside.execute("PRAGMA synchronous = FULL")
         frames = self.frames if self._sums.known else 0
         if self._work is not None:
             if frames < LOG_FRAMES_MAX and self._work.is_alive():
@@ -100,9 +104,8 @@ class Checkpoints:
                     self._begin(self.frames)
 
     def _begin(self, frames: int) -> None:
-        if self._still is None or self._beside is None:
-            self._still, self._beside = self._connected(), self._connected()
-            self._beside.execute("PRAGMA synchronous = FULL")
+        if self._still is None:
+            return
         self._let_go()  # where the last attempt has failed in the middle
         self._still.execute("BEGIN")
         self._still.execute("SELECT one FROM state").fetchone()
