@@ -7,7 +7,7 @@ stands between a client and a host, and cuts the connection where a test wants i
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Self, cast
 
@@ -59,7 +59,7 @@ class ServedHost(Host):
         self._end()
         self.clients.stop()
 
-    def _do(self, effects: list[Effect | Outgoing]) -> None:
+    def _do(self, effects: Sequence[Effect | Outgoing]) -> None:
         if self.mute:
             effects = [effect for effect in effects if not isinstance(effect, Outgoing)]
         super()._do(effects)

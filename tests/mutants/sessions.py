@@ -111,8 +111,8 @@ SESSIONS: Final = (
     Mutant(
         "an answer is not on disk with what it tells",
         PUSHING,
-        "        return rest, tuple([KeptForClient(to.key, push[0], push[1]) for to, push in pushes])\n",
-        "        return rest, ()\n",
+        "return rest, tuple([KeptForClient(to.key, push[0], push[1]) for to, push in pushes])",
+        "return rest, ()",
         CLIENTS,
     ),
     Mutant(
