@@ -27,9 +27,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar, Unpack, overload
 
 from nomospace import client
-from nomospace.calls.partition import PartitionKey
 from nomospace.calls.ways import ONCE_PER_TUPLE, STRONG, WEAK
-from nomospace.client.listening import refuse_waiting
 from nomospace.client.membership import Letter
 from nomospace.client.reactions import (
     AnyHandle as AsyncHandle,
@@ -42,13 +40,13 @@ from nomospace.sync.background import (
     WouldBlock,
     asks,
     background,
+    gives,
     waits,
 )
 from nomospace.terms.templates import Template
 
 if TYPE_CHECKING:  # who only connects loads no host
     from nomospace.client.laws import Law
-    from nomospace.client.ontologies import Ontology
     from nomospace.sync.elsewhere import FrontSpace, RemoteHost
     from nomospace.sync.hosts import Host, Network
 
@@ -95,83 +93,6 @@ def connect(url: str, **options: Any) -> RemoteHost:
     from nomospace.sync.elsewhere import RemoteHost
 
     return RemoteHost(connect_async(url, **options))
-
-
-class Agent(Blocking):
-    """An agent on a host; see `nomospace.client.Agent`."""
-
-    __slots__ = ()
-
-    _it: client.Agent
-    id: str
-    move = waits(client.Agent.move)
-    close = waits(client.Agent.close)
-    end = waits(client.Agent.end)
-    send = waits(client.Agent.send)
-    receive_nowait = asks(client.Agent.receive_nowait)
-
-    @property
-    def system(self) -> Space:
-        """The space `LimeSystem`."""
-        return Space(self._it.system)
-
-    def space(
-        self,
-        name: str,
-        *,
-        shared: bool = False,
-        law: Law | None = None,
-        durable: bool = True,
-        ontology: Ontology | str | None = None,
-        engine: str = "",
-        partition: PartitionKey | str = "",
-    ) -> Space:
-        """Have an interface space of this name: private, or `shared` at once."""
-        it = self._it.space(
-            name,
-            shared=shared,
-            law=law,
-            durable=durable,
-            ontology=ontology,
-            engine=engine,
-            partition=partition,
-        )
-        return Space(background.wait(it))
-
-    def share(self, *spaces: Space) -> None:
-        """Share several spaces in one atomic step."""
-        background.wait(self._it.share(*(space._it for space in spaces)))
-
-    def unshare(self, *spaces: Space) -> None:
-        """Part several spaces in one atomic step."""
-        background.wait(self._it.unshare(*(space._it for space in spaces)))
-
-    def connected(self, agent: str) -> bool:
-        """Whether an agent is connected with this one now."""
-        try:
-            return background.call(self._it.connected, agent)
-        except client.NotYetKnown:  # a host elsewhere has been asked
-            return background.wait(self._soon_connected(agent))
-
-    async def _soon_connected(self, agent: str) -> bool:
-        for _ in range(100):
-            with suppress(client.NotYetKnown):
-                return self._it.connected(agent)
-            await asyncio.sleep(0.02)
-        return self._it.connected(agent)
-
-    def adopt(self, law: Law, *args: object, another: bool | int = False) -> Membership:
-        """Adopt a law."""
-        return Membership(background.wait(self._it.adopt(law, *args, another=another)))
-
-    def membership(self, law: Law, number: int = 1) -> Membership | None:
-        """The membership under a law that the agent has adopted."""
-        found = background.call(self._it.membership, law, number)
-        return None if found is None else Membership(found)
-
-    def inbox(self) -> Iterator[Letter]:
-        """Plain messages to this agent, oldest first; ends with the agent."""
-        return _letters(self._it.mail)
 
 
 def _letters(of: client.LetterQueue) -> Iterator[Letter]:
@@ -222,6 +143,8 @@ class Space(Blocking):
     give_back = waits(client.Space.give_back)
     tell = waits(client.Space.tell)
     monitor = waits(client.Space.monitor)
+    take = waits(client.Space.take)
+    read = waits(client.Space.read)
     take_nowait = waits(client.Space.take_nowait)
     read_nowait = waits(client.Space.read_nowait)
     take_all = waits(client.Space.take_all)
@@ -241,20 +164,6 @@ class Space(Blocking):
         # The rows are drawn here: a generator of the program has no business in our thread.
         drawn = [tuple(row) for row in rows]
         background.wait(self._it.out_many(drawn, to=to, ttl=ttl, priority=priority))
-
-    def take(
-        self,
-        *template: object,
-        timeout: float | None = None,
-        at: str | None = None,
-        dest: str | None = None,
-        lease: float | None = None,
-        **sets: Unpack[Correlation],
-    ) -> Tuple:
-        """Wait for a tuple and take it. Under a lease, `acknowledge` it, or use `lend`."""
-        refuse_waiting("take", self.name)
-        it = self._it.take(*template, timeout=timeout, at=at, dest=dest, lease=lease, **sets)
-        return background.wait(it)
 
     @contextmanager
     def lend(
@@ -278,7 +187,6 @@ class Space(Blocking):
         ...         print(jobs.take("job", int, lease=30).deliveries)
         2
         """
-        refuse_waiting("take", self.name)
         it = self._it.take(*template, timeout=timeout, at=at, dest=dest, lease=lease)
         taken = background.wait(it.__aenter__())
         try:
@@ -287,19 +195,6 @@ class Space(Blocking):
             background.wait(it.__aexit__(type(error), error, error.__traceback__))
             raise
         background.wait(it.__aexit__(None, None, None))
-
-    def read(
-        self,
-        *template: object,
-        timeout: float | None = None,
-        at: str | None = None,
-        dest: str | None = None,
-        **sets: Unpack[Correlation],
-    ) -> Tuple:
-        """Wait for a tuple and leave it there."""
-        refuse_waiting("read", self.name)
-        it = self._it.read(*template, timeout=timeout, at=at, dest=dest, **sets)
-        return background.wait(it)
 
     @overload
     def react(
@@ -405,6 +300,58 @@ class ReactionHandle(Blocking, Generic[S]):
         it: Any = self._it.space if self._it.strength == STRONG else self._space
         found: S = it
         return found
+
+
+class Agent(Blocking):
+    """An agent on a host; see `nomospace.client.Agent`."""
+
+    __slots__ = ()
+
+    _it: client.Agent
+    id: str
+    move = waits(client.Agent.move)
+    close = waits(client.Agent.close)
+    end = waits(client.Agent.end)
+    send = waits(client.Agent.send)
+    receive_nowait = asks(client.Agent.receive_nowait)
+    space = gives(client.Agent.space, Space)
+    adopt = gives(client.Agent.adopt, Membership)
+
+    @property
+    def system(self) -> Space:
+        """The space `LimeSystem`."""
+        return Space(self._it.system)
+
+    def share(self, *spaces: Space) -> None:
+        """Share several spaces in one atomic step."""
+        background.wait(self._it.share(*(space._it for space in spaces)))
+
+    def unshare(self, *spaces: Space) -> None:
+        """Part several spaces in one atomic step."""
+        background.wait(self._it.unshare(*(space._it for space in spaces)))
+
+    def connected(self, agent: str) -> bool:
+        """Whether an agent is connected with this one now."""
+        try:
+            return background.call(self._it.connected, agent)
+        except client.NotYetKnown:  # a host elsewhere has been asked
+            return background.wait(self._soon_connected(agent))
+
+    async def _soon_connected(self, agent: str) -> bool:
+        for _ in range(100):
+            with suppress(client.NotYetKnown):
+                return self._it.connected(agent)
+            await asyncio.sleep(0.02)
+        return self._it.connected(agent)
+
+    def membership(self, law: Law, number: int = 1) -> Membership | None:
+        """The membership under a law that the agent has adopted."""
+        found = background.call(self._it.membership, law, number)
+        return None if found is None else Membership(found)
+
+    def inbox(self) -> Iterator[Letter]:
+        """Plain messages to this agent, oldest first; ends with the agent."""
+        return _letters(self._it.mail)
 
 
 def _wrapped(listener: Listener, handle: AnyHandle) -> AsyncListener:

@@ -1,7 +1,8 @@
 """The event loop in the background that the blocking face waits for, in a thread of its own.
 
-`waits` and `asks` make a method of the blocking face of one of the async face, with its signature
-and its docstring: the first waits for a coroutine, the second calls a plain function in its thread.
+`waits`, `gives` and `asks` make a method of the blocking face of one of the async face, with its
+signature and its docstring: the first two wait for a coroutine, the third calls a plain function in
+its thread.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from nomospace.errors import CallerError
 T = TypeVar("T")
 H = TypeVar("H")
 P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class WouldBlock(CallerError):
@@ -114,13 +116,20 @@ def waits(
 
     Counterparts of other hosts have their own of some.
     """
+    return gives(method, lambda found: found)
+
+
+def gives(
+    method: Callable[Concatenate[H, P], Coroutine[object, None, T]], made: Callable[[T], R]
+) -> Callable[Concatenate[Blocking, P], R]:
+    """As `waits`; it gives what is made of the other's answer: what blocks for that."""
 
     @wraps(method)
-    def wait(self: Blocking, /, *args: P.args, **options: P.kwargs) -> T:
+    def give(self: Blocking, /, *args: P.args, **options: P.kwargs) -> R:
         mine: Callable[P, Coroutine[object, None, T]] = getattr(self._it, method.__name__)
-        return background.wait(mine(*args, **options))
+        return made(background.wait(mine(*args, **options)))
 
-    return wait
+    return give
 
 
 def asks(method: Callable[Concatenate[H, P], T]) -> Callable[Concatenate[Blocking, P], T]:
@@ -132,6 +141,17 @@ def asks(method: Callable[Concatenate[H, P], T]) -> Callable[Concatenate[Blockin
         return background.call(mine, *args, **options)
 
     return ask
+
+
+def like(
+    made: Callable[P, object],
+) -> Callable[[Callable[..., None]], Callable[Concatenate[Any, P], None]]:
+    """Let a constructor take what this one takes, for those who read and check its types."""
+
+    def takes(init: Callable[..., None]) -> Callable[Concatenate[Any, P], None]:
+        return init
+
+    return takes
 
 
 class Blocking:

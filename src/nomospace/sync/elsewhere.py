@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nomospace.client import fronts, remote
 from nomospace.sync import Agent
-from nomospace.sync.background import Blocking, HeldInBackground, background, waits
+from nomospace.sync.background import Blocking, HeldInBackground, gives, waits
 
 
 class RemoteHost(HeldInBackground):
@@ -18,9 +18,7 @@ class RemoteHost(HeldInBackground):
     drain = waits(remote.RemoteHost.drain)
     moved = waits(remote.RemoteHost.moved)
 
-    def agent(self, name: str | None = None) -> Agent:
-        """An agent of the host: the one of this client's identity or token, or the one named."""
-        return Agent(background.wait(self._it.agent(name)))
+    agent = gives(remote.RemoteHost.agent, Agent)
 
 
 class FrontSpace(Blocking):
