@@ -8,9 +8,10 @@ is a problem is raised as `ServiceRefused` with the service's own code.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
+from functools import wraps
 from time import monotonic
-from typing import IO, TYPE_CHECKING, Final
+from typing import IO, TYPE_CHECKING, Final, ParamSpec, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
@@ -21,6 +22,9 @@ from nomospace.errors import CallerError, PeerError, Unavailable
 if TYPE_CHECKING:
     from http.client import HTTPMessage, HTTPResponse
     from urllib.request import BaseHandler, Request
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 TIMEOUT_S: Final = 10.0
 """How long a service may take for each step of an answer."""
@@ -86,25 +90,14 @@ class _Problem(msgspec.Struct):
     title: str = ""
 
 
-async def fetch(
-    url: str,
-    *,
-    method: str = "GET",
-    body: bytes = b"",
-    token: str = "",
-    authority: str | None = None,
-    timeout: float = TIMEOUT_S,
-) -> HttpAnswer:
-    """Ask a service, in a thread; see `fetch_blocking`."""
-    return await asyncio.to_thread(
-        fetch_blocking,
-        url,
-        method=method,
-        body=body,
-        token=token,
-        authority=authority,
-        timeout=timeout,
-    )
+def in_thread(work: Callable[P, T]) -> Callable[P, Coroutine[object, None, T]]:
+    """The same without blocking the event loop."""
+
+    @wraps(work)
+    async def run(*args: P.args, **options: P.kwargs) -> T:
+        return await asyncio.to_thread(work, *args, **options)
+
+    return run
 
 
 def fetch_blocking(
@@ -147,6 +140,9 @@ def fetch_blocking(
     except (OSError, HTTPException) as error:
         why = str(getattr(error, "reason", "") or error) or type(error).__name__
         raise ServiceAway(url=url, why=why) from None
+
+
+fetch = in_thread(fetch_blocking)
 
 
 def own_token_at(url: str) -> str:

@@ -10,13 +10,12 @@ Importing this module lets `Law.load` take addresses and names; the package's fa
 
 from __future__ import annotations
 
-import asyncio
 import re
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote, urlsplit
 
-from nomospace.client.http import TIMEOUT_S, BadAnswer, fetch_blocking
+from nomospace.client.http import TIMEOUT_S, BadAnswer, fetch_blocking, in_thread
 from nomospace.errors import CallerError, PeerError
 from nomospace.law import CompiledLaw, load
 from nomospace.law.program import load_source, read_source
@@ -92,17 +91,7 @@ def load_law(
     return law
 
 
-async def fetch_law(
-    source: str | Path,
-    *,
-    server: str = "",
-    authority: str | None = None,
-    timeout: float = TIMEOUT_S,
-) -> CompiledLaw:
-    """`load_law` without blocking the event loop."""
-    return await asyncio.to_thread(
-        load_law, source, server=server, authority=authority, timeout=timeout
-    )
+fetch_law = in_thread(load_law)
 
 
 def _unpinned(source: str) -> tuple[str, str]:

@@ -82,15 +82,7 @@ class JobRun:
 
     def packed(self) -> bytes:
         """A run that has ended, to be kept."""
-        kept = _KeptRun(
-            self.kind,
-            self.about,
-            self.command,
-            self.began_us,
-            self.seconds,
-            self.cancelled,
-            self.progress,
-        )
+        kept = {name: getattr(self, name) for name in _KeptRun.__struct_fields__}
         return msgspec.json.encode(kept)
 
 
@@ -109,20 +101,10 @@ class Runs:
         self._asked = True
         for data in pipeline.kept():
             with suppress(msgspec.MsgspecError):
-                was = msgspec.json.decode(data, type=_KeptRun)
+                was = msgspec.structs.asdict(msgspec.json.decode(data, type=_KeptRun))
+                ended = {"_began": 0.0, "_ended": was.pop("seconds"), "changes": 1}
                 self._count += 1
-                self.items[self._count] = JobRun(
-                    self._count,
-                    was.kind,
-                    was.about,
-                    was.command,
-                    was.began_us,
-                    was.progress,
-                    was.cancelled,
-                    1,
-                    0.0,
-                    was.seconds,
-                )
+                self.items[self._count] = JobRun(self._count, **was, **ended)
         self._make_room()
 
     def start(

@@ -11,9 +11,9 @@ from typing import Final, TypeAlias
 
 import duckdb
 
-from nomospace.meaning.sql.dialects import DIALECTS, Statement
+from nomospace.meaning.sql.dialects import DIALECTS
 from nomospace.meaning.sql.layout import BYTES, NUMBER, WHOLE, Row
-from nomospace.store.matching import STATEMENT_S, DatabaseFailed
+from nomospace.store.matching import STATEMENT_S, DatabaseFailed, DatabaseHere
 
 MEMORY: Final = "2GB"
 """The most memory that the database takes; past it, it goes to disk."""
@@ -25,7 +25,7 @@ _LOOK_S: Final = 1.0
 DuckdbConfig: TypeAlias = dict[str, str | bool | int | float | list[str]]
 
 
-class DuckdbDatabase:
+class DuckdbDatabase(DatabaseHere):
     """A database in memory, of its own; for many small questions one thread is quickest."""
 
     dialect = DIALECTS["duckdb"]
@@ -57,21 +57,6 @@ class DuckdbDatabase:
         finally:
             self._until = math.inf
 
-    def run(self, statement: Statement) -> None:
-        """Run a statement that gives nothing back."""
-        with self._told() as connection:
-            connection.execute(statement.sql, dict(statement.params))
-
-    def script(self, statements: Sequence[str]) -> None:
-        """Run statements that take no values and give nothing back, in one go."""
-        with self._told() as connection:
-            connection.execute("; ".join(statements))
-
-    def ask(self, statement: Statement) -> list[Row]:
-        """The rows that a statement gives."""
-        with self._told() as connection:
-            return connection.execute(statement.sql, dict(statement.params)).fetchall()
-
     def put(self, table: str, columns: Sequence[tuple[str, str]], rows: Sequence[Row]) -> None:
         """Add rows to a table, in one go: as Arrow columns, which DuckDB takes as they are."""
         import pyarrow as pa
@@ -91,4 +76,4 @@ class DuckdbDatabase:
         """Let go of the connection; twice is harmless."""
         self._closed.set()
         self._watcher.join(_LOOK_S)
-        self._connection.close()
+        super().close()

@@ -8,15 +8,15 @@ from typing import Final
 
 import psycopg
 
-from nomospace.meaning.sql.dialects import DIALECTS, Statement
+from nomospace.meaning.sql.dialects import DIALECTS
 from nomospace.meaning.sql.layout import Row
-from nomospace.store.matching import STATEMENT_S, DatabaseFailed
+from nomospace.store.matching import STATEMENT_S, DatabaseFailed, DatabaseHere
 
 CONNECT_S: Final = 5
 """How long the server has to take a connection."""
 
 
-class PostgresDatabase:
+class PostgresDatabase(DatabaseHere):
     """A session of its own; its tables end with it."""
 
     dialect = DIALECTS["postgres"]
@@ -32,28 +32,11 @@ class PostgresDatabase:
             )
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _told(self) -> Iterator[psycopg.Connection | None]:
         try:
-            yield
+            yield self._connection
         except psycopg.Error as error:
             raise DatabaseFailed(engine="postgres", why=str(error).strip()) from error
-
-    def run(self, statement: Statement) -> None:
-        """Run a statement that gives nothing back."""
-        with self._told():
-            self._connection.execute(statement.sql.encode(), dict(statement.params))
-
-    def script(self, statements: Sequence[str]) -> None:
-        """Run statements that take no values and give nothing back, in one go."""
-        with self._told():
-            self._connection.execute("; ".join(statements).encode())
-
-    def ask(self, statement: Statement) -> list[Row]:
-        """The rows that a statement gives."""
-        with self._told():
-            return self._connection.execute(
-                statement.sql.encode(), dict(statement.params)
-            ).fetchall()
 
     def put(self, table: str, columns: Sequence[tuple[str, str]], rows: Sequence[Row]) -> None:
         """Add rows to a table, in one go."""
@@ -61,7 +44,3 @@ class PostgresDatabase:
         with self._told(), self._connection.cursor() as cursor, cursor.copy(into) as copy:
             for row in rows:
                 copy.write_row(row)
-
-    def close(self) -> None:
-        """Let go of the connection; twice is harmless."""
-        self._connection.close()

@@ -8,15 +8,15 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import Final
 
-from nomospace.meaning.sql.dialects import DIALECTS, Statement
+from nomospace.meaning.sql.dialects import DIALECTS
 from nomospace.meaning.sql.layout import Row
-from nomospace.store.matching import STATEMENT_S, DatabaseFailed
+from nomospace.store.matching import STATEMENT_S, DatabaseFailed, DatabaseHere
 
 _STEPS: Final = 100_000
 """After so many steps of its machine SQLite looks at the clock."""
 
 
-class SqliteDatabase:
+class SqliteDatabase(DatabaseHere):
     """A connection of its own, with tables in memory that may overflow to disk."""
 
     dialect = DIALECTS["sqlite"]
@@ -34,21 +34,11 @@ class SqliteDatabase:
         except sqlite3.Error as error:
             raise DatabaseFailed(engine="sqlite", why=str(error)) from error
 
-    def run(self, statement: Statement) -> None:
-        """Run a statement that gives nothing back."""
-        with self._told() as connection:
-            connection.execute(statement.sql, dict(statement.params))
-
     def script(self, statements: Sequence[str]) -> None:
         """Run statements that take no values and give nothing back."""
         with self._told() as connection:
             for statement in statements:
                 connection.execute(statement)
-
-    def ask(self, statement: Statement) -> list[Row]:
-        """The rows that a statement gives."""
-        with self._told() as connection:
-            return connection.execute(statement.sql, dict(statement.params)).fetchall()
 
     def put(self, table: str, columns: Sequence[tuple[str, str]], rows: Sequence[Row]) -> None:
         """Add rows to a table, in one go."""
@@ -58,7 +48,3 @@ class SqliteDatabase:
             connection.execute("BEGIN")
             connection.executemany(insert, rows)
             connection.execute("COMMIT")
-
-    def close(self) -> None:
-        """Let go of the connection; twice is harmless."""
-        self._connection.close()

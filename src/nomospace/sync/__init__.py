@@ -249,8 +249,8 @@ class Space(Blocking):
 
         def register() -> None:
             react: Any = self._it.react
-            way: Any = {"mode": mode, "strength": strength, "at": at, "dest": dest, **sets}
-            handle._it = react(template, wrapped, **way)
+            way = {"mode": mode, "strength": strength, "at": at, "dest": dest}
+            handle._it = react(template, wrapped, **way, **sets)
 
         check_listener(listener, strength)
         background.call(register)

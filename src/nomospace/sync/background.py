@@ -143,13 +143,16 @@ def asks(method: Callable[Concatenate[H, P], T]) -> Callable[Concatenate[Blockin
     return ask
 
 
-def like(
-    made: Callable[P, object],
-) -> Callable[[Callable[..., None]], Callable[Concatenate[Any, P], None]]:
-    """Let a constructor take what this one takes, for those who read and check its types."""
+def made_by(
+    make: Callable[P, T],
+) -> Callable[[Callable[[H, T], None]], Callable[Concatenate[H, P], None]]:
+    """Let a constructor take what makes its counterpart, instead of the counterpart."""
 
-    def takes(init: Callable[..., None]) -> Callable[Concatenate[Any, P], None]:
-        return init
+    def takes(init: Callable[[H, T], None]) -> Callable[Concatenate[H, P], None]:
+        def begin(self: H, /, *args: P.args, **options: P.kwargs) -> None:
+            init(self, make(*args, **options))
+
+        return begin
 
     return takes
 

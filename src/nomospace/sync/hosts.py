@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from nomospace import node
 from nomospace.node import Network as Network
 from nomospace.protocols.messages import View
 from nomospace.sync import Agent
-from nomospace.sync.background import HeldInBackground, asks, gives, like, waits
+from nomospace.sync.background import HeldInBackground, asks, gives, made_by, waits
 
 
 class Host(HeldInBackground):
@@ -32,9 +30,9 @@ class Host(HeldInBackground):
     view: View
     """The group as this host sees it: `view.members` are the names of its hosts."""
 
-    @like(node.Host)
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(node.Host(*args, **options))
+    @made_by(node.Host)
+    def __init__(self, it: node.Host) -> None:
+        super().__init__(it)
 
     agent = gives(node.Host.agent, Agent)
     launch = waits(node.Host.launch)

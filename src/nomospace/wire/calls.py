@@ -498,17 +498,8 @@ def encode_value(value: object) -> WireValue:
 
 
 def _lower_listed(one: Listed) -> WireListed:
-    return WireListed(
-        one.id,
-        one.space,
-        encode(one.template.term),
-        one.mode,
-        one.strength,
-        one.at,
-        one.dest,
-        one.enabled,
-        one.fired,
-    )
+    id, space, template, *rest = msgspec.structs.astuple(one)
+    return WireListed(id, space, encode(template.term), *rest)
 
 
 def _thaw(found: Found) -> None:
@@ -541,14 +532,5 @@ def decode_value(raw: object) -> AnswerValue:
 
 
 def _read_listed(one: WireListed) -> Listed:
-    return Listed(
-        one.id,
-        one.space,
-        _read_template(one.pattern),
-        one.mode,
-        one.strength,
-        one.at,
-        one.dest,
-        one.enabled,
-        one.fired,
-    )
+    id, space, pattern, *rest = msgspec.structs.astuple(one)
+    return Listed(id, space, _read_template(pattern), *rest)

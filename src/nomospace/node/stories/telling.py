@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import fields
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -468,26 +469,15 @@ def _step(
 ) -> StoryStep:
     sure = [known[link.id].at for link in causes if link.sure and link.how != "met"]
     return StoryStep(
-        fact.id,
-        fact.host,
-        fact.record,
-        fact.lane,
-        fact.at,
-        fact.kind,
-        fact.verdict,
-        fact.rule,
-        fact.law,
-        fact.community,
-        fact.text,
-        fact.operations,
-        fact.refused,
-        fact.held,
-        fact.hops,
-        fact.path,
-        max(0, fact.at - max(sure)) if sure else None,
-        until.get(fact.id, fact.until),
-        tuple(causes),
-        fact.hidden,
-        fact.about,
-        fact.due,
+        id=fact.id,
+        took=max(0, fact.at - max(sure)) if sure else None,
+        until=until.get(fact.id, fact.until),
+        causes=tuple(causes),
+        **{name: getattr(fact, name) for name in _AS_TOLD},
     )
+
+
+_AS_TOLD: Final = (
+    {field.name for field in fields(StoryStep)} & set(StoryFact.__struct_fields__)
+) - {"until"}
+"""What a step has as its fact has it."""

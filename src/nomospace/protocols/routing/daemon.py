@@ -472,7 +472,7 @@ class Daemon(DaemonMemory):
         else:
             self._remember(post.id, guess[0])
             self._guesses.move_to_end(target)
-            out.append(TransmitFrame(guess[0], self._moved(post)))
+            out.append(TransmitFrame(guess[0], post.sent_on(self.site)))
 
     def _retry(self, post: Post, now: int, out: list[Effect]) -> None:
         """Go on with a post that came back, from where it was when it did."""
@@ -513,24 +513,8 @@ class Daemon(DaemonMemory):
 
     def _to_seek(self, domain: str, post: Post, out: list[Effect]) -> None:
         site = self._primaries.site(domain)
-        out.append(
-            TransmitFrame(site, SeekAgent(domain, self._moved(post) if site != self.site else post))
-        )
-
-    def _moved(self, post: Post) -> Post:
-        """The post as it is after one more frame over the network."""
-        return Post(
-            post.sender,
-            post.to,
-            post.n,
-            post.body,
-            post.origin,
-            post.way,
-            post.hops + 1,
-            post.passes,
-            post.why,
-            post.path_by(self.site),
-        )
+        on = post if site == self.site else post.sent_on(self.site)
+        out.append(TransmitFrame(site, SeekAgent(domain, on)))
 
     def _to_server(self, domain: str, frame: Frame) -> TransmitFrame:
         return TransmitFrame(self._primaries.site(domain), frame)

@@ -131,10 +131,7 @@ class DaemonMemory:
 
     def changes(self) -> list[Change]:
         """The shortest list that makes the durable part of this daemon."""
-        made: list[Change] = [
-            written.PrimaryLearnt(domain, site, term)
-            for domain, (term, site) in self._primaries.learnt()
-        ]
+        made = self._primaries.puts()
         for agent, resident in self._residents.items():
             made += seat_puts(agent, resident)
         made += [written.PostHeld(post) for post in self.waits.posts()]

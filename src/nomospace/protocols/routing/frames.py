@@ -50,10 +50,11 @@ class Post(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="post"):
     why: str = ""
     path: tuple[str, ...] = ()
 
-    def path_by(self, site: str) -> tuple[str, ...]:
-        """The path once a site has sent it on; its origin does so with every post, unsaid."""
-        first = site == self.origin and not self.path
-        return self.path if first or len(self.path) >= PATH_MAX else (*self.path, site)
+    def sent_on(self, site: str) -> Post:
+        """As it is once a site has sent it on over the network; its origin's name goes unsaid."""
+        unsaid = (site == self.origin and not self.path) or len(self.path) >= PATH_MAX
+        path = self.path if unsaid else (*self.path, site)
+        return msgspec.structs.replace(self, hops=self.hops + 1, path=path)
 
     @property
     def id(self) -> PostId:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 from nomospace.errors import CallerError
+from nomospace.protocols.routing.changes import Change, PrimaryLearnt
 
 Servers: TypeAlias = Mapping[str, tuple[str, ...]]
 """For every domain the sites that run its server: the first primary, then perhaps standbys."""
@@ -156,6 +157,10 @@ class Primaries:
             return False
         self._learnt[domain] = (term, site)
         return True
+
+    def puts(self) -> list[Change]:
+        """What was learnt, to be written down anew."""
+        return [PrimaryLearnt(domain, site, term) for domain, (term, site) in self.learnt()]
 
     def learnt(self) -> tuple[tuple[str, tuple[int, str]], ...]:
         """All that was learnt, sorted."""

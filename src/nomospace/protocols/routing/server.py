@@ -331,18 +331,8 @@ class DomainServer(ServerMemory):
         way = post.way
         if self.domain in way:  # it came round: who gets it now answers to this server
             way = way[: way.index(self.domain)]
-        return Post(
-            post.sender,
-            post.to,
-            post.n,
-            post.body,
-            post.origin,
-            (*way, self.domain),
-            post.hops + (site != self.site),
-            post.passes + 1,
-            post.why,
-            post.path if site == self.site else post.path_by(self.site),
-        )
+        on = post if site == self.site else post.sent_on(self.site)
+        return msgspec.structs.replace(on, way=(*way, self.domain), passes=post.passes + 1)
 
     def _queue(self, post: Post, out: list[Effect]) -> None:
         queue = self._queues.setdefault(post.target, [])
@@ -354,10 +344,8 @@ class DomainServer(ServerMemory):
 
     def stopped(self, post: Post) -> Post:
         """A post as it goes back to its origin to wait there, with a way that ends here."""
-        away = post.origin != self.site
-        path = post.path_by(self.site) if away else post.path
-        way = (*post.way, self.domain)
-        return msgspec.structs.replace(post, way=way, hops=post.hops + away, path=path)
+        on = post if post.origin == self.site else post.sent_on(self.site)
+        return msgspec.structs.replace(on, way=(*post.way, self.domain))
 
     def _fail(self, post: Post, why: str, out: list[Effect]) -> None:
         if post.why:

@@ -138,10 +138,7 @@ class ServerMemory:
 
     def changes(self) -> list[Change]:
         """The shortest list that makes the durable part of this server."""
-        made: list[Change] = [
-            written.PrimaryLearnt(domain, site, term)
-            for domain, (term, site) in self._primaries.learnt()
-        ]
+        made = self._primaries.puts()
         made.append(written.Forgotten("", self._life))
         order = [agent for agent in self._records if agent not in self._tombs]
         made += [record_put(agent, self._records[agent]) for agent in (*order, *self._tombs)]
