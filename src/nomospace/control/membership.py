@@ -25,6 +25,7 @@ from nomospace.control.bounded import (
     grown,
     large_bytes,
     passes_on,
+    room_of,
     units_of,
 )
 from nomospace.control.events import (
@@ -58,8 +59,6 @@ HISTORY_MAX: Final = 256
 """How many of its last rulings a membership can explain from memory."""
 HISTORY_BYTES_MAX: Final = 1 << 18
 """And about how many bytes these have together; past it the last one is left."""
-PART_BYTES: Final = 16
-"""What each part of an event counts for, besides the characters of a text."""
 FORGOTTEN_AT_ONCE: Final = 64
 """How many rulings more there are before the oldest are forgotten, together."""
 FEW_TERMS: Final = 128
@@ -331,17 +330,7 @@ class Membership:
             PRICES if then is None else then.prices,
         )
         self._history.append(ruling)
-        heavy, parts = self._heavy, [event.args, operations] if law.growing else [event.args]
-        while parts and heavy <= HISTORY_BYTES_MAX:  # here, as every ruling comes by
-            for part in parts.pop():
-                heavy += PART_BYTES
-                if type(part) is str or type(part) is bytes:
-                    heavy += len(part)
-                elif type(part) is Compound:
-                    parts.append(part.args)
-                elif type(part) is tuple:
-                    parts.append(part)
-        self._heavy = heavy
+        self._heavy += room_of(event.args + operations if law.growing else event.args)
         effects[at] = RecordRuling(ruling)
         if stopped is not None and event.kind != "exception":
             what = stopped.operation

@@ -258,28 +258,18 @@ def told(entry: JournalEntry) -> Line:
             "ruling": [show(operation) for operation in ruling.operations],
         }
         return Line(entry.seq, "events", columns)
-    if isinstance(record, TupleRecord):
+    if isinstance(record, TupleRecord | LeaseRecord):
         columns = {
             "at": record.at,
             "space": record.space,
             "tuple_id": f"{record.writer}#{record.count}",
             "op": record.op,
             "agent": record.agent,
-            "fields": show(record.fields),
         }
-        return Line(entry.seq, "tuples", columns)
-    if isinstance(record, LeaseRecord):
-        columns = {
-            "at": record.at,
-            "space": record.space,
-            "tuple_id": f"{record.writer}#{record.count}",
-            "op": record.op,
-            "agent": record.agent,
-            "lease": record.lease,
-            "until": record.until,
-            "why": record.why,
-        }
-        return Line(entry.seq, "leases", columns)
+        if isinstance(record, TupleRecord):
+            return Line(entry.seq, "tuples", columns | {"fields": show(record.fields)})
+        more = {"lease": record.lease, "until": record.until, "why": record.why}
+        return Line(entry.seq, "leases", columns | more)
     if isinstance(record, LawRecord):
         columns = {"at": record.at, "hash": record.hash, "name": record.name}
         return Line(entry.seq, "laws", columns)

@@ -51,6 +51,8 @@ GROUP_MAX: Final = 4_096
 """How many steps become durable together at most."""
 GROUP_BYTES_MAX: Final = 1 << 20
 """After so many bytes a group takes no further step in: all wait while its rows are written."""
+HEAVY_BYTES: Final = 65_536
+"""A call or an answer with so many bytes is a large one."""
 WAITING_MAX: Final = 100_000
 """How many steps may wait for the disk; a driver that sees `full` takes no more calls."""
 PATIENCE: Final = 0.5
@@ -104,6 +106,8 @@ class Keeper:
         """The number of the last step that was put."""
         self.kept = 0
         """The number of the last step that is on disk."""
+        self.heavy = 0
+        """The number of the last step with `HEAVY_BYTES` or more in what clients are told by it."""
         self.full = False
         """Whether no more steps should be made before some are on disk."""
         self.groups = 0
@@ -148,6 +152,9 @@ class Keeper:
     def put(self, step: Step) -> int:
         """Take a step over; `kept` is called with its number, or a later one, once it is safe."""
         self.last = number = self.last + 1
+        for kept in step.outbox:
+            if len(kept.body) >= HEAVY_BYTES:
+                self.heavy = number
         if self.state is IDLE and self.store.immediate:  # nothing to share, and nobody to wait
             try:
                 self._stage([step])

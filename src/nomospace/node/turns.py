@@ -14,10 +14,10 @@ off in three cases: after a piece of work that could not be cut, for as long as 
 what one who asks for little has asked for is on its way to the disk, since a turn that begins
 meanwhile would delay its answer; and for a moment after its answer, as it may well ask again. All
 this for `HOLD_S` at most, pauses aside: so who asks for much has a share of the host, whatever the
-others ask for. A large call waits until the one before it is on disk, for `LARGE_HOLD_S` at most:
-the rows of a crowd of them would fill the next write, and whoever asks for little waits for all of
-it. Nobody waits for itself: who is alone is served at once, whatever it asked for
-before.
+others ask for. What a large call brings, or is answered, is on disk before the next long turn, for
+`LARGE_HOLD_S` at most: the rows of a crowd of them would fill the next write, and whoever asks for
+little waits for all of it. Nobody waits for itself: who is alone is served at once, whatever it
+asked for before.
 
 Frames of one client are done in the order in which they came. A queue that has enough is not read
 into any more: the client's own machine keeps the rest. What the host has to do on its own, such as
@@ -34,6 +34,8 @@ from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
 from threading import get_ident
 from typing import Final, Protocol
+
+from nomospace.node.keeper import HEAVY_BYTES
 
 TURN_S: Final = 0.001
 """How long a turn may take before the rest waits; a single piece of work may take longer."""
@@ -53,10 +55,8 @@ ABOUT_S: Final = 0.05
 """Who was served within so long is about, and long turns are put off for it."""
 HOLD_S: Final = 0.002
 """How long a long turn is put off at most, pauses aside."""
-LARGE_BYTES: Final = 65_536
-"""A call with so many bytes is a large one."""
 LARGE_HOLD_S: Final = 0.25
-"""How long a large call waits at most for the one before it to be on disk; a disk may hang."""
+"""How long a long turn waits at most for a large call to be on disk; a disk may hang."""
 AGAIN_S: Final = 0.001
 """How long after an answer the next long turn is put off: its client may ask again."""
 NAP_S: Final = 0.001
@@ -162,6 +162,8 @@ class Disk(Protocol):
     """The number of the last step that was put."""
     kept: int
     """The number of the last step that is on disk."""
+    heavy: int
+    """The number of the last step whose answers are large."""
 
 
 class TurnWaiter(Protocol):
@@ -215,9 +217,9 @@ class Turns:
         self._put_off = 0.0
         """Until when the next long turn is put off at most, pauses aside; 0 if it is not."""
         self._large = 0
-        """The step that the last large call waits for on disk,"""
+        """The last step that a large call has made, or its answer,"""
         self._large_until = float("-inf")
-        """and until when the next one waits for it at most."""
+        """and until when the next long turn waits for it to be on disk, at most."""
         self.taken = 0
         """How many turns there were."""
 
@@ -360,14 +362,14 @@ class Turns:
         account = waiting.account
         account.waiting -= 1
         self.taken += 1
-        large = waiting.weight >= LARGE_BYTES
+        large, disk = waiting.weight >= HEAVY_BYTES, self.disk
         since, more = self.used(), False
         try:
             more = waiting.turn(until)
         finally:
             took, now = self.used() - since, self.clock()
-            if large and self.disk is not None:
-                self._large, self._large_until = self.disk.last, now + LARGE_HOLD_S
+            if disk is not None and (large or disk.heavy > self._large):
+                self._large, self._large_until = disk.last, now + LARGE_HOLD_S
             self._note(account, took, now, cut=more and now >= until)
         if more:
             self.add(waiting)
@@ -380,12 +382,7 @@ class Turns:
             return False
         if now < self._rest:
             return True
-        if (
-            waiting.weight >= LARGE_BYTES
-            and self.disk is not None
-            and self.disk.kept < self._large
-            and now < self._large_until
-        ):
+        if self.disk is not None and self.disk.kept < self._large and now < self._large_until:
             return True
         if self._put_off and now >= self._put_off:
             return False

@@ -122,6 +122,8 @@ class SqliteStore(SqlStore):
             writer.execute("PRAGMA journal_mode = WAL")
             writer.execute(f"PRAGMA journal_size_limit = {LOG_BYTES_KEPT}")
             writer.execute("PRAGMA synchronous = FULL")
+            # Some builds write each page anew that nothing lies on any more, to have zeros there.
+            writer.execute("PRAGMA secure_delete = FAST")
             writer.execute(f"PRAGMA cache_size = -{CACHE_KB}")
             self._reader = self._connected()
             version = self._version()

@@ -70,10 +70,8 @@ TEMPLATE_PARTS_MAX: Final = 10_000
 """and how many a template that goes as bytes: it is made ready as well."""
 DEEP_MAX: Final = 4_000
 """How many of its lists and compounds may stand inside more than `packing.DEEP` others."""
-SLOW_FROM: Final = 800
-"""With more of these a call may nest too deep for native code to read it:"""
 SLOW_PARTS_MAX: Final = 7_500
-"""it may hold so many parts."""
+"""How many parts a call may hold in which any does: all of them are read the slow way."""
 HUGE_MAX: Final = 500
 """How many of them may be integers past 64 bits: they are dear to read, and can be made to hash
 alike, so that a map of them would be a list."""
@@ -139,7 +137,7 @@ def unpack_parts(data: bytes, most: int = CALL_PARTS_MAX) -> object:
     if len(data) <= DEEP_MAX or (len(data) <= CALL_PARTS_MAX and heads_in(data) <= DEEP_MAX):
         return unpack(data)
     found = survey(data, most)
-    if found.deep > SLOW_FROM:
+    if found.deep:
         most = min(most, SLOW_PARTS_MAX)
     if found.all > most:
         raise CallTooWide(

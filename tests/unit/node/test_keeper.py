@@ -16,7 +16,7 @@ from nomospace.errors import Unavailable
 from nomospace.host.changes import AgentCame
 from nomospace.node import Host, keeper as keeper_module
 from nomospace.node.clock import ClockMark
-from nomospace.node.keeper import IDLE, TROUBLE, WAITING, WRITING, Keeper
+from nomospace.node.keeper import HEAVY_BYTES, IDLE, TROUBLE, WAITING, WRITING, Keeper
 from nomospace.protocols.pair import StandbyAway
 from nomospace.store.interface import KeptForClient, Step, StoreFull
 from nomospace.store.memory import MemoryStore
@@ -528,5 +528,16 @@ def test_nobody_is_told_before_the_witness_has_it(monkeypatch: pytest.MonkeyPatc
         assert (told.kept, store.groups) == ([1, 2], [1, 1])
         assert told.trouble[1:] == [None]
         keeper.stop()
+
+    run(program)
+
+
+def test_it_knows_the_last_step_with_a_large_answer() -> None:
+    async def program() -> None:
+        keeper = Told().keeper(Slow())
+        for bytes_ in (10, HEAVY_BYTES, 10):
+            keeper.put(Step(outbox=(KeptForClient("ann@x", keeper.last + 1, bytes(bytes_)),)))
+        assert (keeper.last, keeper.heavy) == (3, 2)
+        await keeper.close(60)
 
     run(program)

@@ -9,11 +9,11 @@ from weakref import ref
 
 import pytest
 
+from nomospace.node.keeper import HEAVY_BYTES
 from nomospace.node.turns import (
     ABOUT_S,
     AGAIN_S,
     HOLD_S,
-    LARGE_BYTES,
     LARGE_HOLD_S,
     LITTLE_S,
     LONG_S,
@@ -199,7 +199,7 @@ def test_a_large_call_waits_until_the_one_before_is_on_disk_while_others_ask_for
         machine = Machine()
         machine.turns.disk = disk = Disk()
         large, ann = Client(machine, "large", 2 * MS), Client(machine, "ann", 0.1 * MS)
-        frame = bytes(LARGE_BYTES)
+        frame = bytes(HEAVY_BYTES)
         large.ask()  # it is known as one who asks for much
         await until_idle(large.queue)
 
@@ -228,6 +228,17 @@ def test_a_large_call_waits_until_the_one_before_is_on_disk_while_others_ask_for
         large.queue.put([frame])
         assert not await served(LARGE_HOLD_S / 2)
         assert await served(LARGE_HOLD_S), "a disk that hangs is not waited for"
+        disk.kept = 2
+        large.queue.put([b"small"])
+        assert await served(20 * MS)
+        disk.last = disk.heavy = 3  # it had a large answer
+        large.queue.put([b"small", b"small"])
+        assert await served(20 * MS)
+        large.queue.put([b"small"])
+        assert not await served(LARGE_HOLD_S / 2), "what was answered is not on disk"
+        disk.kept = 3
+        machine.turns.kept(3)
+        assert await served(20 * MS)
 
     run(program())
 

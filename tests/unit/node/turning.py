@@ -100,4 +100,4 @@ class Disk:
     """Where steps are put, and kept when it is told so."""
 
     def __init__(self) -> None:
-        self.last = self.kept = 0
+        self.last = self.kept = self.heavy = 0
