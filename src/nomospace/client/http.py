@@ -97,6 +97,7 @@ def in_thread(work: Callable[P, T]) -> Callable[P, Coroutine[object, None, T]]:
     async def run(*args: P.args, **options: P.kwargs) -> T:
         return await asyncio.to_thread(work, *args, **options)
 
+    run.__doc__ = f"`{work.__name__}` without blocking the event loop."
     return run
 
 

@@ -170,7 +170,7 @@ def _came(step: StoryStep, link: StoryLink, cause: StoryStep) -> str:
     if link.how == "moved":
         return f"{ago} on its way" if link.sure else f"{ago} after its last step there, it seems"
     if link.how == "after":
-        heard = what(cause).removeprefix(f"{cause.kind} ")
+        heard = "something" if cause.hidden else what(cause).removeprefix(f"{cause.kind} ")
         return f"{ago} after it heard {heard[:HEARD_MAX]}{'…' * (len(heard) > HEARD_MAX)}{one}"
     return f"{ago} later{one}"
 

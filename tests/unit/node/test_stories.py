@@ -106,7 +106,7 @@ class Paged(Journal):
 
 def told(about: str, *journals: Journal) -> CausalStory:
     sources = {journal.host: journal.answer for journal in journals}
-    return asyncio.run(telling._Telling(about, journals[0].host, sources).tell())
+    return asyncio.run(telling._Telling(about, sources).tell())
 
 
 def causes(story: CausalStory) -> list[tuple[str, list[tuple[str, str, bool]]]]:
@@ -218,12 +218,17 @@ def test_hosts_are_asked_for_what_lies_elsewhere_and_what_they_hide_is_marked() 
         del asked
         raise PeerSilent(peer="lab", seconds=1)
 
-    sources = {"ward": here.answer, "icu": shy, "inn": liar, "lab": silent}
-    story = asyncio.run(telling._Telling(went.id, "ward", sources).tell())
+    async def close(asked: StoryQuestion) -> StoryAnswer:
+        del asked
+        return StoryAnswer((), cut=True)
+
+    sources = {"ward": here.answer, "icu": shy, "inn": liar, "lab": silent, "safe": close}
+    story = asyncio.run(telling._Telling(went.id, sources).tell())
     assert [(step.host, step.hidden) for step in story.steps] == [("ward", False), ("icu", True)]
     assert "secret" not in str(story.steps[1])
     assert story.left == (
         "host lab gave no answer",
+        "host safe tells nothing of its journal",
         "hosts that do not tell others the words of their journals left them out",
     )
 

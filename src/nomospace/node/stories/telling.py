@@ -51,9 +51,10 @@ class NoStory(CallerError):
     code = "node.no-story"
     words = (
         "no journal of this group tells of {about!r}; give host/record of a ruling, or the id of "
-        "a tuple (writer#number), that the journals still have"
+        "a tuple (writer#number), that the journals still have{left}"
     )
     about: str
+    left: str = ""
 
 
 class StoryQuestion(msgspec.Struct, frozen=True, array_like=True):
@@ -66,7 +67,8 @@ class StoryQuestion(msgspec.Struct, frozen=True, array_like=True):
 
 
 class StoryAnswer(msgspec.Struct, frozen=True, array_like=True):
-    """Facts, each with the number of the want that it answers; `cut` if there were more.
+    """Facts, each with the number of the want that it answers; `cut` if there were more, or if
+    whoever asks may have none.
 
     Records before `since` and after `until` were not looked at; 0 where there are none.
     """
@@ -117,7 +119,7 @@ class Stories:
         del peer
         how = self._server.config.journal.peers
         if how == "nothing":
-            return msgspec.msgpack.encode(_NOTHING)
+            return msgspec.msgpack.encode(StoryAnswer((), cut=True))
         try:
             asked = _question.decode(body)
         except (msgspec.MsgspecError, RecursionError):
@@ -139,13 +141,12 @@ class Stories:
         `beside` are hosts of the same process, whose operators it is told to as well. Raises
         `NoStory`.
         """
-        here = self._server.config.host.name
-        sources: dict[str, Ask] = {here: self.answer}
+        sources: dict[str, Ask] = {self._server.config.host.name: self.answer}
         for host, stories in (beside or {}).items():
             sources.setdefault(host, stories.answer)
         for host in sorted(self._server.host.core.group.members):
             sources.setdefault(host, self._peer(host))
-        return await _Telling(about, here, sources).tell()
+        return await _Telling(about, sources).tell()
 
     def _peer(self, host: str) -> Ask:
         async def ask(question: StoryQuestion) -> StoryAnswer:
@@ -159,9 +160,8 @@ class Stories:
 class _Telling:
     """One story on its way."""
 
-    def __init__(self, about: str, here: str, sources: Mapping[str, Ask]) -> None:
+    def __init__(self, about: str, sources: Mapping[str, Ask]) -> None:
         self._about = about
-        self._here = here
         self._sources = sources
         self._facts: dict[str, StoryFact] = {}
         self._links: dict[tuple[str, str], StoryLink] = {}
@@ -184,7 +184,7 @@ class _Telling:
             self._left[f"it took longer than {STORY_S:.0f} s, and was cut there"] = None
             moves = {}
         if not self._facts:
-            raise NoStory(about=self._about[:200])
+            raise NoStory(about=self._about[:200], left="".join([f"; {one}" for one in self._left]))
         return self._told(moves)
 
     async def _roots(self) -> list[StoryFact]:
@@ -200,11 +200,9 @@ class _Telling:
             roots = sorted([fact for _, fact in found], key=_order)
             for before, after in pairwise(roots):
                 self._link(before, after, "u", sure=True)
-        if not roots:
-            raise NoStory(about=self._about[:200])
         for fact in roots:
             self._facts[fact.id] = fact
-        self._around = roots[0].at
+        self._around = roots[0].at if roots else 0
         return roots
 
     # -- along the ties ----------------------------------------------------------------------
@@ -380,7 +378,8 @@ class _Telling:
             return _NOTHING
         self._edges[host] = (answer.since, answer.until)
         if answer.cut:
-            self._leave(f"host {host} has more than was asked for")
+            told = "has more than was asked for" if answer.found else "tells nothing of its journal"
+            self._leave(f"host {host} {told}")
         # A host tells of itself alone, whatever it says.
         own = [(number, fact) for number, fact in answer.found if fact.host == host]
         return StoryAnswer(tuple(own[: FOUND_MAX * WANTS_MAX]))
