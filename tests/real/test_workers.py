@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import time
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager, redirect_stderr, redirect_stdout
 from io import StringIO
@@ -16,6 +17,7 @@ import pytest
 from nomospace.cli import main
 from nomospace.client import Agent
 from nomospace.client.remote import RemoteAgent, RemoteHost, connect
+from nomospace.node.supervisor import STOP_S
 from nomospace.wire.admin import Stats
 from nomospace.wire.framing import CLIENT, join, preface
 from nomospace.wire.talk import VERSION, ClientHello, pack_frame
@@ -178,6 +180,80 @@ def test_another_number_of_workers_takes_all_agents_along(tmp_path: Path) -> Non
         await at_once(1, {"ward"})
 
     _run(story())
+
+
+def test_workers_past_the_number_end_though_the_first_is_killed_meanwhile(tmp_path: Path) -> None:
+    """Killed when it is to spread their agents, and once more when they are ending."""
+    ward = Ward(tmp_path)
+
+    async def story() -> None:
+        async with ward.run(3), ward.client() as host:
+            crowd = await _crowd(host)
+            assert len(crowd) == 3
+            for number, agent in enumerate(agent for some in crowd.values() for agent in some):
+                await (await agent.space("jobs", shared=True)).out("job", number)
+        async with ward.run(1) as (process, said), ward.client() as host:
+            others = [pid for name, pid in said["workers"].items() if name != "ward"]
+            assert len(others) == 2
+            os.kill(said["workers"]["ward"], signal.SIGKILL)
+            while all(map(_lives, others)):
+                await asyncio.sleep(0.01)
+            [first] = _children(process) - set(others)
+            os.kill(first, signal.SIGKILL)
+            while any(map(_lives, others)):
+                await asyncio.sleep(0.01)
+            crowd = await _crowd(host)
+            assert crowd.keys() == {"ward"}  # the sessions as well, wherever they have been
+            jobs = await crowd["ward"][0].space("jobs", shared=True)
+            found = [await jobs.take("job", number) for number in range(CROWD)]
+            assert found == [("job", number) for number in range(CROWD)]
+            assert await jobs.take_nowait("job", int) is None
+            assert _at(await host.agent("somebody-new")) == "ward"
+            assert len(_children(process)) == 1
+
+    _run(story())
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def _children(process: Process) -> set[int]:
+    """The workers that a supervisor has."""
+    pid = process.child.pid
+    return set(map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()))
+
+
+SIGNALLED = """\
+import os, signal, sys
+from nomospace.cli import main
+
+fork = os.fork
+
+def signalled():
+    child = fork()
+    if child:
+        os.kill(os.getpid(), signal.SIGTERM)
+    return child
+
+os.fork = signalled
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_a_host_that_is_ended_while_it_forks_a_worker_ends_that_one_too(tmp_path: Path) -> None:
+    """The signal came before the worker was noted, which nobody told to end: a minute's wait."""
+    program = tmp_path / "signalled.py"
+    program.write_text(SIGNALLED)
+    given = ["--insecure", "--listen", "127.0.0.1:0", "--store", "memory", "--workers", "2"]
+    began = time.monotonic()
+    process = Process("ward", tmp_path, given, program=program)
+    assert process.wait() == 0, process.log.read_text()
+    assert time.monotonic() - began < STOP_S / 2
 
 
 def _kept(ward: Ward) -> list[int]:
