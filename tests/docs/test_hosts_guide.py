@@ -11,7 +11,7 @@ import pytest
 from nomospace.client import dialling, session_driver
 from nomospace.errors import NomospaceError
 from nomospace.extras import EXTRAS
-from nomospace.host.shares import Shares
+from nomospace.host.shares import USUAL_SHARES, Shares
 from nomospace.node import book, clients, config, framed, keeper
 from nomospace.node.config import Config, read_config
 from nomospace.node.discover import GROUP, PORT
@@ -43,7 +43,7 @@ LIMITS = {
     "seconds for it while others wait": int(PortLimits().hurry_s),
     "clients of a host": clients.CLIENTS_MAX,
     "sessions of a host": host_sessions.SESSIONS_MAX,
-    "seconds that a session waits for its client": host_sessions.GRACE_US // 1_000_000,
+    "seconds that a session waits for its client": USUAL_SHARES.session_s,
     "calls of one client under way": WINDOW,
     "firings and letters that wait for a client": Shares().agent_letters,
     "a frame, in bytes": FRAME_BYTES_MAX,

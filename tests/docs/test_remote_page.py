@@ -9,9 +9,9 @@ import pytest
 from nomospace.client.session_driver import RECONNECT_S
 from nomospace.client.watching import WATCHED_MAX
 from nomospace.errors import NomospaceError
-from nomospace.host.shares import Shares
+from nomospace.host.shares import USUAL_SHARES, Shares
 from nomospace.sessions.host_session import OUTBOX_BYTES_MAX
-from nomospace.sessions.host_sessions import GRACE_US, SESSIONS_MAX
+from nomospace.sessions.host_sessions import SESSIONS_MAX
 from nomospace.wire.calls import CALL_PARTS_MAX, HUGE_MAX
 from nomospace.wire.talk import BATCH_PARTS_MAX, CALL_BYTES_MAX, TALK_BYTES_MAX, WINDOW
 from tests.repo.rooms import ROOT
@@ -58,7 +58,7 @@ def test_limits(what: str) -> None:
 
 def test_times() -> None:
     assert f"({RECONNECT_S:g} s unless you say otherwise)" in TEXT
-    assert f"after {GRACE_US / 1e6:g} s." in TEXT
+    assert f"after {USUAL_SHARES.session_s} s." in TEXT
 
 
 def test_errors() -> None:

@@ -26,10 +26,10 @@ from nomospace.api.logins import SESSIONS_EACH_MAX
 from nomospace.calls.problems import NotLetIn
 from nomospace.client.remote import connect
 from nomospace.law import load
-from nomospace.node.peering import LINK_VERSION, PREFACE, Greeting, encode_word
+from nomospace.node.peering import LINK_VERSION, Greeting, encode_word
 from nomospace.node.services.web_port import LIMITS
 from nomospace.wire.admin import Agents
-from nomospace.wire.framing import join
+from nomospace.wire.framing import HOST, join, preface
 from tests.real.hosts import RealHost, end, play, start
 from tests.real.steady import steady
 from tests.real.trust import Trust
@@ -248,7 +248,7 @@ def test_another_user_of_the_machine(
                 with pytest.raises(NotLetIn):
                     await far.ask(Agents())
         reader, writer = await asyncio.open_connection(plain.at, plain.port)
-        writer.write(PREFACE + join([encode_word(Greeting(LINK_VERSION, "eve", 1, 1, ()))]))
+        writer.write(preface(HOST) + join([encode_word(Greeting(LINK_VERSION, "eve", 1, 1, ()))]))
         await reader.read()  # greeted, then cut
         await plain.noted("not-let-in", "eve")
         writer.close()

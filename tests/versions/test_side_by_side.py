@@ -11,13 +11,13 @@ import pytest
 from nomospace import field
 from nomospace.calls.partition import OtherPartition
 from nomospace.client.remote import connect
-from nomospace.node.peering import LINK_VERSION, LINK_VERSIONS, PREFACE, Greeting, encode_word
+from nomospace.node.peering import LINK_VERSION, LINK_VERSIONS, Greeting, encode_word
 from nomospace.protocols.courier import Receipt
 from nomospace.protocols.messages import Relay
 from nomospace.protocols.questions import PeerQuestion
 from nomospace.store.schema import VERSION
 from nomospace.wire.frames import SINCE, decode_frame
-from nomospace.wire.framing import Framer, join
+from nomospace.wire.framing import HOST, Framer, join, preface
 from nomospace_lab.testing.outside import explain
 from tests.sites import run_real, site, until
 from tests.versions.earlier import python
@@ -98,7 +98,7 @@ def test_a_host_is_told_nothing_that_its_version_does_not_know(newest: int) -> N
         async with site("a") as a:
             reader, writer = await asyncio.open_connection(*a.port.address)
             greeting = Greeting(LINK_VERSIONS.oldest, "x", 1, 1, (), newest=newest)
-            writer.write(PREFACE + join([encode_word(greeting)]))
+            writer.write(preface(HOST) + join([encode_word(greeting)]))
             await until(lambda: a.links.neighbours() == ("x",))
             a.links.transmit("a", "x", Relay("a", "x", 3, PeerQuestion(7, b"who")))
             a.links.transmit("a", "x", Receipt(17))

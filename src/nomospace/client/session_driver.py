@@ -140,8 +140,6 @@ class SessionDriver:
         """Why there will be no connection any more."""
         self.on_end: Callable[[], None] | None = None
         """Told when the session ends by itself."""
-        self.reconnected = 0
-        """How often a connection was made after the first."""
 
     @property
     def agent(self) -> str:
@@ -335,7 +333,6 @@ class SessionDriver:
         if welcome.host != before and not session.going_to:
             talk.close()
             return False
-        self.reconnected += 1
         self._do(session.welcomed(welcome, now=self._now()))
         if session.going_to:
             self._attach(talk)

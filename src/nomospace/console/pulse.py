@@ -66,7 +66,6 @@ class Rates(NamedTuple):
     sent_s: float = 0.0
     refused_s: float = 0.0
     hops_s: float = 0.0
-    rulings_s: float = 0.0
     obligations: int = 0
 
     def __add__(self, other: object) -> Rates:
@@ -123,7 +122,6 @@ def rates_between(before: TallyView, now: TallyView) -> Rates:
         (now.sent - before.sent) / seconds,
         (now.refused - before.refused) / seconds,
         (now.hops - before.hops) / seconds,
-        (now.rulings - before.rulings) / seconds,
         now.obligations,
     )
 
@@ -132,20 +130,19 @@ def past_rates(hosts: Iterable[list[tuple[int, PastCounts]]]) -> dict[int, Rates
     """What happened in each second at all hosts, as they have counted it.
 
     >>> past_rates([[(7, [(["4c1f", "R1", "refused"], 2), (["", "", "hops"], 1)])]])[7]
-    Rates(sent_s=2.0, refused_s=2.0, hops_s=1.0, rulings_s=2.0, obligations=0)
+    Rates(sent_s=2.0, refused_s=2.0, hops_s=1.0, obligations=0)
     """
     found: dict[int, Rates] = {}
     for seconds in hosts:
         for second, added in seconds:
-            sent = refused = hops = rulings = 0
+            sent = refused = hops = 0
             for (what, _, verdict), number in added:
                 if what in ("", "space"):
                     hops += number if verdict == "hops" else 0
                     continue
-                rulings += number
                 sent += number if verdict != "ruled" else 0
                 refused += number if verdict == "refused" else 0
-            found[second] = found.get(second, Rates()) + Rates(sent, refused, hops, rulings)
+            found[second] = found.get(second, Rates()) + Rates(sent, refused, hops)
     return found
 
 

@@ -98,7 +98,6 @@ def decode_word(data: bytes) -> Word:
 
 
 PING: Final = encode_word(Ping())
-PREFACE: Final = preface(HOST)
 
 
 class PeerListener(Protocol):

@@ -16,8 +16,8 @@ meanwhile would delay its answer; and for a moment after its answer, as it may w
 this for `HOLD_S` at most, pauses aside: so who asks for much has a share of the host, whatever the
 others ask for. What a large call brings, or is answered, is on disk before the next long turn, for
 `LARGE_HOLD_S` at most: the rows of a crowd of them would fill the next write, and whoever asks for
-little waits for all of it. Nobody waits for itself: who is alone is served at once, whatever it
-asked for before.
+little waits for all of it. After it the disk is others' for as long as it took. Nobody waits for
+itself: who is alone is served at once, whatever it asked for before.
 
 Frames of one client are done in the order in which they came. A queue that has enough is not read
 into any more: the client's own machine keeps the rest. What the host has to do on its own, such as
@@ -56,7 +56,7 @@ ABOUT_S: Final = 0.05
 HOLD_S: Final = 0.002
 """How long a long turn is put off at most, pauses aside."""
 LARGE_HOLD_S: Final = 0.25
-"""How long a long turn waits at most for a large call to be on disk; a disk may hang."""
+"""How long a long turn waits at most for a large call to be on disk, which may hang; and after."""
 AGAIN_S: Final = 0.001
 """How long after an answer the next long turn is put off: its client may ask again."""
 NAP_S: Final = 0.001
@@ -218,8 +218,8 @@ class Turns:
         """Until when the next long turn is put off at most, pauses aside; 0 if it is not."""
         self._large = 0
         """The last step that a large call has made, or its answer,"""
-        self._large_until = float("-inf")
-        """and until when the next long turn waits for it to be on disk, at most."""
+        self._large_at = float("-inf")
+        """and when that was, while it is on its way to the disk."""
         self.taken = 0
         """How many turns there were."""
 
@@ -290,6 +290,10 @@ class Turns:
                 send()
         if self._answered < self._about and self._awaited <= number:
             self._answered = self.clock()
+        if self._large <= number and self._large_at > float("-inf"):
+            now = self.clock()
+            self._rest = max(self._rest, now + min(now - self._large_at, LARGE_HOLD_S))
+            self._large_at = float("-inf")
 
     def _due(self, account: Account, now: float) -> float:
         """When one who comes now is due: after some times as long as it will take with all others.
@@ -368,8 +372,8 @@ class Turns:
             more = waiting.turn(until)
         finally:
             took, now = self.used() - since, self.clock()
-            if disk is not None and (large or disk.heavy > self._large):
-                self._large, self._large_until = disk.last, now + LARGE_HOLD_S
+            if disk is not None and disk.kept < disk.last and (large or disk.heavy > self._large):
+                self._large, self._large_at = disk.last, now
             self._note(account, took, now, cut=more and now >= until)
         if more:
             self.add(waiting)
@@ -382,7 +386,7 @@ class Turns:
             return False
         if now < self._rest:
             return True
-        if self.disk is not None and self.disk.kept < self._large and now < self._large_until:
+        if now < self._large_at + LARGE_HOLD_S:
             return True
         if self._put_off and now >= self._put_off:
             return False

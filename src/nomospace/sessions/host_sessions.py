@@ -64,8 +64,6 @@ from nomospace.store.interface import KeptForClient
 from nomospace.wire.framing import BadFrame
 from nomospace.wire.talk import LIFE_BITS, answered_call, moved_to, pack_failure, pack_refusal
 
-GRACE_US: Final = USUAL_SHARES.session_s * 1_000_000
-"""How long a session waits for its client to come back, unless the host is told otherwise."""
 RETURN_US: Final = 10_000_000
 """How long clients have after a host's start to come back, before their laws hear of it."""
 SESSIONS_MAX: Final = 10_000

@@ -16,12 +16,12 @@ from nomospace.node.addresses import NotLoopback
 from nomospace.node.framed import BUFFER_BYTES_MAX
 from nomospace.node.identity import HOST_ALPN, Identity, NotItsName
 from nomospace.node.network import NameTaken
-from nomospace.node.peering import LINK_VERSION, LINK_VERSIONS, PREFACE, Greeting, encode_word
+from nomospace.node.peering import LINK_VERSION, LINK_VERSIONS, Greeting, encode_word
 from nomospace.node.tcp import PENDING_FRAMES_MAX, TcpLinks
 from nomospace.protocols.courier import Receipt
 from nomospace.protocols.messages import Advert, Adverts
 from nomospace.trust.moments import DAY
-from nomospace.wire.framing import join
+from nomospace.wire.framing import HOST, join, preface
 from tests.proxy import Proxy
 from tests.sites import Site, run_real, site, until
 from tests.trust_folder import TrustFolder
@@ -403,7 +403,7 @@ def test_hosts_that_have_no_version_in_common_part_and_both_are_named() -> None:
             for oldest, newest in ((1, 0), (99, 100)):
                 reader, writer = await asyncio.open_connection(*a.port.address)
                 word = encode_word(Greeting(oldest, "x", 1, 1, (), newest=newest))
-                writer.write(PREFACE + join([word]))
+                writer.write(preface(HOST) + join([word]))
                 assert await _drained(reader)
                 writer.close()
             assert a.notes.whys("other-version") == [
@@ -419,7 +419,7 @@ def test_a_host_that_speaks_later_versions_too_is_linked() -> None:
         async with site("a") as a:
             _, writer = await asyncio.open_connection(*a.port.address)
             word = encode_word(Greeting(LINK_VERSION, "x", 1, 1, (), newest=99))
-            writer.write(PREFACE + join([word]))
+            writer.write(preface(HOST) + join([word]))
             await until(lambda: a.links.neighbours() == ("x",))
             writer.close()
 
@@ -487,15 +487,16 @@ async def _drained(reader: asyncio.StreamReader) -> bool:
 GARBAGE: dict[str, bytes] = {
     "random": Random(7).randbytes(1_000),
     "http": b"GET / HTTP/1.1\r\n\r\n",
-    "frames-without-greeting": PREFACE + join([b"\x01\x92"]),
-    "oversized": PREFACE + struct.pack(">I", 0xFFFF_FFFF) + b"x" * 100,
-    "words-that-are-none": PREFACE + join([b"\0\xc1\xc1"]),
-    "greeting-of-wrong-types": PREFACE + join([b"\0\x95\xa8greeting\x01\x02\x03\x04"]),
-    "an-endless-name": PREFACE + join([encode_word(Greeting(LINK_VERSION, "x" * 5_000, 1, 1, ()))]),
-    "another-version": PREFACE + join([encode_word(Greeting(99, "x", 1, 1, ()))]),
-    "bad-frame-after-greeting": PREFACE
+    "frames-without-greeting": preface(HOST) + join([b"\x01\x92"]),
+    "oversized": preface(HOST) + struct.pack(">I", 0xFFFF_FFFF) + b"x" * 100,
+    "words-that-are-none": preface(HOST) + join([b"\0\xc1\xc1"]),
+    "greeting-of-wrong-types": preface(HOST) + join([b"\0\x95\xa8greeting\x01\x02\x03\x04"]),
+    "an-endless-name": preface(HOST)
+    + join([encode_word(Greeting(LINK_VERSION, "x" * 5_000, 1, 1, ()))]),
+    "another-version": preface(HOST) + join([encode_word(Greeting(99, "x", 1, 1, ()))]),
+    "bad-frame-after-greeting": preface(HOST)
     + join([encode_word(Greeting(LINK_VERSION, "x", 1, 1, ())), b"\x01\xc1"]),
-    "empty-frame-after-greeting": PREFACE
+    "empty-frame-after-greeting": preface(HOST)
     + join([encode_word(Greeting(LINK_VERSION, "x", 1, 1, ())), b""]),
 }
 
@@ -540,7 +541,7 @@ def test_a_peer_that_falls_silent_is_dropped(monkeypatch: pytest.MonkeyPatch) ->
     async def program() -> None:
         async with site("a") as a:
             _, writer = await asyncio.open_connection(*a.port.address)
-            writer.write(PREFACE + join([encode_word(Greeting(LINK_VERSION, "x", 1, 1, ()))]))
+            writer.write(preface(HOST) + join([encode_word(Greeting(LINK_VERSION, "x", 1, 1, ()))]))
             await until(lambda: bool(a.notes.whys("silent")))
             assert a.notes.whys("link-up")
             await until(lambda: a.links.neighbours() == ())
@@ -556,7 +557,7 @@ def test_a_frame_that_never_ends_is_not_waited_for(monkeypatch: pytest.MonkeyPat
     async def program() -> None:
         async with site("a") as a:
             reader, writer = await asyncio.open_connection(*a.port.address)
-            writer.write(PREFACE + join([encode_word(Greeting(LINK_VERSION, "x", 1, 1, ()))]))
+            writer.write(preface(HOST) + join([encode_word(Greeting(LINK_VERSION, "x", 1, 1, ()))]))
             writer.write(struct.pack(">I", 1_000))
             for _ in range(100):  # a byte now and then does not help
                 writer.write(b"x")
