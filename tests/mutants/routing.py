@@ -292,7 +292,7 @@ ROUTING: Final = (
         ELECTED,
         'given = fit and ask.term == self.term and self._voted in ("", src)',
         "given = fit and ask.term == self.term",
-        SERVERS,
+        "tests/unit/protocols/routing/test_elected.py",
     ),
     Mutant(
         "a vote goes to who has less",
