@@ -12,7 +12,8 @@ from tests.paper.hosts import Hosts
 
 ANN, BOB, CAT = "ann@a", "bob@b", "cat@c"
 AGENTS = {"a": ANN, "b": BOB, "c": CAT, "d": "dan@d"}
-OLDER = DirectoryChanged.__struct_fields__[:-1]
+FIELDS = DirectoryChanged.__struct_fields__
+OLDER = FIELDS[: FIELDS.index("digests")]
 """What hosts know of a change that know of no digests."""
 SECONDS = 10.0
 """Longer than a kind of which nothing is there is kept."""
