@@ -245,6 +245,7 @@ def _origins(run: BenchRun) -> Iterator[BenchRow]:
 
         def _forget(self) -> None:
             del self._history[:FORGOTTEN_AT_ONCE]
+            self._heavy = 0
 
     law, event = load(SLOTS), sent(HOME, "hello", "bob@ward")
 
