@@ -31,10 +31,6 @@ SPACE_STATE_MAX: Final = 20_000
 after a start makes an index of all. What was ruled on under other prices has no such bound."""
 LARGE_BYTES: Final = 512
 """A term of a state with so many bytes is a large one: it counts by them."""
-IN_MEMORY: Final = 4
-"""A byte of a compound takes about so many in memory."""
-PARTS_WEIGHED: Final = 1_000
-"""A list of more parts counts for as much as there may be: to weigh it takes long."""
 
 _encode = msgspec.msgpack.Encoder(enc_hook=lambda value: None).encode  # variables count as none
 _HEADS: Final = bytes([*range(0x80, 0xA0), *range(0xDC, 0xE0)])
@@ -165,19 +161,6 @@ def check_growth(delta: list[Change], size: int, large: int, units: Units) -> in
     if more > 0 and large + more > STATE_BYTES_MAX and units[0] >= 0:
         raise Stop("tooLarge")
     return more
-
-
-def room_of(parts: Iterable[Term]) -> int:
-    """About how many bytes the parts of an event take in memory; quick, as each ruling asks it."""
-    room = 0
-    for part in parts:
-        if type(part) is str:
-            room += len(part)
-        elif type(part) is tuple and len(part) > PARTS_WEIGHED:
-            room += UNBOUNDED
-        else:
-            room += IN_MEMORY * weight(part)
-    return room
 
 
 def passes_on(operation: Term, event: Event) -> bool:

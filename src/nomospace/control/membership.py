@@ -25,7 +25,6 @@ from nomospace.control.bounded import (
     grown,
     large_bytes,
     passes_on,
-    room_of,
     units_of,
 )
 from nomospace.control.events import (
@@ -59,6 +58,10 @@ HISTORY_MAX: Final = 256
 """How many of its last rulings a membership can explain from memory."""
 HISTORY_BYTES_MAX: Final = 1 << 18
 """And about how many bytes these have together; past it the last one is left."""
+PART_BYTES: Final = 16
+"""What each part of an event counts for, besides the characters of a text."""
+WALKED_BYTES_MAX: Final = 1 << 14
+"""An event with more, and more parts to come, counts as much as all may have: a walk takes time."""
 FORGOTTEN_AT_ONCE: Final = 64
 """How many rulings more there are before the oldest are forgotten, together."""
 FEW_TERMS: Final = 128
@@ -330,7 +333,21 @@ class Membership:
             PRICES if then is None else then.prices,
         )
         self._history.append(ruling)
-        self._heavy += room_of(event.args + operations if law.growing else event.args)
+        room, parts = 0, [event.args, operations] if law.growing else [event.args]
+        while parts:  # here, as every ruling comes by
+            some = parts.pop()
+            room += PART_BYTES * len(some)
+            if room > WALKED_BYTES_MAX:
+                room = HISTORY_BYTES_MAX
+                break
+            for part in some:
+                if type(part) is str or type(part) is bytes:
+                    room += len(part)
+                elif type(part) is Compound:
+                    parts.append(part.args)
+                elif type(part) is tuple:
+                    parts.append(part)
+        self._heavy += room
         effects[at] = RecordRuling(ruling)
         if stopped is not None and event.kind != "exception":
             what = stopped.operation
