@@ -174,24 +174,22 @@ class Template(msgspec.Struct, frozen=True, eq=False, gc=False):
         >>> Template.of(("job", ANY, [str, None]))
         Template.of(term('[job,formal(any),[formal(str),null]]'))
         """
-        if type(patterns) is tuple or type(patterns) is list:
-            width = len(patterns)
-            if 0 < width <= WIDTH_MAX:
-                equal: list[tuple[int, Term]] = []
-                for pos, pattern in enumerate(patterns):
-                    if type(pattern) is str:
-                        if len(pattern) > SHORT or not pattern.isascii():
-                            break
-                        equal.append((pos, pattern))
-                    elif type(pattern) is int:
-                        if not -PLAIN_INT < pattern < PLAIN_INT:
-                            break
-                        equal.append((pos, pattern))
-                    elif pattern is not ANY:
-                        break
+        is_list = type(patterns) is tuple or type(patterns) is list
+        if is_list and 0 < (width := len(patterns)) <= WIDTH_MAX:
+            values: dict[int, Term] = {}
+            shape: list[object] = []
+            plain = True
+            for pos, one in enumerate(patterns):
+                if (type(one) is str and len(one) <= SHORT and one.isascii()) or (
+                    type(one) is int and -PLAIN_INT < one < PLAIN_INT
+                ):
+                    values[pos] = one
                 else:
-                    return cls(tuple(patterns), width, True, tuple(equal), None, ())
-            return _remembered(tuple(patterns))
+                    plain = plain and one is ANY
+                    shape += (pos, type(one), one)
+            if plain:
+                return cls(None, width, True, tuple(values.items()), None, ())
+            return _remembered(tuple(patterns), values, shape)
         return _read(freeze_fields(patterns, "template", types=True))
 
     @classmethod
@@ -257,6 +255,22 @@ class Template(msgspec.Struct, frozen=True, eq=False, gc=False):
         if budget is None:
             budget = _NOTHING if self.steady else Budget()
         return (self._rest or self._made())(fields, budget)
+
+    def with_values(self, values: dict[int, Term]) -> Template:
+        """The same with other texts and numbers at those places; its test looks at all others.
+
+        >>> Template.of(("job", 17, int)).with_values({0: "job", 1: 18})
+        Template.of(term('[job,18,formal(int)]'))
+        """
+        if values.items() <= dict(self.equal).items():
+            return self
+        equal = tuple([(pos, values.get(pos, value)) for pos, value in self.equal])
+        fields = [values.get(pos, field) for pos, field in enumerate(self.term)]
+        shown = [(path, values.get(path[0], key)) for path, key in self.features]
+        self.prepare()
+        return msgspec.structs.replace(
+            self, _term=tuple(fields), equal=equal, _features=tuple(shown)
+        )
 
     def prepare(self) -> None:
         """Make the test now that is otherwise made on first use: who waits pays for it, no writer.
@@ -327,30 +341,35 @@ def _no_variables(found: Var) -> NotAPattern:
     )
 
 
-_known: dict[tuple[tuple[object, ...], tuple[type, ...]], Template] = {}
+_known: dict[tuple[object, ...], Template] = {}
 
 
-def _remembered(patterns: tuple[object, ...]) -> Template:
-    """What was read before for the same patterns; else they are read now.
+def _remembered(
+    patterns: tuple[object, ...], values: dict[int, Term], shape: list[object]
+) -> Template:
+    """A template with texts and numbers at some places, and of what `shape` says at all others.
 
-    A program asks for the same again and again, and to read a template and to make its test is
-    dearer than to use it; dearest is to bind it to an ontology (`Template.bound`). What Python
-    holds for equal though it is not (`1` and `True`) must not meet: compounds tell such apart, the
-    kinds of the fields do it here, and lists are left out.
+    A program asks for the same again and again, or for the same with another key, and to read a
+    template and to make its test is dearer than to use it; dearest is to bind it to an ontology
+    (`Template.bound`). What Python holds for equal though it is not (`1` and `True`) must not meet:
+    compounds tell such apart, the kinds of the fields do it here, and lists are left out.
     """
-    kinds = tuple(map(type, patterns))
-    if tuple in kinds:
-        return _read(freeze_fields(patterns, "template", types=True))
+    key = (len(patterns), *shape)
     try:
-        found = _known.get((patterns, kinds))
+        found = _known.get(key)
+        if found is not None and found.meant:  # which field answers which depends on all of them
+            key = (tuple(values.items()), *key)
+            found = _known.get(key)
     except TypeError:  # a list, or a dict
         return _read(freeze_fields(patterns, "template", types=True))
-    if found is None:
-        found = _read(freeze_fields(patterns, "template", types=True))
-        if found.meant or len(encode(found.term)) <= KNOWN_BYTES_MAX:
-            if len(_known) >= KNOWN_MAX:
-                del _known[next(iter(_known))]
-            _known[patterns, kinds] = found
+    if found is not None:
+        return found if found.meant else found.with_values(values)
+    found = _read(freeze_fields(patterns, "template", types=True))
+    nested = any(type(one) is tuple for one in patterns)
+    if not nested and (found.meant or len(encode(found.term)) <= KNOWN_BYTES_MAX):
+        if len(_known) >= KNOWN_MAX:
+            _known.clear()  # to let the first go, one looks through the places of all gone
+        _known[key] = found
     return found
 
 

@@ -38,7 +38,7 @@ from nomospace.calls.requests import (
 )
 from nomospace.calls.ways import PRIORITY_MAX, Mode, Strength, Way
 from nomospace.errors import CallerError, LimitReached, NomospaceError
-from nomospace.terms import ANY, Source, Term, encode
+from nomospace.terms import Source, encode
 from nomospace.terms.templates import Template
 from nomospace.wire.annotations import Struct
 from nomospace.wire.forms import (
@@ -52,8 +52,8 @@ from nomospace.wire.forms import (
     WireSeek,
 )
 from nomospace.wire.kinds import Tagged, convert
-from nomospace.wire.packing import DEEP, Unfit, heads_in, pack, survey, unpack
-from nomospace.wire.values import thaw, thaw_all, thaw_tuple
+from nomospace.wire.packing import DEEP, Unfit, heads_in, survey, unpack
+from nomospace.wire.values import thaw_all, thaw_tuple
 
 if TYPE_CHECKING:
     from nomospace.law import CompiledLaw
@@ -396,8 +396,7 @@ def _word(words: type[_Word], given: str) -> _Word:
 
 
 def _read_seek(seek: WireSeek, laws: Laws) -> Seek:
-    pattern = seek.pattern
-    template = _templates.get(pattern) or _read_template(pattern)
+    template = read_template(seek.pattern)
     if seek.lease_us:
         _check_period(seek.lease_us)
     how = _word(Way, seek.how)
@@ -405,10 +404,10 @@ def _read_seek(seek: WireSeek, laws: Laws) -> Seek:
 
 
 _templates: dict[bytes, Template] = {}
-_ANY: Final = {"f": "formal", "a": ["any"]}
 
 
-def _read_template(pattern: bytes) -> Template:
+def read_template(pattern: bytes) -> Template:
+    """The template that bytes stand for; it is known again by them."""
     found = _templates.get(pattern)
     if found is not None:
         return found
@@ -416,36 +415,19 @@ def _read_template(pattern: bytes) -> Template:
     raw = unpack_parts(pattern, TEMPLATE_PARTS_MAX)
     if not isinstance(raw, list):
         raise Unfit("a template that is no list")
-    patterns = tuple([ANY if part == _ANY else thaw(part) for part in raw])
     if len(pattern) > TEMPLATE_BYTES_MAX:
-        return Template.of_terms(patterns)
+        return Template.of_terms(thaw_all(raw))
     if len(_templates) >= TEMPLATES_MAX:
         _templates.clear()
-    _templates[pattern] = template = Template.of(patterns)
+    _templates[pattern] = template = Template.of(thaw_all(raw))
     return template
-
-
-def known_template(pattern: bytes) -> Template | None:
-    """The template that came as these bytes before."""
-    return _templates.get(pattern)
-
-
-def template_of(patterns: list[Term]) -> Template:
-    """The template of patterns that were read; it is known again by the bytes that they had."""
-    try:
-        data = pack(patterns)
-    except (OverflowError, RecursionError):  # huge integers, deep terms
-        data = b""
-    if not data or len(data) > TEMPLATE_BYTES_MAX:
-        return Template.of_terms(thaw_all(patterns))
-    return _templates.get(data) or _read_template(data)
 
 
 def _read_react(react: WireReact, laws: Laws) -> React:
     if react.strength == STRONG:
         raise StaysAtHome(space=react.space)
     mode, strength = _word(Mode, react.mode), _word(Strength, react.strength)
-    template = _read_template(react.pattern)
+    template = read_template(react.pattern)
     return React(react.space, template, mode, strength, react.at, react.dest, sets=react.sets)
 
 
@@ -531,4 +513,4 @@ def decode_value(raw: object) -> AnswerValue:
 
 def _read_listed(one: WireListed) -> Listed:
     id, space, pattern, *rest = msgspec.structs.astuple(one)
-    return Listed(id, space, _read_template(pattern), *rest)
+    return Listed(id, space, read_template(pattern), *rest)

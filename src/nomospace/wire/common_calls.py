@@ -14,10 +14,11 @@ import msgspec
 from msgspec import Meta
 
 from nomospace.calls.requests import WAYS, Out, Request, Seek, Settle
+from nomospace.errors import NomospaceError
 from nomospace.terms.features import PLAIN_INT
 from nomospace.terms.templates import WIDTH_MAX, Template
 from nomospace.terms.tuples import SHORT
-from nomospace.wire.calls import PERIOD_US_MAX, known_template
+from nomospace.wire.calls import PERIOD_US_MAX, read_template
 from nomospace.wire.packing import HARMLESS, Reader, pack, reader_of
 from nomospace.wire.talk import ASK, OUT, SEEK, SEEK_PLAIN
 
@@ -73,12 +74,10 @@ def read_common(data: bytes) -> tuple[int, int, Request] | None:
         if kind == ASK:
             return parts[1], parts[2], parts[3]  # which is the whole of what is settled
         _, seq, seen, space, how, pattern, at, dest, lease_us = parts
-    except (RecursionError, ValueError, msgspec.MsgspecError):
+        template = read_template(bytes(pattern))
+        return seq, seen, Seek(space, WAYS[how], template, at, dest, lease_us)
+    except (RecursionError, ValueError, msgspec.MsgspecError, NomospaceError):
         return None
-    known = known_template(bytes(pattern))
-    if known is None:
-        return None
-    return seq, seen, Seek(space, WAYS[how], known, at, dest, lease_us)
 
 
 _COMMON: Final = _common_readers()

@@ -46,7 +46,6 @@ from nomospace.wire.calls import (
     decode_value,
     encode_request,
     encode_value,
-    template_of,
     unpack_parts,
 )
 from nomospace.wire.errors import decode_error, encode_error
@@ -436,9 +435,7 @@ def _read_seek(frame: Frame) -> Seek:
     _, _, _, space, how, term, at, dest, lease_us = frame
     _check(space, at, lease_us)
     _check(dest, at, lease_us)
-    if term.__class__ is not list:
-        return Seek(space, WAYS[how], Template.from_term(thaw(term)), at, dest, lease_us)
-    return Seek(space, WAYS[how], template_of(term), at, dest, lease_us)
+    return Seek(space, WAYS[how], Template.from_term(thaw(term)), at, dest, lease_us)
 
 
 def _check(text: object, place: object, number: object) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import enum
 import pickle
+from random import Random
 from typing import Any, NamedTuple
 
 import pytest
@@ -42,7 +43,7 @@ from nomospace.terms.budget import WATCH_UNITS_MAX
 from nomospace.terms.features import EAGER_ARGS_MAX
 from nomospace.terms.hints import FEATURES_PER_FIELD_MAX
 from nomospace.terms.templates import PATTERN_DEPTH_MAX, same as same_as
-from nomospace.terms.tuples import PROPERTIES_MAX, TemplateTooDear
+from nomospace.terms.tuples import PROPERTIES_MAX, TemplateTooDear, freeze_fields
 from tests.unit.terms.strategies import deep
 
 SAMPLES: tuple[Term, ...] = (
@@ -552,3 +553,43 @@ def test_the_same_patterns_are_read_once() -> None:
 def test_what_only_python_holds_for_equal_is_read_apart(one: Any, other: Any) -> None:
     assert one == other
     assert Template.of(one) != Template.of(other)
+
+
+PATTERNS = (
+    *("job", "x" * 300, "é", 17, 2**80, -3, True, 1, 1.0, 0.0, None, b"x"),
+    *(ANY, int, str, bool, between(1, 10), where("> 5 and < 9"), same_as("s"), same_as("s")),
+    *(t.room(3), t.room(True), t.room(ANY), ("job", int), (1,), (True,), a("Car"), {"k": 1}),
+)
+TUPLES = ("job", "é", 17, 7, -3, True, 1, 1.0, None, b"x", t.room(3), ("job", 17), obj("Car"))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_one_that_was_read_with_other_values_is_as_if_it_were_read_anew(seed: int) -> None:
+    rng = Random(seed)
+    for _ in range(50):
+        shape = [rng.choice(PATTERNS) for _ in range(rng.randint(1, 4))]
+        for _ in range(4):
+            patterns = [
+                rng.choice(("job", "x", 17, 1, 2**40)) if type(one) in (str, int) else one
+                for one in shape
+            ]
+            anew = Template.from_term(freeze_fields(patterns, "template", types=True))
+            found = Template.of(tuple(patterns))
+            assert show(found.term) == show(anew.term)
+            assert [
+                (found.arity, found.plain, found.equal, found.features, found.ranges),
+                (found.meant, found.steady, found.price),
+            ] == [
+                (anew.arity, anew.plain, anew.equal, anew.features, anew.ranges),
+                (anew.meant, anew.steady, anew.price),
+            ]
+            for _ in range(20):
+                fields = freeze_tuple(
+                    [
+                        rng.choice((part, *TUPLES))
+                        if type(part) in (str, int)
+                        else rng.choice(TUPLES)
+                        for part in patterns
+                    ]
+                )
+                assert found.matches(fields) == anew.matches(fields)
