@@ -60,8 +60,8 @@ HISTORY_BYTES_MAX: Final = 1 << 18
 """And about how many bytes these have together; past it the last one is left."""
 PART_BYTES: Final = 16
 """What each part of an event counts for, besides the characters of a text."""
-WALKED_BYTES_MAX: Final = 1 << 14
-"""An event with more, and more parts to come, counts as much as all may have: a walk takes time."""
+PARTS_WALKED: Final = 1_000
+"""An event with more parts counts as much as all may have: to walk them takes long."""
 FORGOTTEN_AT_ONCE: Final = 64
 """How many rulings more there are before the oldest are forgotten, together."""
 FEW_TERMS: Final = 128
@@ -99,8 +99,8 @@ _NO_UNITS: Final[Units] = [0]
 class Membership:
     """One agent's membership in a community, as a core: told events, answers with effects."""
 
-    __slots__ = ("_first", "_full", "_heavy", "_history", "_large", "_origins", "ended", "home",
-                 "law", "obligations", "seq", "shown", "spent", "state")  # fmt: skip
+    __slots__ = ("_first", "_full", "_heavy", "_history", "_large", "ended", "home", "law",
+                 "obligations", "origins", "seq", "shown", "spent", "state")  # fmt: skip
 
     def __init__(self, law: CompiledLaw, home: str, *, state: Iterable[Term] | None = None) -> None:
         self.law = law
@@ -118,8 +118,8 @@ class Membership:
         self._history: list[Ruling] = []
         self._heavy = 0
         self._full = HISTORY_MAX + FORGOTTEN_AT_ONCE
-        self._origins = Origins()
-        """Of what rulings put that are forgotten."""
+        self.origins = Origins()
+        """Where what it has comes from, as far as its rulings are forgotten."""
         self._large = large_bytes(self.state)
         """The bytes of its large terms and obligations."""
 
@@ -333,21 +333,20 @@ class Membership:
             PRICES if then is None else then.prices,
         )
         self._history.append(ruling)
-        room, parts = 0, [event.args, operations] if law.growing else [event.args]
-        while parts:  # here, as every ruling comes by
+        room, left = 0, PARTS_WALKED
+        parts = [event.args, operations] if law.growing else [event.args]
+        while parts and left > 0:  # here, as every ruling comes by
             some = parts.pop()
-            room += PART_BYTES * len(some)
-            if room > WALKED_BYTES_MAX:
-                room = HISTORY_BYTES_MAX
-                break
-            for part in some:
+            left -= len(some)
+            for part in some if left > 0 else ():
                 if type(part) is str or type(part) is bytes:
                     room += len(part)
                 elif type(part) is Compound:
                     parts.append(part.args)
                 elif type(part) is tuple:
                     parts.append(part)
-        self._heavy += room
+        room += PART_BYTES * (PARTS_WALKED - left)
+        self._heavy += room if left > 0 else HISTORY_BYTES_MAX + 1
         effects[at] = RecordRuling(ruling)
         if stopped is not None and event.kind != "exception":
             what = stopped.operation
@@ -520,18 +519,13 @@ class Membership:
         rulings = self._history[:-left]
         del self._history[: len(rulings)]
         self._heavy = 0
-        origins, state, owed = self._origins, self.state, self.obligations
+        origins, state, owed = self.origins, self.state, self.obligations
         few = state.size <= FEW_TERMS
         origins.fold(rulings, state.by_place() if few else state, owed.places())
         if origins.crowded(state.size, owed.size):
             origins.cut(state.first_place(), owed.first_place())  # the oldest go first, mostly
             if origins.crowded(state.size, owed.size):
                 origins.keep(state.places(), owed.places())
-
-    @property
-    def origins(self) -> Origins:
-        """Where what it has comes from, as far as its rulings are forgotten."""
-        return self._origins
 
     def origin(self, place: int, *, owed: bool = False, before: int | None = None) -> Origin | None:
         """The ruling that put a term of the state, or an obligation, at its place.
@@ -545,7 +539,7 @@ class Membership:
                 for change in ruling.delta:
                     if change[1] == place and change[0] in kinds:
                         return origin_of(ruling)
-        return self._origins.of(place, owed=owed)
+        return self.origins.of(place, owed=owed)
 
     def before(self, seq: int) -> tuple[Bag, Bag]:
         """Control state and obligations as they were when ruling `seq` was made; to look at only.
@@ -584,7 +578,7 @@ class Membership:
         origins = b""
         if self.seq:
             due = {place for place, _, _ in owed}
-            origins = self._origins.after(self._history, dict(state), due).encode()
+            origins = self.origins.after(self._history, dict(state), due).encode()
         has = *places, state, owed, self.ended, self.shown, origins
         return Snapshot(self.home, self.law.hash, self.seq, *has)
 
@@ -602,5 +596,5 @@ class Membership:
         member.seq = snapshot.seq
         member.ended = snapshot.ended
         member.shown = snapshot.shown
-        member._origins = snapshot.told_origins()
+        member.origins = snapshot.told_origins()
         return member
