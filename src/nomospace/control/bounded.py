@@ -31,6 +31,10 @@ SPACE_STATE_MAX: Final = 20_000
 after a start makes an index of all. What was ruled on under other prices has no such bound."""
 LARGE_BYTES: Final = 512
 """A term of a state with so many bytes is a large one: it counts by them."""
+IN_MEMORY: Final = 4
+"""A byte of a compound takes about so many in memory."""
+PARTS_WEIGHED: Final = 1_000
+"""A list of more parts is not weighed: that takes long."""
 
 _encode = msgspec.msgpack.Encoder(enc_hook=lambda value: None).encode  # variables count as none
 _HEADS: Final = bytes([*range(0x80, 0xA0), *range(0xDC, 0xE0)])
@@ -161,6 +165,13 @@ def check_growth(delta: list[Change], size: int, large: int, units: Units) -> in
     if more > 0 and large + more > STATE_BYTES_MAX and units[0] >= 0:
         raise Stop("tooLarge")
     return more
+
+
+def room_of(parts: tuple[Term, ...]) -> int:
+    """About how many bytes the parts of an event take in memory; a long list counts without end."""
+    if any(type(part) is tuple and len(part) > PARTS_WEIGHED for part in parts):
+        return UNBOUNDED
+    return IN_MEMORY * sum(map(weight, parts))
 
 
 def passes_on(operation: Term, event: Event) -> bool:

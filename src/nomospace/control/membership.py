@@ -25,6 +25,7 @@ from nomospace.control.bounded import (
     grown,
     large_bytes,
     passes_on,
+    room_of,
     units_of,
 )
 from nomospace.control.events import (
@@ -60,8 +61,8 @@ HISTORY_BYTES_MAX: Final = 1 << 18
 """And about how many bytes these have together; past it the last one is left."""
 PART_BYTES: Final = 16
 """What each part of an event counts for, besides the characters of a text."""
-PARTS_WALKED: Final = 1_000
-"""An event with more parts counts as much as all may have: to walk them takes long."""
+PARTS_WALKED: Final = 100
+"""An event with more is not walked, which takes long, but weighed."""
 FORGOTTEN_AT_ONCE: Final = 64
 """How many rulings more there are before the oldest are forgotten, together."""
 FEW_TERMS: Final = 128
@@ -252,8 +253,7 @@ class Membership:
     ) -> None:
         """Rule on one event, or raise `BudgetCut` and leave all as it was before it and its cause.
 
-        What is `decided` already, of the event and of the exception that may follow, is not
-        evaluated again.
+        What is `decided` already, also of an exception that follows, is not evaluated again.
         """
         self.seq = seq = self.seq + 1
         at = len(effects)
@@ -346,7 +346,7 @@ class Membership:
                 elif type(part) is tuple:
                     parts.append(part)
         room += PART_BYTES * (PARTS_WALKED - left)
-        self._heavy += room if left > 0 else HISTORY_BYTES_MAX + 1
+        self._heavy += room if left > 0 else room_of(event.args + operations)
         effects[at] = RecordRuling(ruling)
         if stopped is not None and event.kind != "exception":
             what = stopped.operation
