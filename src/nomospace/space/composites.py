@@ -151,10 +151,7 @@ class Composite:
             return
         value = record.fields[ranged]
         if value.__class__ in (int, float):
-            run = self._runs.get(key)
-            if run is None:
-                run = self._runs[key] = OrderRun()
-            run.add(_as_float(value), record.order)
+            self._runs.setdefault(key, OrderRun()).add(_as_float(value), record.order)
 
     def drop(self, record: Record) -> None:
         """Let go of a record that it took in."""

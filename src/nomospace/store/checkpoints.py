@@ -85,6 +85,8 @@ class Checkpoints:
             with suppress(sqlite3.Error):
                 self._beside, self._still = self._connected(), self._connected()
                 self._beside.execute("PRAGMA synchronous = FULL")
+                for connection in (self._beside, self._still):  # which open the log as they read
+                    connection.execute("SELECT one FROM state").fetchone()
         frames = self.frames if self._sums.known else 0
         if self._work is not None:
             if frames < LOG_FRAMES_MAX and self._work.is_alive():
