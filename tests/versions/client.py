@@ -102,11 +102,12 @@ class Worker:
 
     async def _all_of(self, receiving: list[asyncio.Task[None]]) -> None:
         """Until all letters have come: those for a host that was away may be many, and late."""
-        heard = -1
         while waiting := [one for one in receiving if not one.done()]:
-            assert len(self.history) > heard, "letters are missing, and no more come"
             heard = len(self.history)
-            await asyncio.wait(waiting, timeout=ENDS_S, return_when=asyncio.FIRST_COMPLETED)
+            done, _ = await asyncio.wait(
+                waiting, timeout=ENDS_S, return_when=asyncio.FIRST_COMPLETED
+            )
+            assert done or len(self.history) > heard, "letters are missing, and no more come"
         await asyncio.gather(*receiving)
 
     async def _walk(self, walker: Any, hosts: list[str]) -> None:

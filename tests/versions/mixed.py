@@ -218,9 +218,9 @@ class VersionClients:
     def close(self) -> None:
         """End whatever runs still."""
         for child in self._running.values():
-            if child.returncode is None:
-                child.kill()
-                child.wait(ENDS_S)
+            child.kill()
+            child.wait(ENDS_S)
+            child.stdout.close()
 
 
 def _operation(said: dict[str, Any]) -> Operation:
