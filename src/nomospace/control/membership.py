@@ -333,8 +333,8 @@ class Membership:
             PRICES if then is None else then.prices,
         )
         self._history.append(ruling)
-        room, left = 0, PARTS_WALKED
-        parts = [event.args, operations] if law.growing else [event.args]
+        told = event.args + operations if law.growing else event.args
+        room, left, parts = 0, PARTS_WALKED, [told]
         while parts and left > 0:  # here, as every ruling comes by
             some = parts.pop()
             left -= len(some)
@@ -346,7 +346,7 @@ class Membership:
                 elif type(part) is tuple:
                     parts.append(part)
         room += PART_BYTES * (PARTS_WALKED - left)
-        self._heavy += room if left > 0 else room_of(event.args + operations)
+        self._heavy += room if left > 0 else room_of(told)
         effects[at] = RecordRuling(ruling)
         if stopped is not None and event.kind != "exception":
             what = stopped.operation
