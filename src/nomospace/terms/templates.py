@@ -262,8 +262,6 @@ class Template(msgspec.Struct, frozen=True, eq=False, gc=False):
         >>> Template.of(("job", 17, int)).with_values({0: "job", 1: 18})
         Template.of(term('[job,18,formal(int)]'))
         """
-        if values.items() <= dict(self.equal).items():
-            return self
         equal = tuple([(pos, values.get(pos, value)) for pos, value in self.equal])
         fields = [values.get(pos, field) for pos, field in enumerate(self.term)]
         shown = [(path, values.get(path[0], key)) for path, key in self.features]
@@ -363,7 +361,8 @@ def _remembered(
     except TypeError:  # a list, or a dict
         return _read(freeze_fields(patterns, "template", types=True))
     if found is not None:
-        return found if found.meant else found.with_values(values)
+        same = found.meant or values.items() <= dict(found.equal).items()
+        return found if same else found.with_values(values)
     found = _read(freeze_fields(patterns, "template", types=True))
     nested = any(type(one) is tuple for one in patterns)
     if not nested and (found.meant or len(encode(found.term)) <= KNOWN_BYTES_MAX):
