@@ -435,7 +435,9 @@ def _read_seek(frame: Frame) -> Seek:
     _, _, _, space, how, term, at, dest, lease_us = frame
     _check(space, at, lease_us)
     _check(dest, at, lease_us)
-    return Seek(space, WAYS[how], Template.from_term(thaw(term)), at, dest, lease_us)
+    if type(term) is not list:
+        raise Unfit("a template that is no list")
+    return Seek(space, WAYS[how], Template.of_terms(thaw_all(term)), at, dest, lease_us)
 
 
 def _check(text: object, place: object, number: object) -> None:
