@@ -81,7 +81,8 @@ class Copy:
         failed = re.search(r"^FAILED (\S+)", output, re.MULTILINE)
         if code == 1:
             return True, failed[1] if failed else "?"
-        return False, "" if code == 0 else f"pytest said {code}"
+        last = output.strip().rpartition("\n")[2]
+        return False, "" if code == 0 else f"pytest {selection}: exit code {code}, {last}"
 
     def _live(self, worlds: Worlds) -> tuple[bool, str]:
         """Run worlds, some at a time, until one fails; which, and what did not hold in it."""

@@ -22,6 +22,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import chain
+from operator import itemgetter
 
 from nomospace.calls.answers import Found
 from nomospace.calls.problems import Busy, TooManyFound, TooMuch
@@ -305,8 +307,9 @@ class LocalAnswers(HostPart):
         if one.law and host.governing.find(one.agent, one.law) is None:
             return False  # it has quit its community: nobody there could be given the tuple
         founds = tuple([self.found(one, record) for record in records])
-        pairs = chosen(space, records, sets, takes=one.takes)
-        founds += tuple([gathered_of(*pair) for pair in pairs])
+        pairs = chosen(space, records, sets, takes=one.takes) if sets else []
+        if pairs:
+            founds += tuple([gathered_of(*pair) for pair in pairs])
         if seek.how in BULK:
             try:
                 check_found(founds)
@@ -329,7 +332,7 @@ class LocalAnswers(HostPart):
                     *[gathered_of(g, its, lend(its, us, agent, g.fields)) for g, its in pairs],
                 )
             else:
-                for record in [*records, *[record for _, its in pairs for record in its]]:
+                for record in chain(records, *map(itemgetter(1), pairs)):
                     space.took(record, self._step.now)
                     space.remove(record)
                     self._step.forget(seek.space, record)

@@ -76,9 +76,9 @@ class PlainCalls(HostPart):
             if kind not in PLAIN:
                 break
             if space is None or event.agent != agent or request.space != name:
-                if taken:
-                    _count_waits(space, taken, step.now)
-                    taken = []
+                if taken and space is not None and space.waits is not None:
+                    space.waits.took_many(taken, step.now)
+                taken = []
                 agent, name = event.agent, request.space
                 resident = self._spaces.residents.get(agent)
                 if resident is None:
@@ -148,8 +148,8 @@ class PlainCalls(HostPart):
             done += 1
             if value is not None and len(events) > 1 and is_large(value.fields):
                 break  # its answer is written in one piece: others have their turn before the next
-        if taken:
-            _count_waits(space, taken, step.now)
+        if taken and space is not None and space.waits is not None:
+            space.waits.took_many(taken, step.now)
         return done
 
     def _find(self, space: Space, seek: Seek) -> Record | None:
@@ -162,12 +162,6 @@ class PlainCalls(HostPart):
         except NomospaceError:  # which says why, too
             pass
         return None
-
-
-def _count_waits(space: Space | None, taken: list[int], now: int) -> None:
-    """Tuples of some orders were taken from a space: count how long they lay there."""
-    if space is not None and space.waits is not None:
-        space.waits.took_many(taken, now)
 
 
 def _write(space: Space, resident: Resident, out: Out, now: int, holder: str) -> Record | None:

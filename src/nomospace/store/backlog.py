@@ -111,12 +111,15 @@ def encode_part(part: CommitPart) -> bytes:
             kept.append((to, push.number, bodies))
         bodies.append(push.body)
         after = push.number + 1
-    gone: dict[tuple[str, str], list[int]] = {}
+    gone: dict[tuple[str, str], tuple[str, str, list[int]]] = {}
     for space, writer, count in part.gone:
-        gone.setdefault((space, writer), []).append(count)
+        those = gone.get((space, writer))
+        if those is None:
+            those = gone[space, writer] = (space, writer, [])
+        those[2].append(count)
     puts = [(place, key[0], body) for key, (place, _, body) in part.puts.items()]
     lying = [(n, space, body) for (space, n), (_, body) in part.lying.items()]
-    tuples = ([(*key, counts) for key, counts in gone.items()], puts, list(part.left), lying)
+    tuples = (list(gone.values()), puts, list(part.left), lying)
     counted = (list(part.ended), part.counts, part.small)
     return _VERSION + _encode((part.trims, kept, *tuples, *counted))
 
@@ -214,10 +217,9 @@ class Backlog:
         for key in part.gone:
             puts.pop(key, None)
         self._gone.update(part.gone)
-        places = [(key, puts[key][0]) for key in part.puts if key in puts]
-        puts.update(part.puts)
-        for key, place in places:  # one that is replaced keeps its place
-            puts[key] = (place, *puts[key][1:])
+        for key, put in part.puts.items():
+            old = puts.get(key)  # one that is replaced keeps its place
+            puts[key] = put if old is None else (old[0], *put[1:])
         lying = self.lying
         for spot in part.left:
             if lying.pop(spot, None) is None or spot in self.left:

@@ -19,10 +19,10 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from struct import Struct
 from threading import Thread
 from typing import Final
 
@@ -41,10 +41,10 @@ FREE_PART: Final = 4
 """A file gets smaller when it has so many pages free, and more than a quarter of them."""
 FREED_PAGES: Final = 100
 """Pages that are given back at a time, behind a commit: nobody waits for it long."""
-_LAST_FRAME: Final = 16
-_MOVED_FRAME: Final = 96
-"""Where SQLite's index of the log says which frame is the last, and up to which they have moved;
-see its page on the format of the index."""
+_COUNTS: Final = Struct("=I76xI")
+_COUNTS_AT: Final = 16
+"""What SQLite's index of the log says at that place: which frame is the last, and up to which they
+have moved; see its page on the format of the index."""
 
 
 class Checkpoints:
@@ -64,20 +64,17 @@ class Checkpoints:
         self._beside: sqlite3.Connection | None = None
         self._work: Thread | None = None
 
-    @property
-    def frames(self) -> int:
-        """How many pages the log has."""
-        return self._told(_LAST_FRAME)
-
-    def _told(self, at: int) -> int:
+    def frames(self) -> tuple[int, int]:
+        """How many pages the log has, and how many of them have moved."""
         if self._index is None:
             try:
                 self._index = os.open(
                     self._path.with_name(self._path.name + "-shm"), os.O_RDONLY | os.O_CLOEXEC
                 )
             except FileNotFoundError:
-                return 0
-        return int.from_bytes(os.pread(self._index, 4, at), sys.byteorder)
+                return 0, 0
+        told = os.pread(self._index, _COUNTS.size, _COUNTS_AT)
+        return _COUNTS.unpack(told) if len(told) == _COUNTS.size else (0, 0)
 
     def go_on(self, writer: sqlite3.Connection) -> None:
         """Something was committed: see that pages move when there are many."""
@@ -87,23 +84,22 @@ class Checkpoints:
                 self._beside.execute("PRAGMA synchronous = FULL")
                 for connection in (self._beside, self._still):  # which open the log as they read
                     connection.execute("SELECT one FROM state").fetchone()
-        frames = self.frames if self._sums.known else 0
+        frames, moved = self.frames() if self._sums.known else (0, 0)
         if self._work is not None:
             if frames < LOG_FRAMES_MAX and self._work.is_alive():
                 return
             self.settle()
         if 0 < self._tried <= frames < self._tried + CHECKPOINT_AGAIN:
             return
-        moved = self._told(_MOVED_FRAME) if frames else 0
         left = frames - moved
         now = frames >= LOG_FRAMES_MAX or (moved and 0 < left <= REST_FRAMES)
         if now or left >= CHECKPOINT_FRAMES or (moved and left):
             with suppress(sqlite3.Error, RuntimeError):  # or some other time
                 _free_pages(writer)
                 if now:
-                    self._move(writer, self.frames)
+                    self._move(writer, self.frames()[0])
                 else:
-                    self._begin(self.frames)
+                    self._begin(self.frames()[0])
 
     def _begin(self, frames: int) -> None:
         if self._still is None:
@@ -125,7 +121,7 @@ class Checkpoints:
         with suppress(OSError, sqlite3.Error):
             self._sums.note(frames)
             connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
-        self._tried = frames if self._told(_MOVED_FRAME) < frames else 0
+        self._tried = frames if self.frames()[1] < frames else 0
 
     def settle(self) -> None:
         """Wait until nothing is being moved."""

@@ -201,7 +201,7 @@ class SqliteStore(SqlStore):
         """Have checksums of all pages that SQLite moves when the last connection is closed."""
         with suppress(NomospaceError):
             try:
-                if frames := self._checkpoints.frames:
+                if frames := self._checkpoints.frames()[0]:
                     self._take()  # unless its host has it, who sees to it
                     self._sums.note(frames)
             except OSError:  # the disk is full, and SQLite moves them all the same

@@ -52,7 +52,7 @@ def _commit(store: SqliteStore, number: int) -> None:
 
 
 def _moved(store: SqliteStore) -> int:
-    return store._checkpoints._told(checkpoints._MOVED_FRAME)
+    return store._checkpoints.frames()[1]
 
 
 def _comes_back(store: SqliteStore, folder: Path) -> dict[str, bytes]:
@@ -71,13 +71,13 @@ def test_commits_do_not_wait_for_pages_that_move(
     for number in range(50):
         _commit(store, number)
     assert disk.reached.wait(WITHIN_S)
-    begun = store._checkpoints.frames
+    begun = store._checkpoints.frames()[0]
     for number in range(50, 100):  # nothing of this goes to the file: nobody has its checksums
         _commit(store, number)
     assert (_moved(store), disk.noted) == (0, [])
     disk.goes_on.set()
     store._checkpoints.settle()
-    assert 20 <= disk.noted[0] == _moved(store) <= begun < store._checkpoints.frames
+    assert 20 <= disk.noted[0] == _moved(store) <= begun < store._checkpoints.frames()[0]
     found = _comes_back(store, tmp_path / "killed")
     assert found == {f"n{n}": b"%d" % (95 + n) * 2_000 for n in range(5)}
 
@@ -86,7 +86,7 @@ def test_a_log_begins_anew_when_little_is_left(store: SqliteStore, tmp_path: Pat
     longest = before = anew = 0
     for number in range(400):
         _commit(store, number)
-        frames = store._checkpoints.frames
+        frames = store._checkpoints.frames()[0]
         longest, anew, before = max(longest, frames), anew + (frames < before), frames
         if number % 3 == 0:  # some moves end before the next commit, and others after it
             store._checkpoints.settle()
@@ -109,7 +109,7 @@ def test_commits_wait_for_a_log_that_is_too_long(
     monkeypatch.setattr(Checkpoints, "settle", goes_on)
     for number in range(200):
         _commit(store, number)
-        assert store._checkpoints.frames < 60 + 20
+        assert store._checkpoints.frames()[0] < 60 + 20
         disk.goes_on.clear()
     disk.goes_on.set()
 
@@ -130,4 +130,4 @@ def test_who_reads_for_long_is_not_asked_at_each_commit(
         _commit(store, number)
         store._checkpoints.settle()
     assert 1 <= len(tried) <= 1 + 100 * 20 // checkpoints.CHECKPOINT_AGAIN
-    assert _moved(store) < store._checkpoints.frames
+    assert _moved(store) < store._checkpoints.frames()[0]
