@@ -10,6 +10,7 @@ from random import Random
 
 from nomospace.control import Membership, RecordRuling, sent
 from nomospace.law import load
+from nomospace.law.emit import LawBuilder
 from nomospace.law.program import prepare
 from nomospace.terms import Compound, Term, show
 from nomospace_lab.testing.evaluating import plain_twin
@@ -68,7 +69,8 @@ def test_acting_rules_do_what_the_controller_would() -> None:
         ]
         acting = Membership(law, HOME, state=state)
         plain = Membership(plain_twin(law), HOME, state=state)
-        acted += prepare(law.tree, law.hash).code.acts
+        without = LawBuilder(law.priced, law.hash).build()
+        acted += prepare(law.tree, law.hash).code.pieces != without.pieces
         for step in range(8):
             messages: list[Term] = ["go", Compound("m", (step,)), "other"]
             message = rng.choice(messages)

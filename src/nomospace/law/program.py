@@ -186,11 +186,7 @@ class Prepared(NamedTuple):
 
 def prepare(tree: LawTree, hash: str) -> Prepared:
     """Compile a law, for `CompiledLaw` to be made of elsewhere."""
-    text = priced(tree)
-    code = LawBuilder(text, hash, acting=True).build()
-    if not code.acts:  # then it need not know at which places of the state terms stand
-        code = LawBuilder(text, hash).build()
-    return Prepared(code, _may_grow(tree))
+    return Prepared(LawBuilder(priced(tree), hash, acting=True).build(), _may_grow(tree))
 
 
 def _recursing(ruler: Ruler, *case: object) -> object:

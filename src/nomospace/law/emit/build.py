@@ -53,8 +53,6 @@ class LawCode(msgspec.Struct):
     events: list[str]
     compiled: list[bool]
     """Of each rule whether it is; the interpreter carries out the others."""
-    acts: bool
-    """Whether any rule changes the state itself."""
 
     def link(self, fallback: Callable[[int], Ruler]) -> dict[str, Ruler]:
         """The rulers by event. `fallback` makes an interpreted rule."""
@@ -117,6 +115,8 @@ class LawBuilder:
             rules = [self._rule(index, rule) for index, rule in enumerate(self.law.rules)]
         finally:
             sys.setrecursionlimit(limit)
+        if self.acting and not self.acts:  # then none need know at which places terms stand
+            return LawBuilder(self.law, self.hash).build()
         self._spread_failure()
         functions: list[list[str]] = []
         for variant, compiled in self._variants.items():
@@ -137,7 +137,6 @@ class LawBuilder:
             dispatch.shared,
             dispatch.events,
             done,
-            self.acts,
         )
 
     def _pieces(self, functions: list[list[str]]) -> list[CodeType]:
