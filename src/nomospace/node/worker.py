@@ -24,10 +24,10 @@ PART, END, ERROR, OVER, BROKEN = range(5)
 """A part; the end of a job; its error; it needs too much memory; it has met a fault of ours."""
 QUICK_S: Final = 0.5
 """A job that takes more processor time than this is a long one; half of it may be imports."""
-NICE: Final = 5
-NICE_LONG: Final = 15
-"""How far this process stands back, and from its first long job on: one that merely stands back a
-little keeps a host on the same core waiting for milliseconds, each time it wakes up."""
+NICE: Final = 12
+NICE_LONG: Final = 19
+"""How far this process stands back from its first moment, and from its first long job on: one that
+stands back less keeps a host on the same core waiting for milliseconds, each time it wakes up."""
 
 
 def law(text: str, name: str) -> Iterator[bytes]:
@@ -113,7 +113,6 @@ def main() -> None:
     with suppress(ValueError, OSError):  # not every system bounds addresses
         resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    os.nice(NICE)  # who waits for a host goes first
     signal.signal(signal.SIGPROF, _stand_back)
     while head := jobs.read(4):
         used = resource.getrusage(resource.RUSAGE_SELF)

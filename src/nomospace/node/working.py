@@ -303,6 +303,8 @@ class Workers:
                 stdout=asyncio.subprocess.PIPE,
                 env={**os.environ, "PYTHONPATH": os.pathsep.join([one for one in paths if one])},
             )
+            nice = os.getpriority(os.PRIO_PROCESS, 0) + worker.NICE
+            os.setpriority(os.PRIO_PROCESS, process.pid, nice)  # its imports take longest
         except OSError as error:
             raise WorkerLost(what=what, why=f"no process could be started ({error})") from None
         self.started += 1

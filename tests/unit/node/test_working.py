@@ -81,7 +81,7 @@ def test_the_loop_goes_on_between_parts() -> None:
 
 def test_a_process_stands_back_further_once_a_job_takes_long() -> None:
     goals = ", ".join(["(X = a ; Y = b)"] * 7)
-    rules = [f"sent(X, m{n}, Y) :- {goals}, do(forward).\n" for n in range(80)]
+    rules = [f"sent(X, m{n}, Y) :- {goals}, do(forward).\n" for n in range(320)]
     short, long = fresh("law(l)."), fresh(f"law(dear).\n{''.join(rules)}")
 
     async def ask(work: Workers) -> None:
