@@ -10,10 +10,11 @@ Those whose steps were kept together mostly come back together. If each group be
 one before it is on disk, a crowd of clients would go on in two halves, each waiting for the other's
 write, and every group costs the host as much time as several calls. So a group is given some time
 until as many are back as were waited for: half as long as the disk took, or half as long again as
-the crowd took to come back lately, if that is soon. Who comes alone waits for nobody, and a disk
-that needs no time is not waited for. A crowd that was waited for in vain is not waited for again
-soon. And a crowd that takes long to come back, longer than the disk takes to write, goes on in
-halves: while one is on its way to the disk, the other is served.
+the crowd took to come back lately, if that is soon; and only while some still come (`QUIET_S`). Who
+comes alone waits for nobody, and a disk that needs no time is not waited for. A crowd that was
+waited for in vain is not waited for again soon. And a crowd that takes long to come back, longer
+than the disk takes to write, goes on in halves: while one is on its way to the disk, the other is
+served.
 
 | state     | what happens                                                                       |
 | --------- | ---------------------------------------------------------------------------------- |
@@ -33,6 +34,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
+import time
 from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Final, Protocol
@@ -61,6 +63,10 @@ LATENESS: Final = 1.5
 """And the part of the time that it took to come back."""
 PATIENCE_S_MAX: Final = 0.004
 """And the longest."""
+QUIET_S: Final = 0.001
+QUIET: Final = 0.25
+"""A crowd of which nobody came for so long, or for this part of the disk's time, is not waited for
+any longer: those who are there would wait longer than the disk takes."""
 SMOOTHING: Final = 0.25
 """How much the last time counts among all that were measured before."""
 STRAGGLERS: Final = 16
@@ -98,6 +104,7 @@ class Keeper:
         kept: Callable[[int], None],
         troubled: Callable[[Unavailable | None], None],
         broken: Callable[[BaseException], None],
+        clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self.store = store
         self.state = IDLE
@@ -119,6 +126,7 @@ class Keeper:
         self._on_kept = kept
         self._on_trouble = troubled
         self._on_broken = broken
+        self._clock = clock  # the loop's own may show whole milliseconds
         self._loop = asyncio.get_running_loop()
         self._waiting: list[Step] = []
         self._back = 0
@@ -143,6 +151,10 @@ class Keeper:
         self._turn = 0.0
         """How long a crowd takes to come back after it was told."""
         self._timer: asyncio.TimerHandle | None = None
+        self._until = 0.0
+        """Until when a crowd is waited for at most,"""
+        self._seen = 0
+        """and how many of it had come when that was looked at."""
         self._idle = asyncio.Event()
         self._idle.set()
         self._work: SimpleQueue[bool] = SimpleQueue()
@@ -174,7 +186,7 @@ class Keeper:
             self._idle.clear()
             self._gather()
             return number
-        self._came = self._loop.time()
+        self._came = self._clock()
         if self.state is WAITING and self._back >= self._crowd:
             self._vain = 0
             self._came_back(1.0)
@@ -222,10 +234,25 @@ class Keeper:
             self._calm -= 1
         elif self._back < self._crowd and patience > 0 and soon:
             self.state = WAITING
-            self._timer = self._loop.call_later(patience, self._give_up)
+            self._until = self._clock() + patience
+            self._wait(patience)
             return
         self.state = WRITING
         self._loop.call_soon(self._begin)
+
+    def _wait(self, patience: float) -> None:
+        """Wait for the crowd, at first for as long as one of it may take after another."""
+        self._seen = self._back
+        quiet = min(patience, max(QUIET_S, QUIET * self._took))
+        self._timer = self._loop.call_later(quiet, self._look)
+
+    def _look(self) -> None:
+        """Wait for the crowd while some of it come, until it has had its time."""
+        left = self._until - self._clock()
+        if self._back > self._seen and left > 0:
+            self._wait(left)
+        else:
+            self._give_up()
 
     def _came_back(self, share: float) -> None:
         """A part of those who were told last has come back: so long the crowd takes for that."""
@@ -233,10 +260,9 @@ class Keeper:
             self._turn = _smooth(self._turn, (self._came - self._told_at) / share)
 
     def _give_up(self) -> None:
-        """The crowd has not come: trust it less, the more so the emptier its places are."""
-        if 2 * self._back < self._crowd:
-            self._vain += 1
-            self._calm = min(2**self._vain, CALM_MAX)
+        """The crowd has not come: trust it less."""
+        self._vain += 1
+        self._calm = min(2**self._vain, CALM_MAX)
         self._go()
 
     def _go(self) -> None:
@@ -277,7 +303,7 @@ class Keeper:
                 target=self._flush, name="nomospace-keeper", daemon=True
             )
             self._thread.start()
-        self._began = self._loop.time()
+        self._began = self._clock()
         self._work.put(True)
 
     def witnessed(self) -> None:
@@ -313,7 +339,7 @@ class Keeper:
         elif error is None:
             self.kept += len(self._group)
             self.groups += 1
-            now = self._loop.time()
+            now = self._clock()
             took = now - self._began
             self._took = _smooth(self._took, took)
             if self.on_commit is not None and not self.store.immediate:

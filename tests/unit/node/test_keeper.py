@@ -147,10 +147,10 @@ class Watched:
 class Patient(Watched):
     """One whose timers do not fire; the last is the test's to call."""
 
-    give_up: Callable[[], None]
+    look: Callable[[], None]
 
     def call_later(self, _: float, then: Callable[[], None]) -> asyncio.TimerHandle:
-        self.give_up = then
+        self.look = then
         return self._loop.call_later(3_600, str)  # it can be cancelled
 
 
@@ -173,6 +173,7 @@ async def halves(store: Gated, told: Told) -> tuple[Keeper, Patient]:
     keeper = told.keeper(store)
     watch = Patient(asyncio.get_running_loop())
     keeper._loop = watch  # type: ignore[assignment]
+    keeper._clock = watch.time
     put(keeper, 4)
     while not store.begun:
         await asyncio.sleep(0.001)
@@ -208,10 +209,29 @@ def test_a_crowd_that_was_cut_in_two_finds_together_again() -> None:
             await written(store, told, watch)
             put(keeper, 6)
         assert keeper.state == WAITING
-        watch.give_up()
+        watch.look()  # some have come since
+        assert keeper.state == WAITING
+        watch.look()  # nobody has
         await written(store, told, watch)
         assert keeper.state == IDLE
         assert store.groups == [4, 10, 10, 10, 6]
+        keeper.stop()
+
+    run(program)
+
+
+def test_a_crowd_that_comes_one_by_one_has_its_time_and_no_more() -> None:
+    async def program() -> None:
+        store, told = Gated(), Told()
+        keeper, watch = await halves(store, told)  # six are there, and ten are waited for
+        put(keeper, 1)
+        watch.look()
+        assert keeper.state == WAITING
+        put(keeper, 1)
+        watch.now += 10
+        watch.look()
+        assert keeper.state == WRITING
+        store.gate.release()
         keeper.stop()
 
     run(program)
@@ -239,6 +259,7 @@ def test_a_crowd_that_is_slower_than_the_disk_goes_on_in_two_halves() -> None:
         keeper = told.keeper(store)
         watch = Watched(asyncio.get_running_loop())
         keeper._loop = watch  # type: ignore[assignment]
+        keeper._clock = watch.time
         for number in range(4):
             keeper.put(step(number))
         for turn in range(6):  # each half comes back just before the other's write is over
