@@ -146,7 +146,7 @@ class Account:
         """How many of its queues wait for a turn."""
 
     def note(self, took: float, *, cut: bool) -> None:
-        """A turn took so long, and was `cut` because its time was up: it has asked for more.
+        """A turn took so long, and was `cut` with more left to do: so much has been asked for.
 
         One long turn is enough to be known; it takes many short ones to be forgotten.
         """
@@ -374,7 +374,7 @@ class Turns:
             took, now = self.used() - since, self.clock()
             if disk is not None and disk.kept < disk.last and (large or disk.heavy > self._large):
                 self._large, self._large_at = disk.last, now
-            self._note(account, took, now, cut=more and now >= until)
+            self._note(account, took, now, cut=more)
         if more:
             self.add(waiting)
         return took

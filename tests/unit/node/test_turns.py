@@ -257,6 +257,22 @@ def test_one_long_turn_is_enough_to_be_known_and_one_that_is_cut_counts_whole() 
     assert Account(SHORT_S).size == SHORT_S
 
 
+def test_who_has_more_to_do_after_a_turn_has_asked_for_all_of_it() -> None:
+    async def program() -> None:
+        machine = Machine()
+        flood = Client(machine, "flood", 0.6 * TURN_S / QUANTUM_FRAMES)
+        flood.queue.put([b"piece"] * QUANTUM_FRAMES)
+        await until_idle(flood.queue)
+        assert flood.account.size < SHORT_S
+        flood.queue.put([b"piece"] * 2 * QUANTUM_FRAMES)
+        while machine.turns.taken < 2:
+            await asyncio.sleep(0)
+        assert flood.account.size > SHORT_S
+        await until_idle(flood.queue)
+
+    run(program())
+
+
 def test_what_the_collector_takes_counts_for_nobody() -> None:
     rings: list[list[Any]] = [[] for _ in range(20_000)]
     for ring in rings:
