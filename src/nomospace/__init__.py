@@ -65,7 +65,7 @@ _FACE = {
     "a": ("nomospace.terms.templates", "a"),
     "between": ("nomospace.terms.templates", "between"),
     "connect": ("nomospace.client.remote", "connect"),
-    "dependence_function": ("nomospace.meaning", "dependence_function"),
+    "dependence_function": ("nomospace.meaning.functions", "dependence_function"),
     "field": ("nomospace.calls.partition", "field"),
     "fetch_law": ("nomospace.client.laws", "fetch_law"),
     "find_controller": ("nomospace.client.controllers", "find_controller"),
@@ -132,7 +132,8 @@ if TYPE_CHECKING:
         Unavailable as Unavailable,
     )
     from nomospace.law import CompiledLaw
-    from nomospace.meaning import Ontology as Ontology, dependence_function as dependence_function
+    from nomospace.meaning.functions import dependence_function as dependence_function
+    from nomospace.meaning.ontology import Ontology as Ontology
     from nomospace.node import (
         Host as Host,
         MemoryStore as MemoryStore,

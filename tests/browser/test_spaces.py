@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from nomospace import Ontology, obj
 from nomospace.law import load
-from nomospace.meaning import OntologyClass
+from nomospace.meaning.ontology import OntologyClass
 from tests.browser.conftest import Open
 from tests.browser.site import Servers, Site, site
 

@@ -5,8 +5,8 @@ import re
 import pytest
 
 from nomospace.client.ontologies import load_ontology
-from nomospace.meaning import FUNCTIONS, functions, ontology, picture, reading
-from nomospace.meaning.functions import Functions
+from nomospace.meaning import functions, ontology, picture, reading
+from nomospace.meaning.functions import FUNCTIONS, Functions
 from nomospace.meaning.reading import depending, faults, naming
 from tests.repo.rooms import PACKAGE, ROOT
 

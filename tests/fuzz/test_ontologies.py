@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from nomospace.meaning import FaultyOntology, read_mapping, read_ontology
+from nomospace.meaning.mapping import read_mapping
+from nomospace.meaning.reading import FaultyOntology, read_ontology
 
 FILES = Path(__file__).parents[1] / "unit" / "meaning" / "ontologies"
 TEXTS = {path.name: path.read_text("utf-8") for path in sorted(FILES.iterdir())}

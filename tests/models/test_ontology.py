@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from nomospace.meaning import FaultyOntology, read_ontology
+from nomospace.meaning.reading import FaultyOntology, read_ontology
 
 
 class Said(NamedTuple):

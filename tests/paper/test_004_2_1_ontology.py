@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from nomospace.meaning import Dependence, FaultyOntology, Input, Ontology, read_ontology
+from nomospace.meaning.ontology import Dependence, Input, Ontology
+from nomospace.meaning.reading import FaultyOntology, read_ontology
 from nomospace.terms import MISSING, Object, obj, property_of
 
 CARS = read_ontology(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from nomospace import ANY, Law, Ontology, Space, TimedOut, a, obj
-from nomospace.meaning import OntologyClass
+from nomospace.meaning.ontology import OntologyClass
 from nomospace.meaning.question import BadQuestion
 from tests.parity.processes import Real
 

@@ -3,7 +3,7 @@
 import asyncio
 
 from nomospace import a, obj, t
-from nomospace.meaning import Ontology, OntologyClass
+from nomospace.meaning.ontology import Ontology, OntologyClass
 from tests.parity.conftest import Play
 from tests.parity.worlds import WAIT_S, World, see, until
 

@@ -4,7 +4,6 @@ The console imports from `api` alone, so that all it does could be done over HTT
 """
 
 from nomospace.api.service import Membership as Membership
-from nomospace.calls.problems import NotLetIn as NotLetIn
 from nomospace.calls.requests import CLIENT_PROGRAM as CLIENT_PROGRAM
 from nomospace.client import DisclosedRuling as DisclosedRuling, Space as Space
 from nomospace.client.membership import (
@@ -15,13 +14,9 @@ from nomospace.node.principals import Principal as Principal
 from nomospace.node.viewed import (
     CausalStory as CausalStory,
     CommunityView as CommunityView,
-    GoalView as GoalView,
     HostView as HostView,
     LawView as LawView,
-    LeaseView as LeaseView,
     MemberView as MemberView,
-    ObligationView as ObligationView,
-    ReactionView as ReactionView,
     RuleView as RuleView,
     RulingRun as RulingRun,
     RulingsView as RulingsView,
@@ -33,10 +28,7 @@ from nomospace.node.viewed import (
     StoryStep as StoryStep,
     TallyView as TallyView,
     TopologyView as TopologyView,
-    TriedView as TriedView,
-    TuplesView as TuplesView,
     TupleView as TupleView,
-    WaiterView as WaiterView,
     WhyView as WhyView,
 )
 from nomospace.node.views import NotSeen as NotSeen, Views as Views

@@ -16,7 +16,7 @@ from nomospace.cli.law import counted
 from nomospace.cli.remote_options import Commands, JsonOption, Unusable, print_json, usable
 
 if TYPE_CHECKING:
-    from nomospace.meaning import Dependence, Ontology
+    from nomospace.meaning.ontology import Dependence, Ontology
     from nomospace.meaning.reading import OntologyFault
 
 app = Commands("Check, show and draw ontologies: YAML, Turtle, RDF/XML or JSON-LD.")
@@ -42,7 +42,7 @@ class OntologyOptions:
     def load(self, file: str, warnings: list[OntologyFault] | None = None) -> Ontology:
         """The ontology of a file, joined with another's where one is named."""
         from nomospace.client.ontologies import examine_ontology, load_mapping
-        from nomospace.meaning import OntologyMapping
+        from nomospace.meaning.mapping import OntologyMapping
 
         if self.functions:
             _register(self.functions)

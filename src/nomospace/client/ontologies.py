@@ -9,15 +9,10 @@ from __future__ import annotations
 from pathlib import Path, PurePath
 
 from nomospace.errors import CallerError
-from nomospace.meaning import (
-    FUNCTIONS,
-    Functions,
-    Ontology,
-    OntologyMapping,
-    read_mapping,
-    read_ontology,
-)
-from nomospace.meaning.reading import FILE_BYTES_MAX, ExaminedOntology, examine
+from nomospace.meaning.functions import FUNCTIONS, Functions
+from nomospace.meaning.mapping import OntologyMapping, read_mapping
+from nomospace.meaning.ontology import Ontology
+from nomospace.meaning.reading import FILE_BYTES_MAX, ExaminedOntology, examine, read_ontology
 
 __all__ = ["Ontology", "OntologyFile", "load_mapping", "load_ontology"]
 

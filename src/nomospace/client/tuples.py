@@ -86,7 +86,7 @@ class Tuple(tuple[Any, ...]):  # noqa: SLOT001 - a tuple subclass can have no sl
         """How it answers a template that names classes, in words; empty when there is no need.
 
         >>> from nomospace import Ontology, a, obj, sync
-        >>> from nomospace.meaning import OntologyClass
+        >>> from nomospace.meaning.ontology import OntologyClass
         >>> cars = Ontology("cars", [OntologyClass("Car"), OntologyClass("Van", (), ("Car",))])
         >>> with sync.Host("ward-3") as host:
         ...     sales = host.agent("nurse").space("sales", ontology=cars)

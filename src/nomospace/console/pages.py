@@ -20,21 +20,20 @@ from nicegui.dependencies import js_components
 from starlette.middleware.gzip import GZipMiddleware
 
 import nomospace.console.common_stories
-import nomospace.console.glossary  # noqa: F401 (their stories register themselves)
+import nomospace.console.glossary
+import nomospace.console.places.spaces.story  # noqa: F401 (their stories register themselves)
 from nomospace.console.files import FilesAtHand, SiteFolder
 from nomospace.console.frame import Frame, RailEntry
 from nomospace.console.gate import PAGES_CSP, PageHeaders
 from nomospace.console.look import attributes
-from nomospace.console.places import (
-    communities,
-    law_bench,
-    meaning,
-    member,
-    now,
-    pipeline,
-    spaces,
-    story as whole_story,
-)
+from nomospace.console.places import now
+from nomospace.console.places.communities import place as communities
+from nomospace.console.places.law_bench import place as law_bench
+from nomospace.console.places.meaning import place as meaning
+from nomospace.console.places.member import place as member
+from nomospace.console.places.pipeline import place as pipeline
+from nomospace.console.places.spaces import place as spaces
+from nomospace.console.places.story import place as whole_story
 from nomospace.console.stage import ConsolePlace
 
 if TYPE_CHECKING:

@@ -88,7 +88,7 @@ class _Asked(NamedTuple):
 class QuestionAssigner:
     """Finds the least assignment of a question in tuples.
 
-    >>> from nomospace.meaning import PLAIN
+    >>> from nomospace.meaning.ontology import PLAIN
     >>> from nomospace.meaning.facts import Fact, Facts
     >>> from nomospace.meaning.question import parse_template
     >>> from nomospace.terms import obj

@@ -6,8 +6,9 @@ import re
 
 import pytest
 
-from nomospace.meaning import CLASSES_MAX, FaultyOntology, Ontology, read_ontology, reading as files
-from nomospace.meaning.reading import closing, faults, naming
+from nomospace.meaning import reading as files
+from nomospace.meaning.ontology import CLASSES_MAX, Ontology
+from nomospace.meaning.reading import FaultyOntology, closing, faults, naming, read_ontology
 from nomospace.meaning.reading.depending import FORMULA_CHARS_MAX, TIES_MAX
 from nomospace.meaning.reading.faults import FAULTS_MAX, OntologyFault
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import nomospace as ns
-from nomospace.meaning import FUNCTIONS, Functions, read_ontology
-from nomospace.meaning.functions import ARITY_MAX, BadFunction
+from nomospace.meaning.functions import ARITY_MAX, FUNCTIONS, BadFunction, Functions
+from nomospace.meaning.reading import read_ontology
 from nomospace.terms import MISSING, Term, same
 
 CASES: list[tuple[str, list[Term], Any]] = [

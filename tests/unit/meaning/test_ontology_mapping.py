@@ -6,8 +6,10 @@ import re
 
 import pytest
 
-from nomospace.meaning import FaultyOntology, Functions, Ontology, read_mapping, read_ontology
-from nomospace.meaning.functions import BadFunction
+from nomospace.meaning.functions import BadFunction, Functions
+from nomospace.meaning.mapping import read_mapping
+from nomospace.meaning.ontology import Ontology
+from nomospace.meaning.reading import FaultyOntology, read_ontology
 from nomospace.terms import obj
 
 OURS = read_ontology(

@@ -11,7 +11,8 @@ import rdflib
 
 import nomospace as ns
 from nomospace.client.ontologies import OntologyFile
-from nomospace.meaning import FaultyOntology, Ontology, read_ontology
+from nomospace.meaning.ontology import Ontology
+from nomospace.meaning.reading import FaultyOntology, read_ontology
 
 FILES = Path(__file__).parent / "ontologies"
 PREFIXES = """@prefix : <http://e.example/x#> .

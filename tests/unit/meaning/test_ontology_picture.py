@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 import nomospace as ns
-from nomospace.meaning import Ontology, OntologyClass, picture, read_ontology
+from nomospace.meaning import picture
+from nomospace.meaning.ontology import Ontology, OntologyClass
 from nomospace.meaning.picture import PICTURE_CLASSES_MAX, PictureTooLarge, draw, layout as layouts
 from nomospace.meaning.picture.layout import LayoutLine, Size, lay_out
+from nomospace.meaning.reading import read_ontology
 
 FILES = Path(__file__).parent / "ontologies"
 SVG = "{http://www.w3.org/2000/svg}"

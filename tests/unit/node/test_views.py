@@ -11,7 +11,7 @@ import pytest
 from nomospace import ANY, Ontology, a, between, obj
 from nomospace.control.membership import TooOld
 from nomospace.law import load
-from nomospace.meaning import OntologyClass
+from nomospace.meaning.ontology import OntologyClass
 from nomospace.node.config import read_config
 from nomospace.node.serve import Server
 from nomospace.node.stories.telling import NoStory

@@ -95,7 +95,7 @@ class PictureTooLarge(CallerError):
 def draw(ontology: Ontology, names: Iterable[str] | None = None) -> str:
     """The picture of an ontology, or of some of its classes, as the text of an SVG file.
 
-    >>> from nomospace.meaning import read_ontology
+    >>> from nomospace.meaning.reading import read_ontology
     >>> text = draw(read_ontology("classes: {Car: {synonyms: Auto}, Van: {parents: Car}}"))
     >>> text.count('class="class"'), text.count('class="is"'), ">Auto<" in text
     (2, 1, True)

@@ -32,7 +32,7 @@ NETWORKS_MAX: Final = 2_000
 class Planner:
     """Makes the networks of a question, a size at a time: whoever has enough asks for no more.
 
-    >>> from nomospace.meaning import PLAIN
+    >>> from nomospace.meaning.ontology import PLAIN
     >>> from nomospace.meaning.question import parse_template
     >>> known = KnownFacts(((("Car", "Tax"), 5), (("Car", "Loan"), 7)), {"Car": 2}, frozenset())
     >>> planner = Planner(parse_template("(Car, Tax, Loan)"), PLAIN, known)

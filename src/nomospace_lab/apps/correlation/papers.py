@@ -10,7 +10,7 @@ from __future__ import annotations
 from random import Random
 from typing import Final
 
-from nomospace.meaning import Ontology, OntologyClass
+from nomospace.meaning.ontology import Ontology, OntologyClass
 from nomospace.terms import Term, a, obj
 
 SPACE: Final = "papers"

@@ -8,7 +8,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from nomospace.errors import Bug
-from nomospace.meaning import Ontology, OntologyClass
+from nomospace.meaning.ontology import Ontology, OntologyClass
 from nomospace.terms import ANY, a, obj
 from nomospace.terms.templates import Template
 from nomospace_lab.bench import BenchRow, BenchRun

@@ -1,3 +1,1 @@
 """The place of a whole story: a time line of its hosts, and its steps in lanes of their agents."""
-
-from nomospace.console.places.story.place import show as show
