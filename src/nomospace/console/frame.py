@@ -56,14 +56,9 @@ class Frame:
         self._tells: list[Callable[[Beat], None]] = []
         self._ends: list[Callable[[], None]] = []
         """What ends the hearing of each, while the window is there."""
-        self._drawer: ui.right_drawer
-        self._story: ui.element
         self._shown: StoryAddress | None = None
-        self._title: ui.label
         self._links: dict[str, ui.link] = {}
         self._group: tuple[str, ...] = ()
-        self._dots: ui.element
-        self._well: ui.label
 
     # -- live ------------------------------------------------------------------------------------
 

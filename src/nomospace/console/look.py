@@ -6,11 +6,14 @@ by colour alone: it has its sign and its word.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from nicegui import ui
+
+from nomospace.errors import NomospaceError
 
 if TYPE_CHECKING:
     from nomospace.api.published import RulingRun, RulingView
@@ -186,3 +189,15 @@ def fault(error: Exception) -> None:
     with ui.element("div").classes("fault").props("role=alert"):
         ui.label(SIGNS[REFUSED]).classes("sign refused").props("aria-hidden=true")
         ui.label(str(error)).classes("mono pre")
+
+
+@contextmanager
+def told_in(said: ui.element) -> Iterator[None]:
+    """Do something whose outcome is told in an element: what goes wrong, and with that it ends."""
+    said.clear()
+    try:
+        yield
+    except NomospaceError as error:
+        if not said.is_deleted:
+            with said:
+                fault(error)

@@ -27,12 +27,12 @@ from nomospace.console.frame import Frame, RailEntry
 from nomospace.console.gate import PAGES_CSP, PageHeaders
 from nomospace.console.look import attributes
 from nomospace.console.places import now
-from nomospace.console.places.communities import place as communities
+from nomospace.console.places.communities.place import Communities
 from nomospace.console.places.law_bench import place as law_bench
-from nomospace.console.places.meaning import place as meaning
-from nomospace.console.places.member import place as member
+from nomospace.console.places.meaning.place import MeaningPlace
+from nomospace.console.places.member.place import MemberPlace
 from nomospace.console.places.pipeline import place as pipeline
-from nomospace.console.places.spaces import place as spaces
+from nomospace.console.places.spaces.place import SpacesPlace
 from nomospace.console.places.story import place as whole_story
 from nomospace.console.stage import ConsolePlace
 
@@ -43,12 +43,12 @@ if TYPE_CHECKING:
 
 PLACES: Final[dict[str, ConsolePlace]] = {
     "/now": ConsolePlace("Now", "map", now.show),
-    "/communities": ConsolePlace("Communities", "groups", communities.show),
-    "/spaces": ConsolePlace("Spaces", "grid_view", spaces.show),
+    "/communities": ConsolePlace("Communities", "groups", Communities),
+    "/spaces": ConsolePlace("Spaces", "grid_view", SpacesPlace),
     "/bench": ConsolePlace("Law bench", "gavel", law_bench.show),
-    "/meaning": ConsolePlace("Meaning", "account_tree", meaning.show),
+    "/meaning": ConsolePlace("Meaning", "account_tree", MeaningPlace),
     "/pipeline": ConsolePlace("Pipeline", "insights", pipeline.show),
-    "/member": ConsolePlace("As a member", "person", member.show, operator=False, group="member"),
+    "/member": ConsolePlace("As a member", "person", MemberPlace, operator=False, group="member"),
 }
 LOOKS: Final = {"light": False, "dark": True}
 """What the browser remembers of the look; else it is that of the system."""

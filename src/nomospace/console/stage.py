@@ -137,7 +137,7 @@ class ConsolePlace(NamedTuple):
 
     title: str
     icon: str
-    show: Callable[[Frame], None]
+    show: Callable[[Frame], object]
     operator: bool = True
     group: str = ""
 
@@ -164,16 +164,10 @@ class ConsolePlugin:
     """What the command box can do just now."""
 
 
+@dataclass(kw_only=True)
 class Stages:
     """All that a console was handed; what is `None` is not there."""
 
-    def __init__(
-        self,
-        *,
-        bench: LawTrials | None = None,
-        pipeline: Pipeline | None = None,
-        plugin: ConsolePlugin | None = None,
-    ) -> None:
-        self.bench = bench
-        self.pipeline = pipeline
-        self.plugin = plugin or ConsolePlugin()
+    bench: LawTrials | None = None
+    pipeline: Pipeline | None = None
+    plugin: ConsolePlugin = field(default_factory=ConsolePlugin)

@@ -9,11 +9,10 @@ from nicegui import ui
 
 from nomospace.api.forms import typed_fields, words_of
 from nomospace.console.cards import Card
-from nomospace.console.look import attributes, fact, fault, mono, words_to
+from nomospace.console.look import attributes, fact, mono, told_in, words_to
 from nomospace.console.places import acting
 from nomospace.console.places.parts import act, copy
 from nomospace.console.places.typed import Typed
-from nomospace.errors import NomospaceError
 
 if TYPE_CHECKING:
     from nomospace.console.frame import Frame
@@ -80,17 +79,12 @@ class BeginCard:
 
     async def _write(self) -> None:
         frame = self._frame
-        self._said.clear()
-        try:
+        with told_in(self._said):
             fields = typed_fields(self._fields.value)
             seat = acting.seat_of(
                 frame.console, frame.viewer, acting.usual(frame.console, frame.viewer)
             )
             await (await seat.space(SPACE)).out(*fields)
-        except NomospaceError as error:
             with self._said:
-                fault(error)
-            return
-        with self._said:
-            ui.label(f"{seat.id} wrote ({words_of(fields)})").classes("forwarded")
-            words_to("See it in Spaces", lambda: frame.go(f"/spaces?space={SPACE}"))
+                ui.label(f"{seat.id} wrote ({words_of(fields)})").classes("forwarded")
+                words_to("See it in Spaces", lambda: frame.go(f"/spaces?space={SPACE}"))

@@ -35,22 +35,14 @@ SHORT_HASH: Final = 12
 EVENT_CHARS_MAX: Final = 300
 
 
-def show(frame: Frame) -> None:
-    """Show the place in a window."""
-    Communities(frame).show()
-
-
 class Communities:
-    """The place, in one window."""
+    """The place, in one window: drawn, and told every beat."""
 
     def __init__(self, frame: Frame) -> None:
         self._frame = frame
         self._law = ""
         self._tabs: dict[str, Tab] = {}
         self._one: CommunityPane | None = None
-
-    def show(self) -> None:
-        """Draw it, and go on with the beats."""
         self._strip = ui.element("div").classes("strip").props('role=tablist aria-label="Laws"')
         self._middle = ui.element("div").classes("community")
         self._frame.on_beat(self._beat)

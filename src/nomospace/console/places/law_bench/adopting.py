@@ -27,9 +27,6 @@ class Adopting:
         self._frame = frame
         self._bench = bench
         self._body: ui.element | None = None
-        self._button: ui.button
-        self._confirming: ui.input
-        self._said: ui.element
 
     def draw(self) -> None:
         """Draw it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from difflib import SequenceMatcher
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from nicegui import ui
@@ -41,9 +42,6 @@ class Comparing:
         self._frame = frame
         self._bench = bench
         self._tries = tries
-        self._found: ui.element
-        self._one: ui.element
-        self._working: Working
 
     def draw(self) -> None:
         """What is to be compared, and the button that does it."""
@@ -52,16 +50,17 @@ class Comparing:
             "The law on the left over what members really did, beside another law. "
             "Only rulings that differ are shown, the first one first."
         ).classes("quiet small")
+        into = partial(partial, setattr, bench)  # keeps a choice under a name
         before = {"": IN_FORCE, **sources(console)}
         hosts = hosts_of(list(console.services))
         bench.host = bench.host if bench.host in hosts else next(iter(hosts))
         with ui.element("div").classes("line-up"):
-            choice("Compare with", before, bench.before, self._before).classes("wide")
+            choice("Compare with", before, bench.before, into("before")).classes("wide")
             if len(hosts) > 1:
-                choice("Host", hosts, bench.host, self._host)
+                choice("Host", hosts, bench.host, into("host"))
             communities = {"": "that of the law's name", **communities_of(console)}
-            choice("Community", communities, bench.community, self._community)
-            choice("Over the newest", NEWEST, str(bench.newest), self._newest)
+            choice("Community", communities, bench.community, into("community"))
+            choice("Over the newest", NEWEST, bench.newest, into("newest"))
             run = act("Compare", self._compare, main=True)
         said = ui.element("div")
         self._working = Working(run, said)
@@ -76,18 +75,6 @@ class Comparing:
             self._found = ui.element("div").classes("bench-compared")
         self._show()
         return section
-
-    def _before(self, key: str) -> None:
-        self._bench.before = key
-
-    def _host(self, host: str) -> None:
-        self._bench.host = host
-
-    def _community(self, community: str) -> None:
-        self._bench.community = community
-
-    def _newest(self, newest: str) -> None:
-        self._bench.newest = int(newest)
 
     async def _compare(self) -> None:
         if await self._working(self._work()):
@@ -108,7 +95,7 @@ class Comparing:
                     who=self._frame.viewer.name,
                 )
             bench.compared = await self._tries.compare(
-                bench.host, community, before, draft, newest=bench.newest
+                bench.host, community, before, draft, newest=int(bench.newest)
             )
             bench.difference = words
         except NomospaceError as error:

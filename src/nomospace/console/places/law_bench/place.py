@@ -17,6 +17,7 @@ from nomospace.console.places.law_bench.writing import Writing
 if TYPE_CHECKING:
     from nomospace.console.frame import Frame
 
+COMMAND: Final = "nomospace host run --api 127.0.0.1:8080"
 TABS: Final = {"scenario": "Scenario", "compare": "Compare", "adopt": "Adopt"}
 
 
@@ -33,7 +34,7 @@ def show(frame: Frame) -> None:
             section.set_visibility(name == tab)
 
     with ui.element("div").classes("bench"):
-        Writing(frame, bench, adopting.show).draw()
+        Writing(frame, bench, adopting.show)
         with ui.element("section").classes("card bench-side").props('aria-label="Try it"'):
             with ui.tabs().props("dense no-caps align=left") as tabs:
                 for name, title in TABS.items():
@@ -46,7 +47,7 @@ def show(frame: Frame) -> None:
         if tries is None:
             for name in ("scenario", "compare"):
                 with panels[name]:
-                    _nothing()
+                    empty("This console was started without a bench.", COMMAND, code=True)
             return
         trying, comparing = Trying(frame, bench, tries), Comparing(frame, bench, tries)
         with panels["scenario"]:
@@ -55,8 +56,3 @@ def show(frame: Frame) -> None:
             comparing.draw()
         below.update(scenario=trying.draw_steps(), compare=comparing.draw_found())
         turn(bench.tab)
-
-
-def _nothing() -> None:
-    command = "nomospace host run --api 127.0.0.1:8080"
-    empty("This console was started without a bench.", command, code=True)

@@ -52,7 +52,7 @@ class LawBenchState:
     """What the draft is compared with: a key of `sources`; empty is what was in force."""
     host: str = ""
     community: str = ""
-    newest: int = 20_000
+    newest: str = "20000"
     compared: TrialFacts | None = None
     compared_fault: Exception | None = None
     difference: str = ""

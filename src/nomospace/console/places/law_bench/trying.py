@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from nicegui import ui
@@ -49,12 +50,6 @@ class Trying:
         self._frame = frame
         self._bench = bench
         self._tries = tries
-        self._editor: Editor
-        self._steps: ui.element
-        self._axis: TimeAxis
-        self._listing: ListElement
-        self._told: ui.element
-        self._working: Working
 
     # -- the scenario ------------------------------------------------------------------------------
 
@@ -71,7 +66,7 @@ class Trying:
             keep="events",
             first=FIRST_EVENTS,
             language="json",
-            on_change=self._typed,
+            on_change=partial(setattr, bench, "events"),
             on_submit=self._run,
         )
         self._editor.classes("bench-editor")
@@ -91,9 +86,6 @@ class Trying:
         if bench.ran_fault is not None:
             with said:
                 fault(bench.ran_fault)
-
-    def _typed(self, text: str) -> None:
-        self._bench.events = text
 
     async def _fill(self) -> None:
         """Put in what members of the law's community did last, where there are some."""

@@ -10,7 +10,7 @@ from nicegui import ui
 
 from nomospace.api.benching import CheckedView, FindingView, check_law, lay_out
 from nomospace.console.editor import Editor
-from nomospace.console.look import attributes, doorway, fault
+from nomospace.console.look import attributes, doorway, fault, told_in
 from nomospace.console.places.law_bench.sources import law_of, sources
 from nomospace.console.places.law_bench.state import FIRST_LAW, KEEP, PYTHON, LawBenchState
 from nomospace.console.places.parts import act, card_head, choice
@@ -34,14 +34,6 @@ class Writing:
         self._frame = frame
         self._bench = bench
         self._on_checked = on_checked
-        self._editor: Editor
-        self._language: ui.select
-        self._said: ui.label
-        self._findings: ui.element
-
-    def draw(self) -> None:
-        """Draw it."""
-        bench = self._bench
         with ui.element("section").classes("card bench-law").props('aria-label="Law"'):
             with card_head("Law"):
                 known = sources(self._frame.console)
@@ -83,12 +75,8 @@ class Writing:
             await self._check()
 
     async def _load(self, key: str) -> None:
-        try:
-            draft = law_of(self._frame.console, key)
-        except NomospaceError as error:
-            self._fail(error)
-            return
-        await self._write(draft)
+        with told_in(self._findings):
+            await self._write(law_of(self._frame.console, key))
 
     async def _lay_out(self) -> None:
         draft = self._bench.draft
@@ -123,7 +111,9 @@ class Writing:
             )
         except NomospaceError as error:
             self._bench.checked = None
-            self._fail(error)
+            self._findings.clear()
+            with self._findings:
+                fault(error)
             return
         if draft is not self._bench.draft or self._editor.is_deleted:
             return  # it has been typed on since, or the place was left
@@ -140,11 +130,6 @@ class Writing:
             if more > 0:
                 ui.label(f"and {more} more").classes("quiet")
         self._on_checked()
-
-    def _fail(self, error: NomospaceError) -> None:
-        self._findings.clear()
-        with self._findings:
-            fault(error)
 
     def _finding(self, one: FindingView) -> None:
         line = attributes(ui.element("div"), data_code=one.code)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from nicegui import events, ui
@@ -55,18 +56,13 @@ class AnswersElement(Element, component=STATIC / "answers.js"):
         self._props["answers"] = answers
 
 
-def show(frame: Frame) -> None:
-    """Show the place in a window."""
-    MeaningPlace(frame, kept(frame, MeaningState)).draw()
-
-
 class MeaningPlace:
     """The place in one window."""
 
-    def __init__(self, frame: Frame, state: MeaningState) -> None:
+    def __init__(self, frame: Frame) -> None:
         self._frame = frame
         self._spoken = spoken(frame.console.service)
-        self._state = state
+        self._state = state = kept(frame, MeaningState)
         if frame.asked.get("ontology") in self._spoken:
             state.source = frame.asked["ontology"]
         if state.source not in ("example", "own", *self._spoken):
@@ -74,16 +70,6 @@ class MeaningPlace:
         self._ontology: KnownOntology | None = None
         self._faulty: NomospaceError | None = None
         """Why there is none."""
-        self._tree: ui.element
-        self._answers: ui.element
-        self._working: Working
-        self._own: ui.element
-        self._text: Editor
-        self._template: ui.input
-        self._typed_tuples: Editor
-
-    def draw(self) -> None:
-        """Draw it."""
         with ui.element("div").classes("meaning"):
             with ui.element("section").classes("card meaning-left").props('aria-label="Ontology"'):
                 self._draw_source()
@@ -141,14 +127,10 @@ class MeaningPlace:
 
     async def _uploaded(self, event: events.UploadEventArguments) -> None:
         data = await event.file.read()
-        try:
-            if len(data) > 4 * TEXT_CHARS_MAX:
-                raise TooMuchToPlay(what="bytes of the file", limit=4 * TEXT_CHARS_MAX)
-            text = data.decode("utf-8", "replace")
-        except NomospaceError as error:
-            self._fail(error)
+        if len(data) > 4 * TEXT_CHARS_MAX:
+            self._fail(TooMuchToPlay(what="bytes of the file", limit=4 * TEXT_CHARS_MAX))
             return
-        self._state.text = text
+        self._state.text = text = data.decode("utf-8", "replace")
         self._text.put(text)
         await self._format("ttl" if event.file.name.endswith(".ttl") else "yaml")
 
@@ -213,7 +195,7 @@ class MeaningPlace:
             keep="tuples",
             first=TUPLES,
             language="json",
-            on_change=self._tuples,
+            on_change=partial(setattr, state, "tuples"),
             on_submit=self._match,
         ).classes("meaning-tuples")
         self._typed_tuples.set_visibility(not state.space)
@@ -227,7 +209,8 @@ class MeaningPlace:
                 with button:
                     ui.label(about)
         with ui.element("div").classes("line-up"):
-            choice("Several together", CORRELATE, state.correlate, self._correlate)
+            correlate = partial(setattr, state, "correlate")
+            choice("Several together", CORRELATE, state.correlate, correlate)
             run = act("Match", main=True)
         submit(self._template, run, lambda _: self._match())
         self._working = Working(run, ui.element("div"))
@@ -246,14 +229,8 @@ class MeaningPlace:
         self._typed_tuples.set_visibility(not space)
         await self._match()
 
-    def _tuples(self, text: str) -> None:
-        self._state.tuples = text
-
     def _templated(self, event: events.ValueChangeEventArguments[str | None]) -> None:
         self._state.template = str(event.value or "")
-
-    def _correlate(self, how: str) -> None:
-        self._state.correlate = how
 
     async def _try(self, template: str) -> None:
         self._template.set_value(template)

@@ -67,10 +67,9 @@ class Joining:
         return [one.name for one in self._frame.console.service.views.communities()]
 
     async def _adopt(self) -> None:
-        self._said.clear()
         self._args.slip(None)
         console = self._frame.console
-        try:
+        with look.told_in(self._said):
             seat = acting.seat_of(console, self._frame.viewer, self._speaker())
             service = acting.service_of(console, seat.id)
             law = await service.law(
@@ -82,8 +81,4 @@ class Joining:
                 self._args.slip(error)
                 return
             await seat.adopt(law, args)
-        except NomospaceError as error:
-            with self._said:
-                look.fault(error)
-            return
-        self._joined(seat.id, law.hash)
+            self._joined(seat.id, law.hash)

@@ -19,7 +19,6 @@ from nomospace.console.places.member.joining import Joining
 from nomospace.console.places.member.room import MembershipRoom
 from nomospace.console.places.parts import act, card_head
 from nomospace.console.places.typed import Drafts, Typed
-from nomospace.errors import NomospaceError
 
 if TYPE_CHECKING:
     from nomospace.api.published import Membership
@@ -29,13 +28,8 @@ LOOK_S: Final = 0.5
 """How often one's state and inbox are looked at."""
 
 
-def show(frame: Frame) -> None:
-    """Show the place in a window."""
-    MemberPlace(frame).show()
-
-
 class MemberPlace:
-    """The place, in one window."""
+    """The place, in one window: drawn, and looking again and again at what is new."""
 
     def __init__(self, frame: Frame) -> None:
         self._frame = frame
@@ -45,9 +39,6 @@ class MemberPlace:
         self._law = self._drafts.get("member.chosen", "")
         self._room: MembershipRoom | None = None
         self._drawn: tuple[str, tuple[str, ...]] | None = None
-
-    def show(self) -> None:
-        """Draw it, and look again and again at what is new."""
         with ui.element("div").classes("member-place"):
             self._draw_who()
             with ui.element("div").classes("member-right"):
@@ -103,19 +94,13 @@ class MemberPlace:
     def _be(self) -> None:
         """Act as the agent that was typed; whoever may not is told why."""
         agent = self._name.value.strip()
-        self._who.clear()
-        try:
-            seat = acting.seat_of(self._frame.console, self._frame.viewer, agent)
-        except NomospaceError as error:
-            with self._who:
-                look.fault(error)
-            return
-        self._agent = seat.id
-        self._mine = ()
-        self._law = self._law if self._room is None else ""
-        self._room = None
-        self._say_where()
-        self._look(anew=True)
+        with look.told_in(self._who):
+            self._agent = acting.seat_of(self._frame.console, self._frame.viewer, agent).id
+            self._mine = ()
+            self._law = self._law if self._room is None else ""
+            self._room = None
+            self._say_where()
+            self._look(anew=True)
 
     def _say_where(self) -> None:
         where = acting.service_of(self._frame.console, self._agent).where(self._agent)
@@ -127,22 +112,18 @@ class MemberPlace:
                 ui.label(f"by {self._frame.viewer.name}").classes("quiet")
 
     async def _move(self) -> None:
-        self._moved.clear()
         to = self._host.value.strip()
-        try:
+        with look.told_in(self._moved):
             seat = acting.seat_of(self._frame.console, self._frame.viewer, self._speaker())
             await seat.move(to)
-        except NomospaceError as error:
+            self._agent = seat.id
             with self._moved:
-                look.fault(error)
-            return
-        self._agent = seat.id
-        with self._moved:
-            ui.label(f"{self._agent} has gone to {to}, with all that it has.").classes("forwarded")
-            if to not in self._frame.console.services:
-                ui.label(f"Open the console of {to} to act for it there.").classes("quiet")
-        self._say_where()
-        self._look(anew=True)
+                said = f"{self._agent} has gone to {to}, with all that it has."
+                ui.label(said).classes("forwarded")
+                if to not in self._frame.console.services:
+                    ui.label(f"Open the console of {to} to act for it there.").classes("quiet")
+            self._say_where()
+            self._look(anew=True)
 
     # -- the communities one is in -----------------------------------------------------------------
 

@@ -147,13 +147,9 @@ class MembershipRoom:
             return
         to = [one.strip() for one in self._to.value.split(",") if one.strip()]
         message = typed_message(self._message.value)
-        try:
+        with look.told_in(self._sent):
             told = await self._seat().send(self._law, message, to[0] if len(to) == 1 else to)
-        except NomospaceError as error:
-            with self._sent:
-                look.fault(error)
-            return
-        self._rule(told, words_of([message]))
+            self._rule(told, words_of([message]))
 
     def _rule(self, told: DisclosedRuling, what: str) -> None:
         """Show a ruling, the newest first; the latest ones stay."""

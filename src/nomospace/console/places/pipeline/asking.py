@@ -13,7 +13,7 @@ from nomospace.api.benching import Language, check_law
 from nomospace.api.forms import BadField
 from nomospace.api.meaning import check_question, spoken, text_of
 from nomospace.console.keeping import kept
-from nomospace.console.look import attributes, fault
+from nomospace.console.look import attributes, fault, told_in
 from nomospace.console.places.law_bench.sources import communities_of, law_of, sources
 from nomospace.console.places.law_bench.state import LawBenchState
 from nomospace.console.places.meaning.state import EXAMPLE, MeaningState
@@ -71,18 +71,8 @@ class JobForm:
         self._pipeline = pipeline
         self._runs = runs
         self._started = started
-        self._asked = kept(frame, JobRequest)
-        self._form: ui.element
-        self._command: ui.label
-        self._glance: ui.element
-        self._toggle: ui.toggle
-        self._button: ui.button
+        self._asked = asked = kept(frame, JobRequest)
         self._checking: ui.timer | None = None
-        self._said: ui.element
-
-    def draw(self) -> None:
-        """Draw it."""
-        asked = self._asked
         card_head("The journal")
         self._glance = ui.element("div").classes("asking").props("data-glance role=region")
         attributes(self._glance, aria_label="The journal at a glance")
@@ -92,7 +82,7 @@ class JobForm:
                 button = attributes(ui.element("button"), type="button", data_question=kind)
                 with button.classes("doorway chip").on("click", partial(self._ask, kind, law)):
                     ui.label(words)
-        kinds = {kind: TITLES.get(kind, kind) for kind in self._pipeline.kinds()}
+        kinds = {kind: TITLES.get(kind, kind) for kind in pipeline.kinds()}
         self._toggle = ui.toggle(
             kinds, value=asked.kind, on_change=lambda e: self._kind(str(e.value))
         )
@@ -253,26 +243,16 @@ class JobForm:
 
     async def _copy(self) -> None:
         """Copy what the command reads, then the command: so it works when it is pasted."""
-        try:
+        with told_in(self._said):
             line = await self._pipeline.prepare(self._asked.kind, self._options())
-        except NomospaceError as error:
-            with self._said:
-                fault(error)
-            return
-        copy(line, "Command line")
-        self._told()
+            copy(line, "Command line")
+            self._told()
 
     def _start(self) -> None:
-        self._said.clear()
-        asked = self._asked
-        try:
-            run = self._runs.start(self._pipeline, asked.kind, self._options(), self._about())
-        except NomospaceError as error:
-            with self._said:
-                fault(error)
-            return
-        self._started(run)
-        ui.timer(0.2, self._told, once=True)  # it has its folder by then; the next has another
+        with told_in(self._said):
+            kind, options = self._asked.kind, self._options()
+            self._started(self._runs.start(self._pipeline, kind, options, self._about()))
+            ui.timer(0.2, self._told, once=True)  # it has its folder by then; the next has another
 
     def _about(self) -> str:
         """What a run is called in the list."""

@@ -44,7 +44,7 @@ def show(frame: Frame) -> None:
     place = PipelinePlace(frame, runs)
     with ui.element("div").classes("pipeline"):
         with ui.element("section").classes("card pipeline-ask").props('aria-label="A new run"'):
-            JobForm(frame, pipeline, runs, place.read).draw()
+            JobForm(frame, pipeline, runs, place.read)
         place.draw()
 
 
@@ -54,8 +54,6 @@ class PipelinePlace:
     def __init__(self, frame: Frame, runs: Runs) -> None:
         self._runs = runs
         self._shown = kept(frame, ShownRun)
-        self._list: ui.element
-        self._report: ui.element
         self._drawn: dict[int, int] = {}
         self._told: dict[int, tuple[ui.label, ui.label, ui.linear_progress]] = {}
 

@@ -126,16 +126,11 @@ class Forms:
 
     async def _do(self, work: Callable[[], Awaitable[str]]) -> None:
         """Do something, and say what came of it, where it was asked for."""
-        self._said.clear()
-        try:
+        with look.told_in(self._said):
             said = await work()
-        except NomospaceError as error:
             with self._said:
-                look.fault(error)
-            return
-        with self._said:
-            ui.label(said).classes("mono pre spaces-said")
-        self._changed()
+                ui.label(said).classes("mono pre spaces-said")
+            self._changed()
 
 
 def _seconds(text: str) -> float | None:

@@ -29,7 +29,6 @@ from nomospace.errors import NomospaceError
 
 if TYPE_CHECKING:
     from nomospace.api.published import SpaceInside
-    from nomospace.api.service import Service
     from nomospace.console.frame import Frame
     from nomospace.console.pulse import Beat
 
@@ -50,16 +49,12 @@ EXAMPLES: Final = (
 )
 
 
-def show(frame: Frame) -> None:
-    """Show the place in a window."""
-    SpacesPlace(frame).show()
-
-
 class SpacesPlace:
-    """The place, in one window."""
+    """The place, in one window: drawn, and told every beat."""
 
     def __init__(self, frame: Frame) -> None:
         self._frame = frame
+        self._services = frame.console.services
         self._lines: dict[SpaceName, SpaceRow] = {}
         self._which = SpaceName("")
         self._found = SpaceTuples([], 0, True, [])
@@ -67,13 +62,6 @@ class SpacesPlace:
         self._together = False
         self._after = 0
         self._template = typed_template("")
-
-    @property
-    def _services(self) -> dict[str, Service]:
-        return self._frame.console.services
-
-    def show(self) -> None:
-        """Draw it, and go on with the beats."""
         asked, drafts = self._frame.asked, kept(self._frame, Drafts)
         if "template" in asked:
             drafts["spaces.template"] = asked["template"]
