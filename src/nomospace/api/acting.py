@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from nomospace.api import models as m
-from nomospace.api.forms import SMALL, fields_of, is_small, json_of, message_of, template_of
+from nomospace.api.forms import SMALL, fields_of, is_small, message_of, template_of
 from nomospace.api.matching import read_file
 from nomospace.api.routing import (
     PROBLEMS,
@@ -279,10 +279,7 @@ async def _letters(
     found = await while_wanted(request, seat.inbox(law).after(after, limit, wait), seat)
 
     def write() -> list[m.LetterTold]:
-        return [
-            m.LetterTold(number=one.number, sender=one.sender, message=json_of(one.message))
-            for one in found
-        ]
+        return [m.LetterTold.of(one) for one in found]
 
     if sum([one.size for one in found]) <= SMALL:
         letters = write()

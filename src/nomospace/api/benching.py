@@ -191,42 +191,28 @@ async def check_law(
     work: Workers, text: str, language: Language = "law", *, who: str = ""
 ) -> CheckedView:
     """What `nomospace law check` says of a text; raises `DraftTooLong`."""
-    if len(text) > DRAFT_CHARS_MAX:
-        raise DraftTooLong(chars=len(text))
-    found = await work.examined(text, NAMES[language], FINDINGS_MAX, who)
-    return CheckedView(
-        found.name,
-        found.hash,
-        found.rules,
-        found.errors,
-        found.warnings,
-        tuple([_finding(one, text) for one in found.findings]),
-    )
+    found = await work.examined(_checked(text), NAMES[language], FINDINGS_MAX, who)
+    findings = tuple([_finding(one, text) for one in found.findings])
+    return CheckedView(found.name, found.hash, found.rules, found.errors, found.warnings, findings)
 
 
 def _finding(found: LawFinding, text: str) -> FindingView:
     said, (line, column), words = found
     start = min(said.span.start, len(text))
     end = min(max(said.span.end, start), len(text))
-    return FindingView(
-        said.severity,
-        said.code,
-        said.message,
-        line,
-        column,
-        start,
-        end,
-        words,
-        said.help,
-        fixes_of(said, text),
-    )
+    known, place = (said.severity, said.code, said.message), (line, column, start, end)
+    return FindingView(*known, *place, words, said.help, fixes_of(said, text))
 
 
 async def lay_out(work: Workers, text: str, *, who: str = "") -> str:
     """A law of the first language in the one layout; raises `Faulty`, `DraftTooLong`."""
+    return await work.layout(_checked(text), NAMES["law"], who)
+
+
+def _checked(text: str) -> str:
     if len(text) > DRAFT_CHARS_MAX:
         raise DraftTooLong(chars=len(text))
-    return await work.layout(text, NAMES["law"], who)
+    return text
 
 
 async def recorded_events(views: Views, law: str, *, most: int = EVENTS_MAX) -> str:

@@ -46,7 +46,7 @@ from nomospace.node.services.web_port import (
     Receive,
     Scope,
     Send,
-    with_headers,
+    with_headers as with_headers,
 )
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from nomospace.api import acting, benching, looking, matching, models as m, talk
 from nomospace.api.guard import COOKIE, Buckets, Guard, answer, cookie_of, with_cookie
 from nomospace.api.logins import LOGIN_S
 from nomospace.api.looking import Live
-from nomospace.api.routing import PROBLEM_MODEL, PROBLEMS, Caller, TheService
+from nomospace.api.routing import PROBLEMS, Caller, TheService
 from nomospace.api.service import Service
 from nomospace.errors import CallerError, NomospaceError
 from nomospace.node.addresses import Address
@@ -126,7 +126,7 @@ def application(
         if app.openapi_schema is None:
             document = make()
             parts = document.setdefault("components", {})
-            parts.setdefault("schemas", {})["Problem"] = PROBLEM_MODEL.model_json_schema()
+            parts.setdefault("schemas", {})["Problem"] = m.Problem.model_json_schema()
             parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
             document["security"] = [{"token": []}]
             for path in ("/health", "/v1/session"):
@@ -164,9 +164,7 @@ _METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 
 async def _no_route(request: Request) -> Response:
-    return problem(
-        NoSuchResource(what=f"{request.method} {request.url.path[:200]}: Not Found"), 404
-    )
+    return await _nowhere(request, HTTPException(404))
 
 
 async def _nowhere(request: Request, error: Exception) -> Response:

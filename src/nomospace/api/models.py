@@ -7,6 +7,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Base64Bytes, BaseModel, ConfigDict, Field
 
 from nomospace.api.forms import json_of
+from nomospace.api.inboxes import NumberedLetter
 from nomospace.api.service import LAW_CHARS_MAX, WAIT_S_MAX
 from nomospace.calls.partition import PROPERTY_MAX
 from nomospace.calls.ways import PRIORITY_MAX
@@ -334,14 +335,9 @@ class RulingTold(BaseModel):
     @classmethod
     def of(cls, told: DisclosedRuling) -> RulingTold:
         """What was told, as JSON has it."""
+        same = ("law", "seq", "at", "rule", "refused", "held", "verdict")
         return cls(
-            law=told.law,
-            seq=told.seq,
-            at=told.at,
-            rule=told.rule,
-            refused=told.refused,
-            held=told.held,
-            verdict=told.verdict,
+            **{name: getattr(told, name) for name in same},
             operations=[json_of(one) for one in told.operations],
             explanation=told.explain(),
             address=told.home,
@@ -354,6 +350,11 @@ class LetterTold(BaseModel):
     number: int
     sender: str
     message: object
+
+    @classmethod
+    def of(cls, letter: NumberedLetter) -> LetterTold:
+        """A letter as JSON has it."""
+        return cls(number=letter.number, sender=letter.sender, message=json_of(letter.message))
 
 
 class Letters(BaseModel):

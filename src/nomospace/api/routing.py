@@ -9,7 +9,6 @@ from typing import Annotated, Final, TypeVar, cast
 from fastapi import Depends, Path, Query
 from starlette.requests import Request
 
-from nomospace.api.models import Problem
 from nomospace.api.service import AgentSeat, Service
 from nomospace.node.principals import Principal
 from nomospace.node.services.web import BadRequest
@@ -43,7 +42,6 @@ PROBLEMS: Final[dict[int | str, dict[str, object]]] = {
     for status, words in _MEANING.items()
 }
 """What any route may be answered with besides."""
-PROBLEM_MODEL: Final = Problem
 
 
 def service_of(request: Request) -> Service:

@@ -25,14 +25,14 @@ import json
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from math import ceil
-from typing import Annotated, Any, Final, Literal, TypeVar, cast
+from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar, cast
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field, ValidationError
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from nomospace.api import acting, models as m
-from nomospace.api.forms import json_of, template_of
+from nomospace.api.forms import template_of
 from nomospace.api.guard import Buckets, TooFast, answer, reason_of
 from nomospace.api.service import WAIT_S_MAX, AgentSeat, Service
 from nomospace.client import Tuple
@@ -128,6 +128,7 @@ async def talk(socket: WebSocket, agent: Annotated[str, Query(max_length=401)] =
 
 
 M = TypeVar("M", bound=BaseModel)
+_Method: TypeAlias = Callable[[Any], Coroutine[object, None, Any]]
 
 
 class AgentSocket:
@@ -143,10 +144,7 @@ class AgentSocket:
         self._handles: dict[int | str, AnyHandle] = {}
         self._buckets = Buckets()
         self._clogged = False
-        self._doing: dict[
-            str, tuple[type[BaseModel], Callable[[Any], Coroutine[object, None, Any]]]
-        ]
-        self._doing = {
+        self._doing: dict[str, tuple[type[BaseModel], _Method]] = {
             "out": (_Out, lambda asked: acting.out(seat, asked.space, asked)),
             "read": (_Read, lambda asked: acting.find(seat, asked.space, asked)),
             "take": (_Take, lambda asked: acting.find(seat, asked.space, asked)),
@@ -268,12 +266,7 @@ class AgentSocket:
         while True:
             for letter in await inbox.after(last, 100, WAIT_S_MAX):
                 last = letter.number
-                told = {
-                    "number": letter.number,
-                    "sender": letter.sender,
-                    "message": json_of(letter.message),
-                }
-                self._tell({"of": key, "letter": told})
+                self._tell({"of": key, "letter": m.LetterTold.of(letter).model_dump()})
 
     # -- telling -----------------------------------------------------------------------------------
 

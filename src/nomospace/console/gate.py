@@ -17,12 +17,12 @@ from urllib.parse import parse_qs, urlsplit
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from nomospace.api.guard import LOGIN, cookie_of, with_cookie
+from nomospace.api.guard import LOGIN, cookie_of, with_cookie, with_headers
 from nomospace.errors import NomospaceError
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
     from nomospace.api.service import Service
 
@@ -152,12 +152,5 @@ class PageHeaders:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass everything on, with the header."""
-
-        async def sending(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = list(message.get("headers", ()))
-                headers.append((b"content-security-policy", PAGES_CSP.encode()))
-                message["headers"] = headers
-            await send(message)
-
-        await self._app(scope, receive, sending)
+        policy = (b"content-security-policy", PAGES_CSP.encode())
+        await self._app(scope, receive, with_headers(send, (policy,)))

@@ -31,7 +31,6 @@ from nomospace.client import (
     ReactionHandle,
     Space,
     Standing,
-    TimedOut,
     Tuple,
 )
 from nomospace.client.laws import Law
@@ -233,56 +232,11 @@ class ModelMember:
             self.spaces[name] = space
         return space
 
-    async def write(
-        self,
-        name: str,
-        fields: tuple[Term, ...],
-        *,
-        to: str,
-        ttl: float | None,
-        once: str,
-        priority: int = 0,
-    ) -> None:
-        """Write a tuple."""
-        async with self._timed(f"write to {name}"):
-            space = await self.space(name)
-            await space.out(*fields, to=to or None, ttl=ttl, once=once or None, priority=priority)
-
-    async def read(
-        self,
-        name: str,
-        template: tuple[Term, ...],
-        *,
-        wait: float,
-        at: str,
-        **sets: Unpack[Correlation],
-    ) -> list[Tuple]:
-        """The tuples of this host that match, or, with a wait, one of the whole group."""
-        async with self._timed(f"read from {name}", wait):
-            space = await self.space(name)
-            if not wait:
-                return await space.read_all(*template, at=at or None, **sets)
-            with suppress(TimedOut):
-                return [await space.read(*template, timeout=wait, at=at or None, **sets)]
-        return []
-
-    async def take(
-        self,
-        name: str,
-        template: tuple[Term, ...],
-        *,
-        wait: float,
-        at: str,
-        **sets: Unpack[Correlation],
-    ) -> Tuple | None:
-        """Take one tuple: of this host, or, with a wait, of the whole group."""
-        async with self._timed(f"take from {name}", wait):
-            space = await self.space(name)
-            if not wait:
-                return await space.take_nowait(*template, at=at or None, **sets)
-            with suppress(TimedOut):
-                return await space.take(*template, timeout=wait, at=at or None, **sets)
-        return None
+    @asynccontextmanager
+    async def using(self, what: str, name: str, wait: float = 0.0) -> AsyncIterator[Space]:
+        """A shared space, for one call that waits so long at most; `what` is done with it."""
+        async with self.timed(f"{what} {name}", wait):
+            yield await self.space(name)
 
     # -- reactions ---------------------------------------------------------------------------
 
@@ -300,8 +254,7 @@ class ModelMember:
         self._sweep()
         if len(self.reactions) >= REACTIONS_MAX:
             raise TooMany(what="reactions", limit=REACTIONS_MAX, next="end one with unreact")
-        async with self._timed(f"react on {name}"):
-            space = await self.space(name)
+        async with self.using("react on", name) as space:
             self._named += 1
             reaction = f"r{self._named}"
 
@@ -349,7 +302,7 @@ class ModelMember:
         """Send a message under the law: the ruling on it."""
         if self._membership is None:
             raise NoLaw(what="send")
-        async with self._timed("send"):
+        async with self.timed("send"):
             told = await self._membership.send(message, to=to)
         return self.note("send", told)
 
@@ -391,22 +344,11 @@ class ModelMember:
         known = f"there are {kept[0].number} to {kept[-1].number}" if kept else "none was told yet"
         raise NoSuchRuling(number=number or 0, known=known)
 
-    # -- who is there ------------------------------------------------------------------------
-
-    async def move(self, to: str) -> None:
-        """Go to another host with all that is the agent's."""
-        async with self._timed(f"move to {to}"):
-            await self.agent.move(to)
-
-    async def seen(self, template: Sequence[object]) -> list[Tuple]:
-        """Lines of the system space: hosts, agents and shared spaces."""
-        async with self._timed("look"):
-            return await self.agent.system.read_all(*template)
-
     # -- waiting -----------------------------------------------------------------------------
 
     @asynccontextmanager
-    async def _timed(self, what: str, wait: float = 0.0) -> AsyncIterator[None]:
+    async def timed(self, what: str, wait: float = 0.0) -> AsyncIterator[None]:
+        """Do something that ends, a wait and `CALL_S` later at most; raises `NoAnswer`."""
         limit = asyncio.timeout(wait + CALL_S)
         try:
             async with limit:

@@ -7,6 +7,7 @@ whatever goes wrong that somebody can mend is an answer with `error`, in words t
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -16,7 +17,7 @@ from nomospace.api.mcp import words
 from nomospace.api.mcp.member import WAIT_S_MAX, ModelMember, event_line, letter_line
 from nomospace.api.mcp.words import ToolAnswer
 from nomospace.calls.ways import PRIORITY_MAX
-from nomospace.client import DisclosedRuling
+from nomospace.client import DisclosedRuling, TimedOut, Tuple
 from nomospace.client.agent import NAME_MAX
 from nomospace.client.tuples import Correlation, correlation
 from nomospace.errors import Bug, NomospaceError
@@ -189,14 +190,9 @@ class Tool(msgspec.Struct, frozen=True):
 
 async def _write(member: ModelMember, asked: Write) -> ToolAnswer:
     fields = read_fields(_texts(asked.fields))
-    await member.write(
-        asked.space,
-        fields,
-        to=asked.to,
-        ttl=asked.ttl_s,
-        once=asked.once,
-        priority=asked.priority,
-    )
+    to, once = asked.to or None, asked.once or None
+    async with member.using("write to", asked.space) as space:
+        await space.out(*fields, to=to, ttl=asked.ttl_s, once=once, priority=asked.priority)
     return ToolAnswer(
         f"Written to {asked.space}: {words.line(fields)}",
         {"space": asked.space, "fields": words.texts(fields)},
@@ -204,10 +200,16 @@ async def _write(member: ModelMember, asked: Write) -> ToolAnswer:
 
 
 async def _read(member: ModelMember, asked: Read) -> ToolAnswer:
-    template = read_patterns(_texts(asked.template))
-    got = await member.read(
-        asked.space, template, wait=asked.wait_s, at=asked.at, **asked.correlation()
-    )
+    template, at = read_patterns(_texts(asked.template)), asked.at or None
+    got: list[Tuple] = []
+    async with member.using("read from", asked.space, asked.wait_s) as space:
+        if not asked.wait_s:
+            got = await space.read_all(*template, at=at, **asked.correlation())
+        else:
+            with suppress(TimedOut):
+                got = [
+                    await space.read(*template, timeout=asked.wait_s, at=at, **asked.correlation())
+                ]
     if not got:
         return ToolAnswer(_nothing(asked), {"tuples": [], "more": 0})
     lines = [words.line(one) + (f" ({one.why})" if one.why else "") for one in got[: asked.limit]]
@@ -219,10 +221,16 @@ async def _read(member: ModelMember, asked: Read) -> ToolAnswer:
 
 
 async def _take(member: ModelMember, asked: Take) -> ToolAnswer:
-    template = read_patterns(_texts(asked.template))
-    got = await member.take(
-        asked.space, template, wait=asked.wait_s, at=asked.at, **asked.correlation()
-    )
+    template, at = read_patterns(_texts(asked.template)), asked.at or None
+    got: Tuple | None = None
+    async with member.using("take from", asked.space, asked.wait_s) as space:
+        if not asked.wait_s:
+            got = await space.take_nowait(*template, at=at, **asked.correlation())
+        else:
+            with suppress(TimedOut):
+                got = await space.take(
+                    *template, timeout=asked.wait_s, at=at, **asked.correlation()
+                )
     if got is None:
         return ToolAnswer(_nothing(asked), {"tuple": None})
     return ToolAnswer(f"Taken from {asked.space}: {words.line(got)}", {"tuple": words.found(got)})
@@ -283,7 +291,8 @@ async def _inbox(member: ModelMember, asked: Fetch) -> ToolAnswer:
 
 
 async def _move(member: ModelMember, asked: Move) -> ToolAnswer:
-    await member.move(asked.host)
+    async with member.timed(f"move to {asked.host}"):
+        await member.agent.move(asked.host)
     return ToolAnswer(f"{member.agent.id} is at {asked.host} now.", {"host": asked.host})
 
 
@@ -295,7 +304,8 @@ async def _why(member: ModelMember, asked: Why) -> ToolAnswer:
 
 async def _look(member: ModelMember, asked: Look) -> ToolAnswer:
     shape, columns = _LOOKS[asked.what]
-    rows = await member.seen(shape)
+    async with member.timed("look"):
+        rows = await member.agent.system.read_all(*shape)
     shown = [dict(zip(columns, row[1:], strict=True)) for row in rows[: asked.limit]]
     left = len(rows) - len(shown)
     lines = [", ".join(f"{name} {value}" for name, value in row.items()) for row in shown]
