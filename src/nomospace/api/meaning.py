@@ -188,10 +188,7 @@ def text_of(ontology: Ontology) -> str:
 
 
 def _way(made: Dependence) -> dict[str, str]:
-    found = {"function": made.text}
-    if made.when:
-        found["when"] = " and ".join(map(str, made.when))
-    return found
+    return {"function": made.text, **({"when": made.condition} if made.when else {})}
 
 
 def _json(value: object) -> str:

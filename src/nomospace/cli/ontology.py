@@ -234,8 +234,7 @@ def _print_tree(ontology: Ontology, shown: dict[str, None]) -> None:
 
 
 def _formula(way: Dependence) -> str:
-    when = " and ".join(str(tie) for tie in way.when)
-    return f"{way.text} when {when}" if when else way.text
+    return f"{way.text} when {way.condition}" if way.when else way.text
 
 
 def _class_data(ontology: Ontology, name: str) -> _Facts:

@@ -26,6 +26,7 @@ from itertools import product
 from typing import NamedTuple, TypeAlias
 
 from nomospace.meaning.facts import FactRow, object_key, value_at
+from nomospace.meaning.joining import JoinedSets
 from nomospace.meaning.ontology import Dependence, Input, Ontology, Operand, Tie
 from nomospace.meaning.question import (
     ClassField,
@@ -308,7 +309,7 @@ class QuestionAssigner:
 
     def hangs(self, rows: Sequence[FactRow], assignment: Assignment) -> bool:
         """Whether the tuples are joined by the objects they share and the ties in use."""
-        joined = _Joined()
+        joined = JoinedSets[int]()
         for holders in self.shares(rows).values():
             for other in holders[1:]:
                 joined.join(holders[0].order, other.order)
@@ -332,23 +333,6 @@ def tied(made: Made) -> Iterator[tuple[Choice, Choice, Tie]]:
                 left, right = named[tie.left.class_name], named[tie.right.class_name]
                 if left is not right:
                     yield left, right, tie
-
-
-class _Joined:
-    """Which things hang together (union-find)."""
-
-    def __init__(self) -> None:
-        self.parent: dict[int, int] = {}
-
-    def find(self, one: int) -> int:
-        """The one that stands for all that hang together with this."""
-        while (parent := self.parent.get(one, one)) != one:
-            one = parent
-        return one
-
-    def join(self, one: int, other: int) -> None:
-        """Let two hang together."""
-        self.parent[self.find(one)] = self.find(other)
 
 
 def _vertex(choice: Choice) -> int:

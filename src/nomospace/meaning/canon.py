@@ -67,7 +67,7 @@ def written(ontology: Ontology) -> str:
             sorted(one.parents),
             dict(sorted(one.properties.items())),
             {
-                name: [(each.text, " and ".join(map(str, each.when))) for each in ways]
+                name: [(each.text, each.condition) for each in ways]
                 for name, ways in sorted(one.depends.items())
             },
             dict(sorted(ontology.renames.get(one.name, {}).items())),
@@ -93,13 +93,7 @@ def read(text: str, hash: str, name: str = "", functions: Functions = FUNCTIONS)
         return _kept[key]
     # Loaded on use: a host that learns no ontology does without.
     from nomospace.meaning.reading.closing import close
-    from nomospace.meaning.reading.drafts import (
-        ClassDraft,
-        FunctionDraft,
-        NamedPiece,
-        OntologyDraft,
-        SourcePlace,
-    )
+    from nomospace.meaning.reading.drafts import OntologyDraft, SourcePlace, drafted
     from nomospace.meaning.reading.faults import Faults
 
     if len(text) > TEXT_BYTES_MAX:
@@ -111,24 +105,10 @@ def read(text: str, hash: str, name: str = "", functions: Functions = FUNCTIONS)
     if len(listed) > CLASSES_MAX:
         raise NotAnOntology(hash=hash, why=f"it has over {CLASSES_MAX:,} classes")
     place = SourcePlace(Source("", name or f"ontology {hash[:12]}"))
-
-    def named(text: str) -> NamedPiece:
-        return NamedPiece(text, place)
-
     draft = OntologyDraft(name or hash[:12])
     for one in listed:
-        made = ClassDraft(one.name, named(one.name))
-        made.synonyms = list(map(named, one.synonyms))
-        made.parents = list(map(named, one.parents))
-        made.properties = [(named(key), named(kind)) for key, kind in one.properties.items()]
-        made.depends = [
-            (
-                named(key),
-                [FunctionDraft(named(f), named(when) if when else None) for f, when in ways],
-            )
-            for key, ways in one.depends.items()
-        ]
-        draft.classes.append(made)
+        told = one.name, one.synonyms, one.parents, one.properties, one.depends
+        draft.classes.append(drafted(*told, place))
     renames = {one.name: one.renames for one in listed if one.renames}
     made_of = close(draft, functions, Faults(), renames) if listed else PLAIN
     if made_of.hash != hash:

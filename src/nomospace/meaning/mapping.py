@@ -25,11 +25,11 @@ from nomospace.meaning.reading import decode
 from nomospace.meaning.reading.closing import close
 from nomospace.meaning.reading.drafts import (
     ClassDraft,
-    FunctionDraft,
     NamedPiece,
     OntologyDraft,
     SameClass,
     SourcePlace,
+    drafted,
 )
 from nomospace.meaning.reading.faults import Faults
 from nomospace.meaning.reading.nodes import compose
@@ -151,22 +151,19 @@ def _check_same(one: Ontology, other: Ontology, mapping: OntologyMapping, faults
 
 def _drafted(ontology: Ontology, declared: OntologyClass, renames: _Renames) -> ClassDraft:
     """A closed class as a draft again, with its properties called as the mapping says."""
-    place = SourcePlace(Source("", declared.place or ontology.name))
-    made = ClassDraft(declared.name, NamedPiece(declared.name, place))
-    made.synonyms = [NamedPiece(name, place) for name in declared.synonyms]
-    made.parents = [NamedPiece(name, place) for name in declared.parents]
     called = renames.of(ontology, declared.name)
-    for name, kind in declared.properties.items():
-        made.properties.append((NamedPiece(called.get(name, name), place), NamedPiece(kind, place)))
+    depends: dict[str, list[tuple[str, str]]] = {}
     for name, listed in declared.depends.items():
-        ways = [_function(renames.renamed(ontology, one), place) for one in listed]
-        made.depends.append((NamedPiece(called.get(name, name), place), ways))
-    return made
-
-
-def _function(one: Dependence, place: SourcePlace) -> FunctionDraft:
-    when = " and ".join(str(tie) for tie in one.when)
-    return FunctionDraft(NamedPiece(one.text, place), NamedPiece(when, place) if when else None)
+        ways = [renames.renamed(ontology, one) for one in listed]
+        depends[called.get(name, name)] = [(one.text, one.condition) for one in ways]
+    return drafted(
+        declared.name,
+        declared.synonyms,
+        declared.parents,
+        {called.get(name, name): kind for name, kind in declared.properties.items()},
+        depends,
+        SourcePlace(Source("", declared.place or ontology.name)),
+    )
 
 
 class _Renames:

@@ -106,6 +106,11 @@ class Dependence(NamedTuple):
         return f"{self.function}({', '.join(map(operand_text, self.arguments))})"
 
     @builtins.property  # a field has this name here
+    def condition(self) -> str:
+        """The ties under which it may be used, as they are written; empty without any."""
+        return " and ".join(map(str, self.when))
+
+    @builtins.property  # a field has this name here
     def inputs(self) -> tuple[str, ...]:
         """The classes whose objects it needs: those of its arguments, then those of its ties."""
         operands = [*self.arguments, *(side for tie in self.when for side in (tie.left, tie.right))]

@@ -383,8 +383,7 @@ class _Parser(Scanner):
     def whole(self) -> tuple[tuple[Field, ...], str | None]:
         self.skip("(")
         fields = [self.field()]
-        while self.sees(","):
-            self.at += 1
+        while self.takes(","):
             fields.append(self.field())
         if len(fields) > WIDTH_MAX:
             raise self.fault(
@@ -393,12 +392,10 @@ class _Parser(Scanner):
                 Span(0, len(self.text)),
                 "ask for less",
             )
-        if not self.sees(")"):
+        if not self.takes(")"):
             raise self.unexpected("`,` or `)`", "a predicate stands after `where`")
-        self.at += 1
         key = None
-        if self.sees("key"):
-            self.at += 1
+        if self.takes("key"):
             key = self.class_name()
             if not any(isinstance(field, ClassField) for field in fields):
                 raise self.fault(
@@ -432,12 +429,10 @@ class _Parser(Scanner):
             raise self.unexpected("a class, a value or a type")
         name = self.class_name()
         identity: Term | Missing = MISSING
-        if self.sees("="):
-            self.at += 1
+        if self.takes("="):
             identity = self.identity()
         predicate = ""
-        if self.sees("where"):
-            self.at += 1
+        if self.takes("where"):
             predicate = self.predicate(name)
         return ClassField(name, identity, predicate)
 

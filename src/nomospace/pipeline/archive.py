@@ -40,7 +40,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 import pyarrow as pa
@@ -48,11 +48,9 @@ import pyarrow.parquet as pq
 
 from nomospace.errors import CallerError
 from nomospace.meaning.answers import Answers
-from nomospace.meaning.facts import KnownFacts, Plain, Shape
+from nomospace.meaning.facts import Plain, Shape
 from nomospace.meaning.ontology import Ontology
 from nomospace.meaning.question import ClassField, Question
-from nomospace.meaning.sql.building import statistics
-from nomospace.meaning.sql.dialects import prepared
 from nomospace.meaning.sql.layout import (
     BYTES,
     COMMON,
@@ -61,11 +59,11 @@ from nomospace.meaning.sql.layout import (
     VERSION,
     WHOLE,
     Layout,
+    RowBatch,
     SqlTable,
 )
 from nomospace.meaning.sql.predicates import has_elements
-from nomospace.meaning.sql.tables import Database, FactTables
-from nomospace.meaning.sql.values import Params
+from nomospace.meaning.sql.tables import Database, FactTables, recurrence
 from nomospace.store.private import make_folder, sync, whole
 from nomospace.wire.values import unpack_fields
 
@@ -87,6 +85,10 @@ ARROW: Final[dict[str, pa.DataType]] = {
     BYTES: pa.binary(),
 }
 SPARK: Final = {TEXT: "string", NUMBER: "double", WHOLE: "bigint", BYTES: "binary"}
+
+
+KeptShapes: TypeAlias = tuple[tuple[tuple[str | tuple[str], ...], int], ...]
+"""How many tuples there are of each shape."""
 
 
 class OtherArchiveOntology(CallerError):
@@ -145,7 +147,7 @@ class ArchivePart(msgspec.Struct, frozen=True):
 
     tables: dict[str, tuple[File, ...]]
     classes: dict[str, tuple[tuple[str, ...], ...]]
-    shapes: tuple[tuple[tuple[str | tuple[str], ...], int], ...]
+    shapes: KeptShapes
     tuples: int
     folder: str = ""
     segments: tuple[str, ...] = ()
@@ -271,6 +273,16 @@ def settle(folder: Path) -> None:
     sync(folder)
 
 
+def kept_shapes(
+    shapes: Mapping[Shape, int],
+) -> tuple[tuple[tuple[str | tuple[str], ...], int], ...]:
+    """Shapes as a part has them."""
+    return tuple(
+        (tuple([(one.kind,) if isinstance(one, Plain) else one for one in shape]), count)
+        for shape, count in shapes.items()
+    )
+
+
 # -- segments --------------------------------------------------------------------------------------
 
 
@@ -329,20 +341,16 @@ def tables_of(parts: Sequence[ArchivePart], ontology: Ontology) -> Mapping[str, 
 def merged(parts: Iterable[ArchivePart]) -> ArchivePart:
     """Parts as one."""
     tables: dict[str, tuple[File, ...]] = {}
-    classes: dict[str, dict[tuple[str, ...], None]] = {}
-    shapes: dict[tuple[str | tuple[str], ...], int] = {}
+    found = RowBatch()
     tuples, layout = 0, VERSION
     for part in parts:
         tuples += part.tuples
         layout = min(layout, part.layout)
         for name, files in part.tables.items():
             tables[name] = (*tables.get(name, ()), *files)
-        for name, paths in part.classes.items():
-            classes.setdefault(name, {}).update(dict.fromkeys(paths))
-        for shape, count in part.shapes:
-            shapes[shape] = shapes.get(shape, 0) + count
-    opened = {name: tuple(paths) for name, paths in classes.items()}
-    return ArchivePart(tables, opened, tuple(shapes.items()), tuples, layout=layout)
+        found.learn(part.classes, part.known_shapes())
+    opened = {name: tuple(paths) for name, paths in found.open_paths.items()}
+    return ArchivePart(tables, opened, kept_shapes(found.shapes), tuples, layout=layout)
 
 
 STATEMENT_S: Final = 3_600.0
@@ -394,15 +402,8 @@ def ask_parts(
     for name, table in tables_of([whole], ontology).items():
         if name != ENDS.name:
             database.have(table, files_of(parts, name, at, space), RowBounds(at, space, ended))
-    opened = {name: dict.fromkeys(paths) for name, paths in whole.classes.items()}
-    shapes = whole.known_shapes()
     counted = recurring(database, [part for _, part in parts], ontology)
-    known = KnownFacts(
-        tuple(shapes.items()),
-        {name: holders for name, (holders, _) in counted.items() if holders > 1},
-        frozenset(name for name, (_, forms) in counted.items() if forms > 1),
-    )
-    tables.tell(opened, shapes, known)
+    tables.tell(whole.classes, whole.known_shapes(), counted)
     return tables.answers(question)
 
 
@@ -434,9 +435,7 @@ def recurring(
         told = [part.recurring.get(name) for part in parts if name in part.classes]
         known = told[0] if len(told) == 1 else None
         if known is None:
-            counts = prepared(statistics(layout.table(name)), database.dialect, Params())
-            ((holders, forms),) = database.ask(counts)
-            known = holders, forms
+            known = recurrence(database, layout.table(name))
         found[name] = known
     return found
 

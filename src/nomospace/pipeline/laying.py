@@ -16,11 +16,17 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from nomospace.errors import CallerError
-from nomospace.meaning.facts import Plain, Shape
 from nomospace.meaning.ontology import Ontology
 from nomospace.meaning.sql.coding import escaped
 from nomospace.meaning.sql.layout import COMMON, VERSION, Layout, RowBatch, SqlTable
-from nomospace.pipeline.archive import ENDS, SPACES_MAX, ArchivePart, File, arrow_schema
+from nomospace.pipeline.archive import (
+    ENDS,
+    SPACES_MAX,
+    ArchivePart,
+    File,
+    arrow_schema,
+    kept_shapes,
+)
 from nomospace.wire.values import unpack_fields
 
 CHUNK: Final = 20_000
@@ -64,14 +70,11 @@ def lay_out(
     tuples = 0
 
     def flush() -> None:
-        for class_name, paths in batch.open_paths.items():
-            found.open_paths.setdefault(class_name, {}).update(paths)
-            for table in layout.table(class_name).tables:
-                writers.tables.setdefault(table.name, table)
+        found.learn(batch.open_paths, batch.shapes)
         if len(found.open_paths) > CLASSES_MAX:
             raise TooManyClasses
-        for shape, count in batch.shapes.items():
-            found.shapes[shape] = found.shapes.get(shape, 0) + count
+        for class_name in batch.open_paths:
+            writers.tables.update((one.name, one) for one in layout.table(class_name).tables)
         for table_name, rows in batch.rows.items():
             if table_name != ENDS.name:
                 rows = [(*row, *stamps[row[0]]) for row in rows]
@@ -96,12 +99,8 @@ def lay_out(
     finally:
         writers.close()
     opened = {one: tuple(paths) for one, paths in found.open_paths.items()}
-    shapes = tuple((_plain(shape), count) for shape, count in found.shapes.items())
+    shapes = kept_shapes(found.shapes)
     return ArchivePart(writers.files(), opened, shapes, tuples, layout=VERSION)
-
-
-def _plain(shape: Shape) -> tuple[str | tuple[str], ...]:
-    return tuple([(one.kind,) if isinstance(one, Plain) else one for one in shape])
 
 
 def write_rows(

@@ -219,15 +219,13 @@ class _Parser(Scanner):
 
     def some(self) -> Predicate:
         parts = [self.every()]
-        while self.sees("or"):
-            self.at += 1
+        while self.takes("or"):
             parts.append(self.every())
         return parts[0] if len(parts) == 1 else Some(tuple(parts))
 
     def every(self) -> Predicate:
         parts = [self.one()]
-        while self.sees("and"):
-            self.at += 1
+        while self.takes("and"):
             parts.append(self.one())
         return parts[0] if len(parts) == 1 else Every(tuple(parts))
 
@@ -261,8 +259,7 @@ class _Parser(Scanner):
             if self.names:
                 raise self.named()
             raise self.unexpected("a comparison such as `> 5`", "the field itself is not named")
-        if self.sees("in"):
-            self.at += 1
+        if self.takes("in"):
             return Among(left, self.listed())
         if self.here.kind != "sign":
             raise self.unexpected(
@@ -330,8 +327,7 @@ class _Parser(Scanner):
     def listed(self) -> tuple[Plain, ...]:
         self.skip("[", "after `in`")
         values = [self.literal("a value")]
-        while self.sees(","):
-            self.at += 1
+        while self.takes(","):
             values.append(self.literal("a value"))
         self.skip("]", "or a comma")
         return tuple(values)

@@ -108,11 +108,16 @@ class Scanner:
         token = self.tokens[self.at]
         return token.text == text and token.kind != "string"
 
+    def takes(self, text: str) -> bool:
+        """Whether a mark or word stands next, which is read by that."""
+        seen = self.sees(text)
+        self.at += seen
+        return seen
+
     def skip(self, text: str, why: str = "") -> None:
         """Read a mark or word that must stand next."""
-        if not self.sees(text):
+        if not self.takes(text):
             raise self.unexpected(f"`{text}` {why}".rstrip())
-        self.at += 1
 
     def unexpected(self, wanted: str, help: str = "") -> Exception:
         """The fault of a token that cannot stand where it does."""

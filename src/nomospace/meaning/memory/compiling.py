@@ -22,6 +22,7 @@ from types import CodeType
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from nomospace.meaning.facts import FactRow, Facts, id_key, join_key, value_at
+from nomospace.meaning.joining import grouped
 from nomospace.meaning.ontology import Input
 from nomospace.meaning.plan import CORRELATION, Need, TupleNetwork
 from nomospace.meaning.planner.placing import placements
@@ -393,7 +394,7 @@ class Compiler:
 
     def _equal(self) -> list[list[_Operand]]:
         """Properties that ties set equal, computed objects' among them, in groups."""
-        groups: list[list[_Operand]] = []
+        pairs: list[list[_Operand]] = []
         for made in self.network.computations:
             where: dict[str, tuple[str, int]] = {}
             for source in made.sources:
@@ -408,12 +409,8 @@ class Compiler:
                         continue
                     sides = [side for side in (tie.left, tie.right) if isinstance(side, Input)]
                     if len(sides) == 2:
-                        both = [(*owned[side.class_name], side.path) for side in sides]
-                        joined = [one for one in groups if any(side in one for side in both)]
-                        groups = [one for one in groups if one not in joined]
-                        merged = [operand for one in joined for operand in one]
-                        groups.append(list(dict.fromkeys([*merged, *both])))
-        return groups
+                        pairs.append([(*owned[side.class_name], side.path) for side in sides])
+        return grouped(pairs)
 
 
 @lru_cache(maxsize=1_024)

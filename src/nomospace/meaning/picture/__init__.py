@@ -198,7 +198,7 @@ def _operator(one: Dependence) -> str:
 def _operator_box(one: Dependence, spot: Spot, size: Size) -> str:
     words = f"{one.property} = {one.text}"
     if one.when:
-        words += "\nwhen " + " and ".join(str(tie) for tie in one.when)
+        words += f"\nwhen {one.condition}"
     text = f'<text x="{spot.x:.1f}" y="{spot.y + 4:.1f}">{escape(_operator(one))}</text>'
     box = _box(spot, size, round_by=size.height / 2)
     return f'<g class="op"><title>{escape(words)}</title>{box}{text}</g>'

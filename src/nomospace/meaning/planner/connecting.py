@@ -13,6 +13,7 @@ from sys import maxsize
 from typing import Final, NamedTuple
 
 from nomospace.meaning.facts import KnownFacts, Shape
+from nomospace.meaning.joining import JoinedSets
 from nomospace.meaning.plan import Hub, Need, tie_links
 from nomospace.meaning.planner.deriving import Derivation
 from nomospace.meaning.planner.placing import placements
@@ -232,17 +233,9 @@ class Connector:
     def _clusters(self, groups: tuple[tuple[int, ...], ...]) -> list[frozenset[int]]:
         """For each group those that ties join it with, itself included."""
         place = {number: at for at, group in enumerate(groups) for number in group}
-        joined: dict[object, set[object]] = {("node", at): {("node", at)} for at in place.values()}
-        for left, right in tie_links(self.derivation.computations, place):
-            both = joined.setdefault(left, {left}) | joined.setdefault(right, {right})
-            for one in both:
-                joined[one] = both
-        return [
-            frozenset(
-                other for other in range(len(groups)) if ("node", other) in joined["node", at]
-            )
-            for at in range(len(groups))
-        ]
+        joined = JoinedSets(tie_links(self.derivation.computations, place))
+        roots = [joined.find(("node", at)) for at in range(len(groups))]
+        return [frozenset(at for at, other in enumerate(roots) if other == root) for root in roots]
 
     def _distances(self, groups: tuple[tuple[int, ...], ...]) -> dict[str, int]:
         """How many bridges it takes at least from an object of a class to some group."""

@@ -8,6 +8,7 @@ from sys import maxsize
 from typing import Final
 
 from nomospace.meaning.facts import KnownFacts, Shape
+from nomospace.meaning.joining import JoinedSets
 from nomospace.meaning.ontology import Ontology
 from nomospace.meaning.plan import (
     CORRELATION,
@@ -244,25 +245,16 @@ def _order(network: TupleNetwork, known: KnownFacts) -> tuple[int, ...]:
         return count
 
     place = {need.number: need.node for need in network.needs if need.node is not None}
-    ties = tie_links(network.computations, place)
+    ties = JoinedSets(tie_links(network.computations, place))
     order = [min(range(network.size), key=lambda at: (rows(at), at))]
     while len(order) < network.size:
         left = [at for at in range(network.size) if at not in order]
         near = [at for at in left if _hangs(at, order, network.hubs)]
-        tied = [at for at in left if _tied(at, order, ties)]
+        reached = [ties.find(("node", one)) for one in order]  # perhaps by a computed object
+        tied = [at for at in left if ties.find(("node", at)) in reached]
         order.append(min(near or tied or left, key=lambda at: (rows(at), at)))
     return tuple(order)
 
 
 def _hangs(at: int, order: list[int], hubs: tuple[Hub, ...]) -> bool:
     return any(at in hub.nodes and any(one in hub.nodes for one in order) for hub in hubs)
-
-
-def _tied(at: int, order: list[int], ties: list[tuple[tuple[str, int], tuple[str, int]]]) -> bool:
-    """Whether ties lead from a node to one in the order, perhaps by a computed object."""
-    reached: set[tuple[str, int]] = {("node", one) for one in order}
-    for _ in ties:
-        for left, right in ties:
-            if left in reached or right in reached:
-                reached |= {left, right}
-    return ("node", at) in reached

@@ -304,8 +304,7 @@ def parse_function(text: str) -> Formula:
     name = reader.word("a function, as in minus(Arrival.at, Departure.at)")
     reader.skip("(", f"after {name.text}")
     arguments = [reader.operand()]
-    while reader.sees(","):
-        reader.at += 1
+    while reader.takes(","):
         arguments.append(reader.operand())
     if reader.here.kind == "end":  # cut off at a comma: the commonest slip in YAML
         raise reader.unexpected("`)` or a comma", _QUOTE)
@@ -333,9 +332,8 @@ def parse_when(text: str) -> tuple[FormulaComparison, ...]:
             left = right
         if len(found) > TIES_MAX:
             raise NotAFormula(f"over {TIES_MAX} comparisons", left.span, "use a function for it")
-        if not reader.sees("and"):
+        if not reader.takes("and"):
             break
-        reader.at += 1
     if reader.here.text in _REFUSED:
         raise reader.unexpected(
             "`and` or the end", "a `when` ties objects: all its comparisons must hold"
@@ -378,8 +376,7 @@ class _Reader(Scanner):
             )
         path: list[str] = []
         last = name.span
-        while self.sees("."):
-            self.at += 1
+        while self.takes("."):
             found = self.word("the name of a property")
             path.append(found.text)
             last = found.span

@@ -7,6 +7,7 @@ one key, from whatever files, are one class, and so are drafts of keys that a `S
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import msgspec
@@ -76,6 +77,35 @@ class ClassDraft(msgspec.Struct):
     properties: list[tuple[NamedPiece, NamedPiece]] = []
     depends: list[tuple[NamedPiece, list[FunctionDraft]]] = []
     is_owl: bool = False
+
+
+def drafted(
+    name: str,
+    synonyms: Iterable[str],
+    parents: Iterable[str],
+    properties: Mapping[str, str],
+    depends: Mapping[str, Iterable[tuple[str, str]]],
+    place: SourcePlace,
+) -> ClassDraft:
+    """A class that no file tells, with all of it at one place; a function with its `when`."""
+
+    def named(text: str) -> NamedPiece:
+        return NamedPiece(text, place)
+
+    return ClassDraft(
+        name,
+        named(name),
+        list(map(named, synonyms)),
+        parents=list(map(named, parents)),
+        properties=[(named(key), named(kind)) for key, kind in properties.items()],
+        depends=[
+            (
+                named(key),
+                [FunctionDraft(named(f), named(when) if when else None) for f, when in ways],
+            )
+            for key, ways in depends.items()
+        ],
+    )
 
 
 class SameClass(NamedTuple):

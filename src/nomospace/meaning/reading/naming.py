@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from nomospace.meaning.joining import JoinedSets
 from nomospace.meaning.ontology import BASIC_TYPES, CLASSES_MAX, OntologyClass
 from nomospace.meaning.reading.drafts import ClassDraft, NamedPiece, OntologyDraft, SameClass
 from nomospace.meaning.reading.faults import Faults
@@ -82,22 +83,23 @@ class Groups:
 
     def _gather(self, draft: OntologyDraft) -> None:
         """Drafts of one key, and keys that a `SameClass` joins, are one group."""
-        together = _Together()
+        together = JoinedSets[str]()
+        known = dict.fromkeys(one.key for one in draft.classes)
+        iris: dict[str, None] = {}
         by_name: dict[str, str] = {}
         for one in draft.classes:
-            together.add(one.key)
             # A bare name joins the class that has an IRI and is called so.
             first = by_name.setdefault(one.name.text, one.key)
-            if not (one.is_owl and together.is_iri(first)):
+            if not (one.is_owl and first in iris):
                 together.join(first, one.key)
             if one.is_owl:
-                together.iris[one.key] = None
+                iris[one.key] = None
                 by_name[one.name.text] = one.key
         for pair in draft.same:
             for side in (pair.left, pair.right):
-                if side.text not in together.above and side.text in by_name:
-                    together.alias(side.text, by_name[side.text])
-                elif side.text not in together.above:
+                if side.text not in known and side.text in by_name:
+                    together.join(side.text, by_name[side.text])
+                elif side.text not in known:
                     self.faults.add(
                         "unknown-class",
                         f"{side.text[:60]} is no class here",
@@ -109,7 +111,7 @@ class Groups:
                 together.join(pair.left.text, pair.right.text)
         gathered: dict[str, list[ClassDraft]] = {}
         for one in draft.classes:
-            gathered.setdefault(together.root(one.key), []).append(one)
+            gathered.setdefault(together.find(one.key), []).append(one)
         kept = _kept_names(draft.same)
         for drafts in gathered.values():
             names = {one.name.text: one.name for one in drafts}
@@ -231,32 +233,6 @@ class Groups:
                     kind.place,
                     "give it one type",
                 )
-
-
-class _Together:
-    """Which keys are one class: sets that are joined, found by walking to their root."""
-
-    def __init__(self) -> None:
-        self.above: dict[str, str] = {}
-        self.iris: dict[str, None] = {}
-
-    def add(self, key: str) -> None:
-        self.above.setdefault(key, key)
-
-    def alias(self, key: str, other: str) -> None:
-        self.above[key] = self.root(other)
-
-    def is_iri(self, key: str) -> bool:
-        return key in self.iris
-
-    def root(self, key: str) -> str:
-        while self.above[key] != key:
-            self.above[key] = self.above[self.above[key]]
-            key = self.above[key]
-        return key
-
-    def join(self, one: str, other: str) -> None:
-        self.above[self.root(one)] = self.root(other)
 
 
 def _kept_names(same: Iterable[SameClass]) -> frozenset[str]:

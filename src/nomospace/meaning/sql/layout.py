@@ -28,7 +28,7 @@ properties are those of the ontology (`Ontology.translated`).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from nomospace.errors import CallerError
@@ -210,9 +210,14 @@ class RowBatch:
         self.shapes: dict[Shape, int] = {}
         """How many tuples there are of each shape."""
 
-    def count(self, shape: Shape) -> None:
-        """One more tuple of a shape."""
-        self.shapes[shape] = self.shapes.get(shape, 0) + 1
+    def learn(
+        self, open_paths: Mapping[str, Iterable[tuple[str, ...]]], shapes: Mapping[Shape, int]
+    ) -> None:
+        """Know of further tuples, whose rows are elsewhere."""
+        for class_name, paths in open_paths.items():
+            self.open_paths.setdefault(class_name, {}).update(dict.fromkeys(paths))
+        for shape, count in shapes.items():
+            self.shapes[shape] = self.shapes.get(shape, 0) + count
 
     def put(self, table: str, row: Row) -> None:
         """One more row."""
@@ -289,7 +294,8 @@ class Layout:
                 plain = PLAIN_KINDS[field.__class__]
                 shape.append(plain)
                 batch.put(PLAIN_FIELDS, (known, pos, plain.kind, identity(field)))
-        batch.count(tuple(shape))
+        known_shape = tuple(shape)
+        batch.shapes[known_shape] = batch.shapes.get(known_shape, 0) + 1
 
     def _add_object(self, tuple_id: str, pos: int, field: ObjectTerm, batch: RowBatch) -> str:
         table = self.table(field.args[0])

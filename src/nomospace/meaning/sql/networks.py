@@ -26,6 +26,7 @@ from typing import Final
 from sqlglot import exp
 
 from nomospace.errors import CallerError
+from nomospace.meaning.joining import grouped
 from nomospace.meaning.ontology import Dependence, Input, Operand
 from nomospace.meaning.plan import CORRELATION, EXACT, Computation, Need, TupleNetwork
 from nomospace.meaning.question import ClassField, Field, PatternField
@@ -389,15 +390,12 @@ class _Computed:
 
 def _equal_sides(step: Dependence) -> Iterator[list[Input]]:
     """The inputs that a step's ties set equal to each other, by way of its own property too."""
-    groups: list[list[Input]] = []
-    for tie in step.when:
-        if tie.sign != "=" or not isinstance(tie.left, Input) or not isinstance(tie.right, Input):
-            continue
-        sides = [tie.left, tie.right]
-        touched = [group for group in groups if any(side in group for side in sides)]
-        merged = list(dict.fromkeys([side for group in touched for side in group] + sides))
-        groups = [group for group in groups if group not in touched] + [merged]
-    for group in groups:
+    equal = [
+        (tie.left, tie.right)
+        for tie in step.when
+        if tie.sign == "=" and isinstance(tie.left, Input) and isinstance(tie.right, Input)
+    ]
+    for group in grouped(equal):
         yield [side for side in group if side.class_name != step.owner]
 
 

@@ -40,7 +40,16 @@ from nomospace.meaning.sql.building import (
 )
 from nomospace.meaning.sql.coding import unescaped
 from nomospace.meaning.sql.dialects import Dialect, Statement, created, dropped, emptied, prepared
-from nomospace.meaning.sql.layout import COMMON, TEXT, TUPLES, Layout, Row, RowBatch, SqlTable
+from nomospace.meaning.sql.layout import (
+    COMMON,
+    TEXT,
+    TUPLES,
+    ClassTable,
+    Layout,
+    Row,
+    RowBatch,
+    SqlTable,
+)
 from nomospace.meaning.sql.values import Params
 from nomospace.terms import Term
 
@@ -147,9 +156,8 @@ class FactTables:
         self.database = database
         self.plans = Remembered[bytes, StatementBuilder](PLANS_MAX)
         self.rows = Remembered[str, FactRow](TUPLES_MAX)
-        self.open_paths: dict[str, dict[tuple[str, ...], None]] = {}
-        """Every class of which there is an object, and the paths that its remainder may hold."""
-        self.shapes: dict[Shape, int] = {}
+        self.held = RowBatch()
+        """What there is, without the rows: those are in the database."""
         self._made: dict[str, SqlTable] = {}
         self._known: KnownFacts | None = None
         self._order = 0
@@ -166,10 +174,7 @@ class FactTables:
             batch = RowBatch()
             for fact in chunk:
                 self.layout.add(fact.id, fact.fields, batch)
-            for shape, count in batch.shapes.items():
-                self.shapes[shape] = self.shapes.get(shape, 0) + count
-            for class_name, paths in batch.open_paths.items():
-                self.open_paths.setdefault(class_name, {}).update(paths)
+            self.held.learn(batch.open_paths, batch.shapes)
             classes = [self.layout.table(class_name) for class_name in batch.open_paths]
             self.make([table for one in classes for table in one.tables])
             for name, rows in batch.rows.items():
@@ -177,21 +182,20 @@ class FactTables:
 
     def tell(
         self,
-        open_paths: Mapping[str, Mapping[tuple[str, ...], None]],
+        open_paths: Mapping[str, Iterable[tuple[str, ...]]],
         shapes: Mapping[Shape, int],
-        known: KnownFacts | None = None,
+        recurring: Mapping[str, tuple[int, int]] | None = None,
     ) -> None:
         """Note facts that somebody else has put into the database, in the same layout.
 
-        `known` spares counting them; it may say more than there is, never less.
+        `recurring` has the `recurrence` of each class, which spares counting; it may say more than
+        there is, never less.
         """
         self.plans.clear()
-        for class_name, paths in open_paths.items():
-            self.open_paths.setdefault(class_name, {}).update(paths)
+        self.held.learn(open_paths, shapes)
+        for class_name in open_paths:
             self._made.update((one.name, one) for one in self.layout.table(class_name).tables)
-        for shape, count in shapes.items():
-            self.shapes[shape] = self.shapes.get(shape, 0) + count
-        self._known = known
+        self._known = None if recurring is None else self._known_by(recurring)
 
     def drop(self) -> None:
         """Take all tables out of the database, which then can have others."""
@@ -200,17 +204,15 @@ class FactTables:
     def known(self) -> KnownFacts:
         """What a planner has to know; the database counts."""
         if self._known is None:
-            shared: dict[str, int] = {}
-            varying: dict[str, None] = {}
-            for class_name in self.open_paths:
-                counts = prepared(statistics(self.layout.table(class_name)), self.dialect, Params())
-                ((most, forms),) = self.database.ask(counts)
-                if most > 1:
-                    shared[class_name] = most
-                if forms > 1:
-                    varying[class_name] = None
-            self._known = KnownFacts(tuple(self.shapes.items()), shared, frozenset(varying))
+            tables = map(self.layout.table, self.held.open_paths)
+            counted = {one.class_name: recurrence(self.database, one) for one in tables}
+            self._known = self._known_by(counted)
         return self._known
+
+    def _known_by(self, recurring: Mapping[str, tuple[int, int]]) -> KnownFacts:
+        shared = {name: holders for name, (holders, _) in recurring.items() if holders > 1}
+        varying = frozenset(name for name, (_, forms) in recurring.items() if forms > 1)
+        return KnownFacts(tuple(self.held.shapes.items()), shared, varying)
 
     @property
     def dialect(self) -> Dialect:
@@ -246,7 +248,7 @@ class FactTables:
         found = self.plans.get(known)
         if found is None:
             planner = Planner(question, self.ontology, self.known())
-            found = StatementBuilder(planner, self.layout, self.open_paths, self.dialect)
+            found = StatementBuilder(planner, self.layout, self.held.open_paths, self.dialect)
             self.plans.put(known, found)
         return found
 
@@ -294,6 +296,12 @@ class FactTables:
         self.database.script([dropped(name, self.dialect) for name in names])
         for name in names:
             del self._made[name]
+
+
+def recurrence(database: Database, table: ClassTable) -> tuple[int, int]:
+    """In how many tuples one object of a class stands at most, and in how many forms."""
+    ((holders, forms),) = database.ask(prepared(statistics(table), database.dialect, Params()))
+    return holders, forms
 
 
 class _Asking:

@@ -123,7 +123,7 @@ def some_path(chance: random.Random) -> Path | Element:
 
 def asked(tables: StoredFactTables, text: str) -> list[tuple[str, int]]:
     params = Params()
-    sources = Sources(tables.layout, tables.open_paths, params)
+    sources = Sources(tables.layout, tables.held.open_paths, params)
     select = sources.object_query(
         WantedObjects(("Car", "SportsCar"), [ClassField("Car", predicate=text)])
     )
