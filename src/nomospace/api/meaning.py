@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from nomospace.api.forms import pieces_of
 from nomospace.api.matching import SET_MAX, TUPLES_MAX, read_file
@@ -23,7 +23,7 @@ from nomospace.meaning.assign import Made, ServingField, tied
 from nomospace.meaning.facts import Facts
 from nomospace.meaning.jsonforms import json_of, read_facts
 from nomospace.meaning.memory import Matcher
-from nomospace.meaning.ontology import PLAIN, Dependence, Ontology, OntologyClass
+from nomospace.meaning.ontology import PLAIN, Dependence, Ontology
 from nomospace.meaning.question import parse_template
 from nomospace.node.views import Views
 from nomospace.node.working import Workers
@@ -31,7 +31,7 @@ from nomospace.terms import Term, freeze
 from nomospace.terms.objects import is_object
 
 CLASSES_MAX: Final = 1_000
-"""How many classes are shown; `OntologyView.count` says how many there are."""
+"""How many classes are shown."""
 TEXT_CHARS_MAX: Final = 200_000
 """The longest ontology, and the longest text of tuples."""
 UNITS_MAX: Final = 4_000_000
@@ -41,7 +41,7 @@ PARTS_MAX: Final = 8
 """How many parts of a template are tried alone, to see what is near."""
 NEAR_MAX: Final = 3
 KnownOntology: TypeAlias = Ontology
-"""An ontology that was read: pages keep it between questions, and look at its view."""
+"""An ontology that was read: pages keep it between questions."""
 _turn: Final = asyncio.Lock()
 
 
@@ -52,37 +52,6 @@ class TooMuchToPlay(CallerError):
     words = "{what}: over {limit:,}, which is too much here; use `nomospace match`"
     what: str
     limit: int
-
-
-@dataclass(frozen=True, slots=True)
-class DependenceView:
-    """A property that is computed: by which function, under what, from objects of which classes."""
-
-    property: str
-    function: str
-    when: tuple[str, ...]
-    inputs: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ClassView:
-    """A class as it was declared; properties with their types."""
-
-    name: str
-    synonyms: tuple[str, ...]
-    parents: tuple[str, ...]
-    properties: tuple[tuple[str, str], ...]
-    depends: tuple[DependenceView, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class OntologyView:
-    """An ontology with its classes, by name."""
-
-    name: str
-    hash: str
-    count: int
-    classes: tuple[ClassView, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,35 +164,33 @@ def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def view_of(ontology: Ontology) -> OntologyView:
-    """An ontology to look at.
+def classes_of(ontology: Ontology) -> list[dict[str, Any]]:
+    """The classes as they were declared, for a page that draws them: so many as it shows.
 
     >>> from nomospace.meaning.reading import read_ontology
     >>> cars = read_ontology("classes: {Car: {synonyms: Auto}, Van: {parents: Car}}", "c.yaml")
-    >>> [(one.name, one.parents) for one in view_of(cars).classes]
+    >>> [(one["name"], one["parents"]) for one in classes_of(cars)]
     [('Car', ()), ('Van', ('Car',))]
     """
-    names = sorted(ontology.classes)
-    return OntologyView(
-        ontology.name,
-        ontology.hash,
-        len(names),
-        tuple([_class(ontology.classes[name]) for name in names[:CLASSES_MAX]]),
-    )
-
-
-def _class(one: OntologyClass) -> ClassView:
-    return ClassView(
-        one.name,
-        one.synonyms,
-        one.parents,
-        tuple(sorted(one.properties.items())),
-        tuple([_dependence(made) for listed in one.depends.values() for made in listed]),
-    )
-
-
-def _dependence(made: Dependence) -> DependenceView:
-    return DependenceView(made.property, made.text, tuple(map(str, made.when)), made.inputs)
+    return [
+        {
+            "name": name,
+            "synonyms": one.synonyms,
+            "parents": one.parents,
+            "properties": sorted(one.properties.items()),
+            "depends": [
+                {
+                    "property": made.property,
+                    "function": made.text,
+                    "when": list(map(str, made.when)),
+                    "inputs": made.inputs,
+                }
+                for listed in one.depends.values()
+                for made in listed
+            ],
+        }
+        for name, one in sorted(ontology.classes.items())[:CLASSES_MAX]
+    ]
 
 
 # -- the playground --------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from nomospace.errors import CallerError, NomospaceError
 if TYPE_CHECKING:
     from nomospace.client.membership import Letter
     from nomospace.client.remote import RemoteHost
-    from nomospace.wire.admin import AgentLine, SuspensionLine
+    from nomospace.wire.admin import AgentLine, Resume, Suspend
 
 PAGE: Final = 1_000
 """How many agents a host is asked for at once."""
@@ -196,13 +196,17 @@ def suspend(
     Its clients are cut off and what it waits for is called off. Leases run on; its mail and its
     obligations are kept, and served when it is resumed.
     """
-    suspend_on(remote, _id(agent), why)
+    from nomospace.wire.admin import Suspend
+
+    suspension(remote, Suspend(_id(agent), why))
 
 
 @app.command()
 def resume(remote: Remote, agent: IdArgument) -> None:
     """End the suspension of an agent: what was kept for it meanwhile is served, once."""
-    resume_on(remote, _id(agent))
+    from nomospace.wire.admin import Resume
+
+    suspension(remote, Resume(_id(agent)))
 
 
 @app.command()
@@ -263,22 +267,10 @@ async def _inbox(host: RemoteHost, agent: str, wait_s: float) -> list[Letter]:
     return letters
 
 
-def suspend_on(remote: Remote, name: str, why: str) -> None:
-    """Suspend an agent or a law, and say so."""
-    from nomospace.wire.admin import Suspend
-
-    _say(remote, remote.ask(Suspend(name, why)), "is suspended")
-
-
-def resume_on(remote: Remote, name: str) -> None:
-    """End the suspension of an agent or a law, and say so."""
-    from nomospace.wire.admin import Resume
-
-    _say(remote, remote.ask(Resume(name)), "is not suspended")
-
-
-def _say(remote: Remote, line: SuspensionLine, said: str) -> None:
-    remote.say(line, f"{line.name} {said}")
+def suspension(remote: Remote, question: Suspend | Resume) -> None:
+    """Suspend an agent or a law, or end that, and say so."""
+    line = remote.ask(question)
+    remote.say(line, f"{line.name} is {'' if line.since else 'not '}suspended")
 
 
 async def _end(remote: Remote, host: RemoteHost, agent: str) -> None:

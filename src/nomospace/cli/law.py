@@ -424,17 +424,19 @@ def suspend(
     Sends and operations are refused. Mail, obligations and control states are kept, and go on when
     the law is resumed.
     """
-    from nomospace.cli.agent import suspend_on
+    from nomospace.cli.agent import suspension
+    from nomospace.wire.admin import Suspend
 
-    suspend_on(remote, _named(law), why)
+    suspension(remote, Suspend(_named(law), why))
 
 
 @app.command()
 def resume(remote: Remote, law: OnHost) -> None:
     """End the suspension of a law: what was kept for its members is served, once."""
-    from nomospace.cli.agent import resume_on
+    from nomospace.cli.agent import suspension
+    from nomospace.wire.admin import Resume
 
-    resume_on(remote, _named(law))
+    suspension(remote, Resume(_named(law)))
 
 
 def _named(law: str) -> str:

@@ -11,7 +11,6 @@ import signal
 import sys
 from collections.abc import Coroutine
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -34,9 +33,7 @@ from nomospace.extras import need
 
 if TYPE_CHECKING:
     from nomospace.client import Agent
-    from nomospace.client.laws import Law
     from nomospace.client.remote import RemoteHost
-    from nomospace.terms import Term
 
 AGENT: Final = "model"
 """Whom a model is on a host without certificates, where `--agent` names nobody."""
@@ -121,35 +118,11 @@ def mcp(
         as_json=as_json,
         alongside=False,
     )
-    serving = _Serving(
-        remote,
-        agent or (None if token or identity else AGENT),
-        named_law(law) if law else None,
-        [term(text) for text in claim or ()],
-        certificate or [],
-        member,
-        _address(http) if http else None,
-        http_token,
-    )
-    with suppress(asyncio.CancelledError):  # told to end, by a signal
-        remote.run(serving.run)
+    named = named_law(law) if law else None
+    claims = [term(text) for text in claim or ()]
+    place = _address(http) if http else None
 
-
-@dataclass
-class _Serving:
-    """What the command was told."""
-
-    remote: Remote
-    agent: str | None
-    law: Law | None
-    claims: list[Term]
-    certificates: list[Path]
-    member: int
-    http: tuple[str, int] | None
-    secret: str
-
-    async def run(self, host: RemoteHost) -> None:
-        """Serve as the agent until the client goes, or a signal comes."""
+    async def work(host: RemoteHost) -> None:
         from nomospace import __version__
         from nomospace.api.mcp.member import ModelMember
         from nomospace.api.mcp.server import serve_http, serve_stdio
@@ -158,54 +131,47 @@ class _Serving:
         assert task is not None
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, task.cancel)
-        agent = await host.agent(self.agent)
+        speaker = await host.agent(agent or (None if token or identity else AGENT))
         joined = await ModelMember.join(
-            agent,
-            self.law,
-            claims=self.claims,
-            certificates=self.certificates,
-            number=self.member,
+            speaker, named, claims=claims, certificates=certificate or [], number=member
         )
-        async with joined as member:
-            if self.http is None:
-                await serve_stdio(member, version=__version__)
+        async with joined as model:
+            if place is None:
+                await serve_stdio(model, version=__version__)
             else:
-                address, port = self.http
                 serving = serve_http(
-                    member,
-                    address,
-                    port,
-                    secret=self.secret,
-                    ready=self._ready,
-                    version=__version__,
+                    model, *place, secret=http_token, ready=ready, version=__version__
                 )
-                await self._while_let_in(agent, serving)
+                await _while_let_in(speaker, serving)
 
-    @staticmethod
-    async def _while_let_in(agent: Agent, serving: Coroutine[object, None, None]) -> None:
-        """Serve as long as the host lets the agent in; raises what it is shown the door with."""
-        from nomospace.calls.problems import NotLetIn
-        from nomospace.client.remote import RemoteAgent
-
-        assert isinstance(agent, RemoteAgent), "its host is another process"
-        served = asyncio.ensure_future(serving)
-        ended = asyncio.ensure_future(agent.wait_ended())
-        try:
-            await asyncio.wait([served, ended], return_when=asyncio.FIRST_COMPLETED)
-            why = None if served.done() else ended.result()
-            if isinstance(why, NotLetIn):
-                raise why
-            await served
-        finally:
-            ended.cancel()
-            served.cancel()
-            await asyncio.wait([served])  # whoever listens on a stream hears its end
-
-    def _ready(self, url: str) -> None:
-        if self.remote.as_json:
+    def ready(url: str) -> None:
+        if as_json:
             print_json({"url": url})
         else:
             print(f"serves MCP at {url}; Ctrl-C ends it", file=sys.stderr, flush=True)
+
+    with suppress(asyncio.CancelledError):  # told to end, by a signal
+        remote.run(work)
+
+
+async def _while_let_in(agent: Agent, serving: Coroutine[object, None, None]) -> None:
+    """Serve as long as the host lets the agent in; raises what it is shown the door with."""
+    from nomospace.calls.problems import NotLetIn
+    from nomospace.client.remote import RemoteAgent
+
+    assert isinstance(agent, RemoteAgent), "its host is another process"
+    served = asyncio.ensure_future(serving)
+    ended = asyncio.ensure_future(agent.wait_ended())
+    try:
+        await asyncio.wait([served, ended], return_when=asyncio.FIRST_COMPLETED)
+        why = None if served.done() else ended.result()
+        if isinstance(why, NotLetIn):
+            raise why
+        await served
+    finally:
+        ended.cancel()
+        served.cancel()
+        await asyncio.wait([served])  # whoever listens on a stream hears its end
 
 
 def _address(text: str) -> tuple[str, int]:

@@ -8,6 +8,7 @@ comes back with what was typed. A window keeps it besides, for when its host is 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from typing import Final, Literal
 
 from nicegui.element import Element
@@ -78,18 +79,7 @@ class Editor(Element, component=STATIC / "editor.js"):
 
     def show_findings(self, findings: Sequence[FindingView]) -> None:
         """Show what was found in the text as it is now."""
-        marks = [
-            {
-                "start": one.start,
-                "end": one.end,
-                "severity": one.severity,
-                "message": one.message,
-                "help": one.help,
-                "fixes": [[fix.label, fix.start, fix.end, fix.text] for fix in one.fixes],
-            }
-            for one in findings
-        ]
-        self.run_method("mark", self.value, marks)
+        self.run_method("mark", self.value, [asdict(one) for one in findings])
 
     def mend(self, start: int, end: int, text: str) -> None:
         """Put a text in the place of another, as if it had been typed."""

@@ -116,8 +116,7 @@ def _canonical(
     if found is None:
         known = [name for side in (one, other) for c in side.classes.values() for name in c.names]
         words = f"{name.text[:60]} is no class of {one.name} or {other.name}"
-        help = faults.near(name.text, known, "name a class of one of them")
-        faults.add("unknown-class", words, name.place, help)
+        faults.unknown("unknown-class", words, name, known, "name a class of one of them")
         return None
     return NamedPiece(found, name.place)
 
@@ -202,8 +201,8 @@ class _Renames:
         if _canonical(found, one, other, self.faults) is not None:
             known = [*one.properties(class_text), *other.properties(class_text)]
             words = f"{class_text} has no property {property_name[:60]}"
-            help = self.faults.near(property_name, known, "see its class")
-            self.faults.add("unknown-property", words, name.place, help)
+            wanted = NamedPiece(property_name, name.place)
+            self.faults.unknown("unknown-property", words, wanted, known, "see its class")
         return None
 
     def of(self, ontology: Ontology, class_name: str) -> Mapping[str, str]:

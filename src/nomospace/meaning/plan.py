@@ -143,11 +143,6 @@ class Plan(NamedTuple):
         """Why answers may be missing; empty when none are."""
         return why_cut(self.question, self.complete)
 
-    @property
-    def sets(self) -> tuple[TupleNetwork, ...]:
-        """Those whose answers are correlations."""
-        return tuple([one for one in self.networks if one.kind == CORRELATION])
-
     def explain(self) -> str:
         """The plan as text: what `nomospace match --explain` prints."""
         lines = [f"question {self.question}"]

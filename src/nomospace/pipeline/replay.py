@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from nomospace.errors import CallerError
 from nomospace.pipeline.history import Replay
 from nomospace.pipeline.laws import LawSource, compiled
-from nomospace.pipeline.report import MemberHistory, ReplayVerdict
+from nomospace.pipeline.report import COUNTS, MemberHistory, ReplayVerdict
 from nomospace.pipeline.segments import BATCH_ROWS, JournalFiles, Row, column_of, read_batches
 from nomospace.pipeline.workers import check_workers
 
@@ -43,16 +43,12 @@ _INT: Final[pa.DataType] = pa.int64()
 _VERDICT: Final = [
     (name, _INT if name in ("seq", "at") else _STRING) for name in ReplayVerdict.__struct_fields__
 ]
-_COUNTS: Final = (
-    "events same changed forwarded_before forwarded refused_before refused passed_over doubled"
-    " unreadable gap_count"
-)
 HISTORIES: Final = pa.schema(
     [
         ("membership", _STRING),
         ("agent", _STRING),
         ("law", _STRING),
-        *[(name, _INT) for name in _COUNTS.split()],
+        *[(name, _INT) for name in COUNTS],
         ("gaps", pa.list_(pa.struct([("after", _INT), ("found", _INT)]))),
         ("kinds", pa.list_(pa.struct([("kind", _STRING), ("count", _INT)]))),
         (

@@ -8,7 +8,7 @@ A verdict puts the ruling of the record beside the one that is made now.
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, get_type_hints
 
 import msgspec
 import pyarrow as pa
@@ -67,12 +67,16 @@ class MemberHistory(msgspec.Struct):
     passed_over: int = 0
     """Recorded rulings that could not be replayed: before a checkpoint, or after a gap."""
     gaps: list[tuple[int, int]] = []
-    gap_count: int = 0
     doubled: int = 0
     """Rulings that are in the journal twice, and not alike."""
     unreadable: int = 0
     """Rows whose bytes are no ruling and no state."""
+    gap_count: int = 0
     first: ReplayVerdict | None = None
+
+
+COUNTS: Final = [name for name, of in get_type_hints(MemberHistory).items() if of is int]
+"""What is counted of a membership, and added up over all."""
 
 
 def reason(kind: Kind, was: Ruling | None, ruling: Ruling | None, member: Membership) -> str:
@@ -146,18 +150,6 @@ def ruling_text(ruling: Ruling) -> str:
 
 FIRST_SHOWN: Final = 10
 """How many first divergences, gaps and lost laws a report names; the rest is counted."""
-_COUNTS: Final = (
-    "events",
-    "same",
-    "changed",
-    "forwarded_before",
-    "forwarded",
-    "refused_before",
-    "refused",
-    "passed_over",
-    "doubled",
-    "unreadable",
-)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _WORDS: Final = {
     "forwards": "would be forwarded",
@@ -251,7 +243,7 @@ def add_up(
 ) -> ReplayReport:
     """The report on a table of `replay.HISTORIES`; divergences by time, rules by name."""
     rows = histories.to_pylist()
-    counts = {name: sum(row[name] for row in rows) for name in _COUNTS}
+    counts = {name: sum(row[name] for row in rows) for name in COUNTS}
     kinds: dict[str, int] = {}
     rules: dict[str, list[int]] = {}
     for row in rows:
@@ -274,7 +266,6 @@ def add_up(
         kinds=dict(sorted(kinds.items())),
         rules=tuple([RuleTotal(rule, *rules[rule]) for rule in sorted(rules, key=_natural)]),
         first=tuple([Divergence(row["agent"], **row["first"]) for row in diverged[:first]]),
-        gap_count=sum(row["gap_count"] for row in rows),
         gaps=tuple([MissingRows(agent, **gap) for _, agent, gap in gaps[:first]]),
         faults=faults,
         lost_laws=lost_laws,

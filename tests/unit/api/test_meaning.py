@@ -9,11 +9,11 @@ from nomospace.api.matching import TUPLES_MAX
 from nomospace.api.meaning import (
     TEXT_CHARS_MAX,
     TooMuchToPlay,
+    classes_of,
     play,
     read_text,
     spoken,
     text_of,
-    view_of,
 )
 from nomospace.console.places.meaning.state import EXAMPLE, TEMPLATES, TUPLES
 from nomospace.meaning.functions import FUNCTIONS
@@ -107,8 +107,8 @@ def test_ontologies_that_spaces_speak_can_be_seen_and_written_down() -> None:
         await ann.space("plain", shared=True)
         ((hash, (ontology, spaces)),) = spoken(web.service).items()
         assert (hash, sorted(spaces)) == (cars.hash, ["harbour", "market"])
-        duration = next(one for one in view_of(ontology).classes if one.depends)
-        assert (duration.name, duration.depends[0].inputs) == (
+        duration = next(one for one in classes_of(ontology) if one["depends"])
+        assert (duration["name"], duration["depends"][0]["inputs"]) == (
             "ShippingDuration",
             ("Arrival", "Departure"),
         )

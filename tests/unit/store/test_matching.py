@@ -294,7 +294,9 @@ def test_a_further_dialect_needs_no_further_builder() -> None:
     with database("sqlite") as made:
         tables = opened(made, some(2))
         planner = Planner(parse_template(WANTED, CARS, correlate="always"), CARS, tables.known())
-        builder = StatementBuilder(planner, tables.layout, tables.held.open_paths, DIALECTS["spark"])
+        builder = StatementBuilder(
+            planner, tables.layout, tables.held.open_paths, DIALECTS["spark"]
+        )
         written: list[str] = []
         for group in groups(planner):
             for network in group.networks:

@@ -129,13 +129,13 @@ class Said extends CM.WidgetType {
     const words = document.createElement("span");
     words.textContent = `${this.one.severity === "error" ? "✕" : "!"} ${this.one.message}${this.one.help ? `; ${this.one.help}` : ""}`;
     line.append(words);
-    for (const [label, ...change] of this.one.fixes) {
+    for (const { label, start, end, text } of this.one.fixes) {
       const button = document.createElement("button");
       button.type = "button";
       button.className = "editor-fix";
       button.textContent = label;
       button.title = "Mend it so";
-      button.addEventListener("mousedown", (event) => { event.preventDefault(); this.mend(...change); });
+      button.addEventListener("mousedown", (event) => { event.preventDefault(); this.mend(start, end, text); });
       line.append(button);
     }
     return line;

@@ -60,7 +60,7 @@ class Depends:
     def _read(self, owner: str, name: NamedPiece, ways: list[FunctionDraft]) -> None:
         self.faults.spend(len(self.plain.ancestors(owner)) + 1, name.place)
         if name.text not in self.plain.properties(owner):
-            self._unknown_property(owner, name.text, name)
+            self._unknown_property(owner, name)
             return
         for way in ways:
             try:
@@ -91,29 +91,18 @@ class Depends:
     ) -> None:
         self.faults.add(code, message, text.part(span), help)
 
-    def _unknown_property(
-        self, owner: str, name: str, text: NamedPiece, span: Span | None = None
-    ) -> None:
-        known = self.plain.properties(owner)
-        self.faults.add(
-            "unknown-property",
-            f"{owner} has no property {name[:60]}",
-            text.place if span is None else text.part(span),
-            self.faults.near(name, known, f"declare it: properties: {{{name[:60]}: ...}}"),
-        )
+    def _unknown_property(self, owner: str, name: NamedPiece) -> None:
+        words = f"{owner} has no property {name.text[:60]}"
+        help = f"declare it: properties: {{{name.text[:60]}: ...}}"
+        self.faults.unknown("unknown-property", words, name, self.plain.properties(owner), help)
 
     def _arguments(self, owner: str, formula: Formula, text: NamedPiece) -> tuple[Operand, ...]:
         function = self.functions.get(formula.name)
         if function is None:
-            self._report(
-                "unknown-function",
-                f"there is no function {formula.name[:60]}",
-                text,
-                formula.name_span,
-                self.faults.near(
-                    formula.name, self.functions, "register it with nomospace.dependence_function"
-                ),
-            )
+            words = f"there is no function {formula.name[:60]}"
+            wanted = NamedPiece(formula.name, text.part(formula.name_span))
+            help = "register it with nomospace.dependence_function"
+            self.faults.unknown("unknown-function", words, wanted, self.functions, help)
         elif not function.arity_min <= len(formula.arguments) <= function.arity_max:
             given = len(formula.arguments)
             words = f"{function.name} takes {function.arity}, not {given}"
@@ -194,30 +183,22 @@ class Depends:
         class_name = self.plain.canonical(operand.class_name)
         if class_name is None:
             span = Span(part.span.start, part.span.start + len(operand.class_name))
-            self._report(
-                "unknown-class",
-                f"{operand.class_name[:60]} is no class here",
-                text,
-                span,
-                self.faults.near(
-                    operand.class_name, _names(self.plain), "declare it under `classes:`"
-                ),
-            )
+            words = f"{operand.class_name[:60]} is no class here"
+            wanted = NamedPiece(operand.class_name, text.part(span))
+            known = [name for one in self.plain.classes.values() for name in one.names]
+            help = "declare it under `classes:`"
+            self.faults.unknown("unknown-class", words, wanted, known, help)
             return operand
         kind: str = class_name
         for name in operand.path:
             if kind == "any":
                 break
-            known = self.plain.properties(kind)
-            if name not in known:
-                self._unknown_property(kind, name, text, part.span)
+            properties = self.plain.properties(kind)
+            if name not in properties:
+                self._unknown_property(kind, NamedPiece(name, text.part(part.span)))
                 break
-            kind = known[name]
+            kind = properties[name]
         return Input(class_name, operand.path)
-
-
-def _names(ontology: Ontology) -> list[str]:
-    return [name for one in ontology.classes.values() for name in one.names]
 
 
 def check_trees(made: Ontology, depends: Depends, faults: Faults) -> None:

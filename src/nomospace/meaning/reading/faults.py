@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from nomospace.errors import CallerError
-from nomospace.meaning.reading.drafts import SourcePlace
+from nomospace.meaning.reading.drafts import NamedPiece, SourcePlace
 from nomospace.terms.source import Diagnostic
 
 FAULTS_MAX: Final = 50
@@ -70,11 +70,15 @@ class Faults:
         if len(self.warnings) < FAULTS_MAX:
             self.warnings.append(OntologyFault(f"ontology.{code}", message, place, help))
 
-    def near(self, name: str, known: Iterable[str], otherwise: str) -> str:
-        """`near`, for the first faults only: each look takes long where there are many names."""
-        if len(self.found) >= NEAR_MAX:
-            return otherwise
-        return near(name, known, otherwise)
+    def unknown(
+        self, code: str, message: str, name: NamedPiece, known: Iterable[str], otherwise: str
+    ) -> None:
+        """A name that nobody knows, with the nearest that is known; else what to do.
+
+        It is looked for for the first faults only: that takes long where there are many names.
+        """
+        help = near(name.text, known, otherwise) if len(self.found) < NEAR_MAX else otherwise
+        self.add(code, message, name.place, help)
 
     def spend(self, steps: int, place: SourcePlace) -> None:
         """Count steps of a check that follows parents; a file may not ask for too many."""

@@ -71,16 +71,6 @@ class Groups:
     def find(self, name: str) -> ClassDrafts | None:
         return self.by_key.get(name) or self.by_name.get(name)
 
-    def unknown(self, name: NamedPiece, what: str) -> None:
-        self.faults.add(
-            "unknown-class",
-            f"{what} {name.text[:60]} is no class here",
-            name.place,
-            self.faults.near(
-                name.text, self.by_name, "declare it under `classes:`, or import its file"
-            ),
-        )
-
     def _gather(self, draft: OntologyDraft) -> None:
         """Drafts of one key, and keys that a `SameClass` joins, are one group."""
         together = JoinedSets[str]()
@@ -100,12 +90,9 @@ class Groups:
                 if side.text not in known and side.text in by_name:
                     together.join(side.text, by_name[side.text])
                 elif side.text not in known:
-                    self.faults.add(
-                        "unknown-class",
-                        f"{side.text[:60]} is no class here",
-                        side.place,
-                        self.faults.near(side.text, by_name, "name a class of one of the files"),
-                    )
+                    words = f"{side.text[:60]} is no class here"
+                    help = "name a class of one of the files"
+                    self.faults.unknown("unknown-class", words, side, by_name, help)
                     break
             else:
                 together.join(pair.left.text, pair.right.text)
@@ -189,7 +176,9 @@ class Groups:
             for name in one.parents:
                 above = self.find(name.text)
                 if above is None:
-                    self.unknown(name, "parent")
+                    words = f"parent {name.text[:60]} is no class here"
+                    help = "declare it under `classes:`, or import its file"
+                    self.faults.unknown("unknown-class", words, name, self.by_name, help)
                 elif above is not group or not one.is_owl:  # in OWL every class is under itself
                     group.parents.setdefault(above.name, name)
             for name, kind in one.properties:
@@ -210,13 +199,10 @@ class Groups:
         if text not in BASIC_TYPES:
             found = self.find(kind.text)
             if found is None:
+                words = f"type {kind.text[:60]} is neither a class here nor a basic type"
+                help = f"basic types are {', '.join(BASIC_TYPES)}"
                 known = [*BASIC_TYPES, *self.by_name]
-                self.faults.add(
-                    "unknown-class",
-                    f"type {kind.text[:60]} is neither a class here nor a basic type",
-                    kind.place,
-                    self.faults.near(kind.text, known, f"basic types are {', '.join(BASIC_TYPES)}"),
-                )
+                self.faults.unknown("unknown-class", words, kind, known, help)
                 return
             text = found.name
         before = group.types.setdefault(name.text, (text, kind))

@@ -87,12 +87,8 @@ class Form:
             if key.text in known:
                 found[key.text] = value
             else:
-                self.faults.add(
-                    "form",
-                    f"{key.text[:60]} has no meaning here",
-                    key.place,
-                    self.faults.near(key.text, known, f"there are {', '.join(known)}"),
-                )
+                words = f"{key.text[:60]} has no meaning here"
+                self.faults.unknown("form", words, key, known, f"there are {', '.join(known)}")
         return found
 
     def open_fields(self, node: Node | None, help: str) -> Iterable[tuple[NamedPiece, Node]]:

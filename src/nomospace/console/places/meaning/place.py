@@ -10,15 +10,15 @@ from nicegui import events, ui
 from nicegui.element import Element
 
 from nomospace.api.meaning import (
+    CLASSES_MAX,
     TEXT_CHARS_MAX,
     KnownOntology,
-    OntologyView,
     TooMuchToPlay,
+    classes_of,
     lines_of,
     play,
     read_text,
     spoken,
-    view_of,
 )
 from nomospace.console.console import STATIC
 from nomospace.console.editor import Editor
@@ -42,10 +42,10 @@ FORMATS: Final = {"yaml": "YAML", "ttl": "Turtle"}
 class ClassTree(Element, component=STATIC / "ontology.js"):
     """The classes of an ontology."""
 
-    def __init__(self, view: OntologyView) -> None:
+    def __init__(self, ontology: KnownOntology) -> None:
         super().__init__()
-        self._props["classes"] = [asdict(one) for one in view.classes]
-        self._props["label"] = f"Ontology {view.name}"
+        self._props["classes"] = classes_of(ontology)
+        self._props["label"] = f"Ontology {ontology.name}"
 
 
 class AnswersElement(Element, component=STATIC / "answers.js"):
@@ -154,20 +154,18 @@ class MeaningPlace:
         self._ontology = found
         if self._tree.is_deleted:
             return
-        view = view_of(found)
         self._tree.clear()
         with self._tree:
-            if not view.classes:
+            if not len(found):
                 empty("This ontology has no classes.", "classes: {Car: {}}", code=True)
                 return
-            more = f", {view.count - len(view.classes):,} not shown" * (
-                view.count > len(view.classes)
-            )
+            hidden = len(found) - CLASSES_MAX
+            more = f", {hidden:,} not shown" if hidden > 0 else ""
             with ui.element("div").classes("meaning-named"):
-                ui.label(view.name).classes("story-name")
-                ui.label(f"{view.count:,} classes{more}").classes("quiet")
-                mono(view.hash[:12]).classes("quiet")
-            ClassTree(view)
+                ui.label(found.name).classes("story-name")
+                ui.label(f"{len(found):,} classes{more}").classes("quiet")
+                mono(found.hash[:12]).classes("quiet")
+            ClassTree(found)
             ui.label(
                 "Dotted lines lead from a property that is computed to the classes it needs."
             ).classes("quiet small")
