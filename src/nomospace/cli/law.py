@@ -42,38 +42,27 @@ def check(
     strict: Annotated[bool, typer.Option("--strict", help="Exit 1 on warnings too.")] = False,
 ) -> None:
     """Report all errors and warnings of laws; exit 2 when there are errors."""
+    from nomospace.law.program import examine
+
     counts = {"error": 0, "warning": 0, "note": 0}
     rows: list[dict[str, object]] = []
     for name in laws:
         source = _source(name)
-        for found in _findings(source):
+        for found in examine(source)[1]:
             counts[found.severity] += 1
             if as_json:
                 rows.append(_finding_data(found, source))
             else:
                 print(found.render(source))
     if as_json:
-        print_json(
-            {
-                "errors": counts["error"],
-                "warnings": counts["warning"],
-                "notes": counts["note"],
-                "findings": rows,
-            },
-            indent=2,
-        )
+        numbers = {f"{kind}s": number for kind, number in counts.items()}
+        print_json({**numbers, "findings": rows}, indent=2)
     else:
         print(", ".join(counted(n, kind) for kind, n in counts.items() if n or kind != "note"))
     if counts["error"]:
         raise typer.Exit(2)
     if strict and counts["warning"]:
         raise typer.Exit(1)
-
-
-def _findings(source: Source) -> list[Diagnostic]:
-    from nomospace.law.program import examine
-
-    return examine(source)[1]
 
 
 def _finding_data(found: Diagnostic, source: Source) -> dict[str, object]:
@@ -246,7 +235,7 @@ def explain(
     first = True
     for explanation in found:
         if as_json:
-            print_json(_explanation_data(explanation))
+            print_json(explanation)
             continue
         if not first:
             print()
@@ -286,12 +275,6 @@ def _explain_line(law: CompiledLaw, name: str, line: int) -> Iterator[Explanatio
             if told.line == line:
                 return
     raise Unusable(what=name, why=f"it has no event on line {line}; give one with --line")
-
-
-def _explanation_data(explanation: Explanation) -> object:
-    import msgspec
-
-    return msgspec.to_builtins(explanation)
 
 
 # -- run -----------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
 """`python -m nomospace.cli.console`: one piece of work for a console, in a process of its own.
 
-It reads one JSON object (`work.Work`) and prints one: the answer. What is wrong with what it was
-given goes to stderr in the words of the command line, with exit code 2. It may take so much memory
-and processor time and no more.
+It reads one JSON object (`children.Work`) and prints one: the answer. What is wrong with what it
+was given goes to stderr in the words of the command line, with exit code 2. It may take so much
+memory and processor time and no more.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import resource
 import sys
 from typing import Final
 
-from nomospace.cli.console.children import decode_work, do
+from nomospace.cli.console.children import do
 from nomospace.errors import NomospaceError
 
 BYTES_MAX: Final = 4_000_000_000
@@ -25,7 +25,7 @@ def main() -> int:
     resource.setrlimit(resource.RLIMIT_AS, (BYTES_MAX, BYTES_MAX))
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_S_MAX, CPU_S_MAX))
     try:
-        sys.stdout.buffer.write(do(decode_work(sys.stdin.buffer.read())))
+        sys.stdout.buffer.write(do(sys.stdin.buffer.read()))
     except NomospaceError as error:
         print(error, file=sys.stderr)
         return 2

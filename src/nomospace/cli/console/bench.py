@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from nomospace.cli.console.children import CompareLaws, LawGiven, RunEvents, Work, run_child
+from nomospace.cli.console.children import CompareLaws, RunEvents, Work, have_done
 from nomospace.cli.console.tails import copy_journals
 from nomospace.console.stage import LawDraft, TrialFacts
 from nomospace.errors import CallerError, Unavailable
@@ -24,8 +24,6 @@ COMPARE_S: Final = 90.0
 """How long a comparison may take."""
 TRIALS_MAX: Final = 4
 """How many trials there are at a time."""
-NAMES: Final = {"law": "draft.law", "python": "draft.law.py"}
-CHILD: Final = "nomospace.cli.console"
 
 
 class NoSuchServer(CallerError):
@@ -58,7 +56,7 @@ class TrialBench:
         self, law: LawDraft, events: str, *, until_s: float | None, isolated: bool
     ) -> TrialFacts:
         """Events under a law in virtual time."""
-        work = RunEvents(_given(law), events, until_s, isolated)
+        work = RunEvents(law, events, until_s, isolated)
         return await self._ask(work, "the run", RUN_S)
 
     async def compare(
@@ -69,12 +67,7 @@ class TrialBench:
         with tempfile.TemporaryDirectory(prefix="nomospace-compare-") as folder:
             async for _ in copy_journals(servers, Path(folder), newest=newest):
                 pass
-            work = CompareLaws(
-                folder,
-                community,
-                None if before is None else _given(before),
-                _given(after),
-            )
+            work = CompareLaws(folder, community, before, after)
             return await self._ask(work, "the comparison", COMPARE_S)
 
     async def _ask(self, work: Work, what: str, seconds: float) -> TrialFacts:
@@ -82,15 +75,8 @@ class TrialBench:
             raise BenchBusy
         self._trials += 1
         try:
-            given = msgspec.json.encode(work)
-            ended = await run_child(CHILD, (), what=what, seconds=seconds, given=given)
-            if ended.code:
-                raise ended.failure()
-            found: TrialFacts = await asyncio.to_thread(msgspec.json.decode, ended.out)
+            answer = await have_done(work, what, seconds)
+            found: TrialFacts = await asyncio.to_thread(msgspec.json.decode, answer)
             return found
         finally:
             self._trials -= 1
-
-
-def _given(law: LawDraft) -> LawGiven:
-    return LawGiven(NAMES[law.language], law.text)

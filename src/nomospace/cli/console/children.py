@@ -21,6 +21,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
+from nomospace.console.stage import LawDraft
 from nomospace.errors import CallerError, Unavailable
 from nomospace.law import CompiledLaw, load
 
@@ -164,21 +165,14 @@ async def _empty(pipe: asyncio.StreamReader | None) -> None:
         pass
 
 
-class LawGiven(msgspec.Struct, frozen=True):
-    """A law's text, and the name that tells its language."""
-
-    name: str
-    text: str
-
-    def load(self) -> CompiledLaw:
-        """The law; raises `Faulty`."""
-        return load(self.text, self.name)
+NAMES: Final = {"law": "draft.law", "python": "draft.law.py"}
+"""What a draft is called in each language: the name tells the loader which it is."""
 
 
 class RunEvents(msgspec.Struct, frozen=True, tag="run"):
     """Rule on events in virtual time."""
 
-    law: LawGiven
+    law: LawDraft
     events: str
     until: float | None = None
     isolated: bool = False
@@ -192,8 +186,8 @@ class CompareLaws(msgspec.Struct, frozen=True, tag="compare"):
 
     folder: str
     community: str
-    before: LawGiven | None
-    after: LawGiven
+    before: LawDraft | None
+    after: LawDraft
 
 
 class SealTails(msgspec.Struct, frozen=True, tag="seal"):
@@ -203,24 +197,32 @@ class SealTails(msgspec.Struct, frozen=True, tag="seal"):
 
 
 Work: TypeAlias = RunEvents | CompareLaws | SealTails
-_decode = msgspec.json.Decoder(Work)
 
 
-def decode_work(data: bytes) -> Work:
-    """The work that a parent gave."""
-    work: Work = _decode.decode(data)
-    return work
+async def have_done(work: Work, what: str, seconds: float) -> bytes:
+    """Have a child do it; its answer. Raises what `run_child` does, and its last words."""
+    given = msgspec.json.encode(work)
+    ended = await run_child("nomospace.cli.console", (), what=what, seconds=seconds, given=given)
+    if ended.code:
+        raise ended.failure()
+    return ended.out
 
 
-def do(work: Work) -> bytes:
-    """Do it; the answer as JSON.
+def do(given: bytes) -> bytes:
+    """Do the work that a parent gave; the answer as JSON.
 
-    >>> law = LawGiven("l.law", "law(l). R1. sent(X, M, Y) :- do(forward).")
+    >>> law = LawDraft("law(l). R1. sent(X, M, Y) :- do(forward).")
     >>> line = '{"at": 1, "home": "a@w", "event": "sent", "message": "hi", "to": "b@w"}'
-    >>> [one["rule"] for one in msgspec.json.decode(do(RunEvents(law, line)))["steps"]]
+    >>> work = msgspec.json.encode(RunEvents(law, line))
+    >>> [one["rule"] for one in msgspec.json.decode(do(work))["steps"]]
     ['R1', None]
     """
+    work: Work = msgspec.json.decode(given, type=Work)
     return msgspec.json.encode(_done(work))
+
+
+def _law(draft: LawDraft) -> CompiledLaw:
+    return load(draft.text, NAMES[draft.language])
 
 
 def _done(work: Work) -> object:
@@ -233,8 +235,8 @@ def _done(work: Work) -> object:
         return {}
     from nomospace.pipeline.comparing import compare
 
-    before = None if work.before is None else work.before.load()
-    after = work.after.load()
+    before = None if work.before is None else _law(work.before)
+    after = _law(work.after)
     seal_tails(Path(work.folder))
     return compare(Path(work.folder) / JOURNAL, before, after, community=work.community)
 
@@ -243,7 +245,7 @@ def _run(work: RunEvents) -> dict[str, object]:
     from nomospace.scenarios.lawrun import BadLine, Endless
     from nomospace.scenarios.steps import Steps
 
-    steps = Steps(work.law.load(), isolated=work.isolated, until=work.until)
+    steps = Steps(_law(work.law), isolated=work.isolated, until=work.until)
     found: list[dict[str, object]] = []
     fault = ""
     try:

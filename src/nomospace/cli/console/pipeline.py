@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from nomospace.cli.console.bench import CHILD, NAMES
-from nomospace.cli.console.children import EndedChild, SealTails, run_child
+from nomospace.cli.console.children import NAMES, EndedChild, SealTails, have_done, run_child
 from nomospace.cli.console.tails import JOURNAL, copy_journals
 from nomospace.console.stage import JobEngine, Progress
 from nomospace.errors import CallerError, NomospaceError
@@ -193,10 +192,7 @@ class JobPipeline:
         async for share in copy_journals(self._servers(options.get("host", "")), folder):
             yield Progress(share * COPIED, "copying what was recorded")
         yield Progress(COPIED, "laying the copy out")
-        work = msgspec.json.encode(SealTails(str(folder)))
-        ended = await run_child(CHILD, (), what="sealing", seconds=JOB_S, given=work)
-        if ended.code:
-            raise ended.failure()
+        await have_done(SealTails(str(folder)), "sealing", JOB_S)
 
 
 async def _watched(
@@ -234,10 +230,8 @@ async def _found(kind: str, ended: EndedChild, folder: Path) -> Progress:
             return Progress(1.0, "done", ended=True, answer={"answers": []})
         raise ended.failure()
     if kind == "match":
-        lines = ended.out.splitlines()[:ANSWERS_MAX]
-        return Progress(
-            1.0, "done", ended=True, answer={"answers": [msgspec.json.decode(one) for one in lines]}
-        )
+        answers = [msgspec.json.decode(one) for one in ended.out.splitlines()[:ANSWERS_MAX]]
+        return Progress(1.0, "done", ended=True, answer={"answers": answers})
     answer: dict[str, object] = await asyncio.to_thread(msgspec.json.decode, ended.out)
     page = folder / "report" / "report.html"
     report = ""
