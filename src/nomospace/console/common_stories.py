@@ -18,7 +18,6 @@ from nomospace.console.look import (
     OBLIGATION,
     REFUSED,
     SIGNS,
-    attributes,
     chip,
     doorway,
     empty,
@@ -27,6 +26,7 @@ from nomospace.console.look import (
     gist,
     heading,
     mono,
+    plain_button,
     verdict_chip,
     verdict_of,
     when,
@@ -192,8 +192,8 @@ def _ruling(service: Service, number: int) -> RulingView | None:
 def line(frame: Frame, host: str, ruling: RulingView, *, home: bool = True) -> None:
     """One ruling in a list of a story, with or without at whose home it was."""
     verdict = verdict_of(ruling)
-    button = attributes(ui.element("button"), type="button", title=ruling.event)
-    with button.classes("line").on("click", partial(frame.open, "ruling", host, ruling.record)):
+    go = partial(frame.open, "ruling", host, ruling.record)
+    with plain_button("line", go, title=ruling.event):
         when(ruling.at, clock=True).classes("quiet")
         ui.label(SIGNS[verdict]).classes(verdict).props(f'role=img aria-label="{verdict}"')
         who = f"{ruling.home}  " if home else ""

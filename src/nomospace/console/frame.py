@@ -17,7 +17,7 @@ from nicegui import ui
 
 from nomospace.console import stories
 from nomospace.console.finding import Palette
-from nomospace.console.look import attributes
+from nomospace.console.look import attributes, plain_button
 from nomospace.console.stories import StoryAddress
 
 if TYPE_CHECKING:
@@ -208,8 +208,7 @@ class Frame:
     def _draw_foot(self) -> None:
         name = self.console.name
         with ui.element("div").classes("rail-foot"):
-            button = attributes(ui.element("button"), type="button", title=name)
-            with button.classes("rail-host").on("click", lambda: self.open("host", name, name)):
+            with plain_button("rail-host", lambda: self.open("host", name, name), title=name):
                 self._well = ui.label().classes("rail-well")
                 ui.label(name).classes("rail-host-name")
             self._dots = ui.element("div").classes("dots").props('role=group aria-label="Group"')

@@ -126,12 +126,15 @@ def doorway(text: str, go: Callable[[], object], *, label: str = "") -> ui.eleme
 
 def words_to(text: str, go: Callable[[], object], *, label: str = "") -> ui.element:
     """The same in plain words, as one reads them."""
-    button = ui.element("button").classes("doorway").props("type=button")
-    if label:
-        attributes(button, aria_label=label)
-    with button:
+    with plain_button("doorway", go, **({"aria_label": label} if label else {})) as made:
         ui.label(text)
-    return button.on("click", go)
+    return made
+
+
+def plain_button(classes: str, go: Callable[[], object], **values: str) -> ui.element:
+    """A real button that looks as its classes say, with attributes; its words are put inside."""
+    made = attributes(ui.element("button"), type="button", **values)
+    return made.classes(classes).on("click", go)
 
 
 def moment(at_us: int) -> str:

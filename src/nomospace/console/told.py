@@ -14,10 +14,10 @@ from nomospace.console.look import (
     OBLIGATION,
     REFUSED,
     SIGNS,
-    attributes,
     fault,
     gist,
     mono,
+    plain_button,
     stretch,
     when,
 )
@@ -177,8 +177,7 @@ def _came(step: StoryStep, link: StoryLink, cause: StoryStep) -> str:
 
 def step_line(frame: Frame, step: StoryStep, later: int) -> None:
     """One step in a list of the drawer, and how long before or after another it was."""
-    button = attributes(ui.element("button"), type="button", title=step.text or what(step))
-    with button.classes("line").on("click", partial(open_step, frame, step)):
+    with plain_button("line", partial(open_step, frame, step), title=step.text or what(step)):
         when(step.at, clock=True).classes("quiet")
         ui.label(sign_of(step)).classes(look_of(step)).props("aria-hidden=true")
         mono(f"{step.lane}  {what(step)}"[:LINE_MAX]).classes("line-event")

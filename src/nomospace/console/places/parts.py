@@ -10,9 +10,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from nicegui import ui
 from nicegui.events import GenericEventArguments
 
-from nomospace.console.look import attributes, card_title, fault
+from nomospace.console.look import attributes, card_title, told_in
 from nomospace.console.stage import ALL_HOSTS
-from nomospace.errors import NomospaceError
 
 
 def act(
@@ -87,16 +86,13 @@ class Working:
 
     async def __call__(self, work: Awaitable[object]) -> bool:
         """Whether the work was done; errors of ours are shown, others are not ours to hide."""
-        self._said.clear()
+        done = False
         self._button.props("loading").disable()
         try:
-            await work
-        except NomospaceError as error:
-            if not self._said.is_deleted:
-                with self._said:
-                    fault(error)
-            return False
+            with told_in(self._said):
+                await work
+                done = True
         finally:
             if not self._button.is_deleted:
                 self._button.props(remove="loading").enable()
-        return True
+        return done

@@ -13,6 +13,7 @@ from nicegui.element import Element
 
 from nomospace.api.forms import slip_of
 from nomospace.console.console import STATIC
+from nomospace.errors import NomospaceError
 
 CHOICES_MAX: Final = 200
 """How many choices a box offers while one types."""
@@ -72,7 +73,15 @@ class Typed(Element, component=STATIC / "typed.js"):
 
     def slip(self, error: Exception | None) -> None:
         """Say what is wrong with the text, and where; or that nothing is."""
-        found = ("", "") if error is None else slip_of(error)[2:]
-        start, end = (0, 0) if error is None else slip_of(error)[:2]
-        words = [one[:SAID_MAX] for one in found]
-        self.run_method("slip", self.value, start, end, *words)
+        start, end, *words = (0, 0, "", "") if error is None else slip_of(error)
+        self.run_method("slip", self.value, start, end, *[one[:SAID_MAX] for one in words])
+
+    def fits(self, read: Callable[[str], object]) -> bool:
+        """Whether the text can be read so; a slip in it is said."""
+        try:
+            read(self.value)
+        except NomospaceError as error:
+            self.slip(error)
+            return False
+        self.slip(None)
+        return True

@@ -16,6 +16,7 @@ from nomospace.console import look
 from nomospace.console.places.communities import gathered
 from nomospace.console.places.communities.parts import LawElement, Members, Owed
 from nomospace.console.places.listing import ListColumn, ListElement, Row
+from nomospace.console.places.parts import card_head
 from nomospace.console.pulse import BEATS_S, SeenRuling
 
 if TYPE_CHECKING:
@@ -100,8 +101,7 @@ class Tab:
     """A community in the strip. Its figures change in place: a pointer, or the focus, stays."""
 
     def __init__(self, line: CommunityEntry, pick: Callable[[], None]) -> None:
-        self._tab = ui.element("button").classes("strip-one").props("type=button role=tab")
-        with look.attributes(self._tab, data_law=line.law).on("click", pick):
+        with look.plain_button("strip-one", pick, role="tab", data_law=line.law) as self._tab:
             ui.label(line.name).classes("strip-name")
             self._members = ui.label().classes("quiet")
             self._owed = ui.label().classes("obligation").tooltip("pending obligations")
@@ -132,20 +132,20 @@ class CommunityPane:
         self._owed = gathered.owed(services, law)
         self._folded = 0
         with ui.element("section").classes("card community-law").props('aria-label="The law"'):
-            with ui.element("div").classes("card-head"):
-                look.card_title(views[0].name)
+            with card_head(views[0].name):
                 look.mono(law[:SHORT_HASH]).classes("quiet").tooltip(f"sha256:{law}")
                 ui.label(f"discloses {views[0].disclose}").classes("quiet")
             self._text = LawElement(views[0], hits, self._lines(), self._open_rule)
             self._counted = ui.label().classes("listing-foot").props("data-counted role=status")
         with ui.element("section").classes("card community-members"):
-            _head("Members and their control states")
+            card_head("Members and their control states")
             self._shown = Members(list(self._members.values()), self._open_agent)
         with ui.element("section").classes("card community-owed"):
-            _head("Obligations")
+            card_head("Obligations")
             self._line = Owed(*self._owed, now, self._open_agent)
         with ui.element("section").classes("card community-rulings"):
-            _head("Rulings", "open one to see why")
+            with card_head("Rulings"):
+                ui.label("open one to see why").classes("quiet")
             self._list = ListElement(
                 RULINGS,
                 self._latest(),
@@ -235,13 +235,6 @@ class CommunityPane:
     def _open_rule(self, rule: str) -> None:
         self._text.show_rule(rule)
         self._frame.open("rule", self._frame.console.name, f"{self._law}:{rule}")
-
-
-def _head(title: str, more: str = "") -> None:
-    with ui.element("div").classes("card-head"):
-        look.card_title(title)
-        if more:
-            ui.label(more).classes("quiet")
 
 
 def _row(seen: SeenRuling) -> Row:

@@ -23,7 +23,7 @@ from nomospace.api.meaning import (
 from nomospace.console.console import STATIC
 from nomospace.console.editor import Editor
 from nomospace.console.keeping import kept
-from nomospace.console.look import attributes, empty, fault, mono
+from nomospace.console.look import attributes, empty, fault, mono, words_to
 from nomospace.console.places.meaning.state import EXAMPLE, TEMPLATES, TUPLES, MeaningState
 from nomospace.console.places.parts import Working, act, card_head, choice, submit
 from nomospace.errors import NomospaceError
@@ -202,10 +202,8 @@ class MeaningPlace:
         with ui.element("div").classes("chips"):
             ui.label("try").classes("quiet small")
             for template, about in TEMPLATES.items():
-                button = attributes(ui.element("button"), type="button", title=template)
-                button.classes("doorway chip").on("click", lambda t=template: self._try(t))
-                with button:
-                    ui.label(about)
+                tries = words_to(about, partial(self._try, template)).classes("chip")
+                attributes(tries, title=template)
         with ui.element("div").classes("line-up"):
             correlate = partial(setattr, state, "correlate")
             choice("Several together", CORRELATE, state.correlate, correlate)

@@ -12,7 +12,6 @@ from nomospace.console import look
 from nomospace.console.places import acting
 from nomospace.console.places.parts import act, card_head
 from nomospace.console.places.typed import Drafts, Typed
-from nomospace.errors import NomospaceError
 
 if TYPE_CHECKING:
     from nomospace.console.frame import Frame
@@ -75,10 +74,6 @@ class Joining:
             law = await service.law(
                 text=self._text.value, law=self._named.value.strip(), who=seat.id
             )
-            try:
-                args = typed_fields(self._args.value)
-            except NomospaceError as error:
-                self._args.slip(error)
-                return
-            await seat.adopt(law, args)
-            self._joined(seat.id, law.hash)
+            if self._args.fits(typed_fields):
+                await seat.adopt(law, typed_fields(self._args.value))
+                self._joined(seat.id, law.hash)

@@ -172,9 +172,9 @@ class MemberPlace:
                 Joining(self._frame, self._drafts, self._speaker, self._joined)
 
     def _tab(self, law: str) -> ui.element:
-        tab = ui.element("button").classes("strip-one").props("type=button role=tab")
-        look.attributes(tab, aria_selected="true" if law == self._law else "false", data_law=law)
-        return tab.on("click", partial(self._choose, law))
+        chosen = "true" if law == self._law else "false"
+        go = partial(self._choose, law)
+        return look.plain_button("strip-one", go, role="tab", aria_selected=chosen, data_law=law)
 
     def _speaker(self) -> str:
         """The agent that one is, or would be."""

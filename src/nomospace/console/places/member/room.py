@@ -133,13 +133,7 @@ class MembershipRoom:
         if not self._message.value.strip():
             self._message.slip(None)
             return False
-        try:
-            typed_message(self._message.value)
-        except NomospaceError as error:
-            self._message.slip(error)
-            return False
-        self._message.slip(None)
-        return True
+        return self._message.fits(typed_message)
 
     async def _send(self) -> None:
         self._sent.clear()

@@ -13,7 +13,7 @@ from nomospace.api.benching import Language, check_law
 from nomospace.api.forms import BadField
 from nomospace.api.meaning import check_question, spoken, text_of
 from nomospace.console.keeping import kept
-from nomospace.console.look import attributes, fault, told_in
+from nomospace.console.look import attributes, fault, told_in, words_to
 from nomospace.console.places.law_bench.sources import communities_of, law_of, sources
 from nomospace.console.places.law_bench.state import LawBenchState
 from nomospace.console.places.meaning.state import EXAMPLE, MeaningState
@@ -79,9 +79,8 @@ class JobForm:
         card_head("A new run")
         with ui.element("div").classes("chips"):
             for words, kind, law in QUESTIONS:
-                button = attributes(ui.element("button"), type="button", data_question=kind)
-                with button.classes("doorway chip").on("click", partial(self._ask, kind, law)):
-                    ui.label(words)
+                asks = words_to(words, partial(self._ask, kind, law)).classes("chip")
+                attributes(asks, data_question=kind)
         kinds = {kind: TITLES.get(kind, kind) for kind in pipeline.kinds()}
         self._toggle = ui.toggle(
             kinds, value=asked.kind, on_change=lambda e: self._kind(str(e.value))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from nicegui import ui
 
 from nomospace.console.keeping import kept
-from nomospace.console.look import attributes, empty, moment, mono, span, when
+from nomospace.console.look import attributes, empty, moment, mono, plain_button, span, when
 from nomospace.console.places.parts import act, card_head, choice, copy
 from nomospace.console.places.pipeline.asking import TITLES, JobForm
 from nomospace.console.places.pipeline.reading import draw_compared, draw_report
@@ -111,10 +111,8 @@ class PipelinePlace:
     def _draw_run(self, run: JobRun) -> None:
         with ui.element("div").classes("run") as line:
             attributes(line, data_run=str(run.number), data_state=run.state)
-            button = attributes(ui.element("button"), type="button")
-            attributes(button, aria_pressed=str(run.number == self._shown.number).lower())
-            button.classes("run-open").on("click", lambda: self.read(run))
-            with button:
+            pressed = str(run.number == self._shown.number).lower()
+            with plain_button("run-open", lambda: self.read(run), aria_pressed=pressed):
                 with ui.element("span").classes("run-head"):
                     ui.label(f"{SIGNS[run.state]} {run.state}").classes(
                         f"verdict {LOOKS[run.state]}"

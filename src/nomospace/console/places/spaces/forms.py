@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from nicegui import ui
@@ -13,7 +14,6 @@ from nomospace.console.keeping import kept
 from nomospace.console.places import acting
 from nomospace.console.places.parts import act
 from nomospace.console.places.typed import Drafts, Typed
-from nomospace.errors import NomospaceError
 
 if TYPE_CHECKING:
     from nomospace.api.published import Space
@@ -48,7 +48,7 @@ class Forms:
                 placeholder="job, 17, room(3)",
                 draft=(drafts, "spaces.fields"),
                 on_enter=self._write,
-                on_type=self._check,
+                on_type=lambda: self._fields.fits(typed_fields),
             )
             with ui.element("div").classes("spaces-two"):
                 self._to = Typed("For (agent)", placeholder="porter@ward")
@@ -57,8 +57,8 @@ class Forms:
             look.card_title("Read or take by the template")
             self._wait = ui.checkbox(f"wait up to {WAIT_S:g} s, at any host").props("dense")
             with ui.element("div").classes("line-up"):
-                act("Read", self._read).props("data-do=read")
-                act("Take", self._take).props("data-do=take")
+                act("Read", partial(self._find, take=False)).props("data-do=read")
+                act("Take", partial(self._find, take=True)).props("data-do=take")
             self._said = ui.element("div").props("role=status data-said")
 
     def space(self, entry: SpaceEntry) -> None:
@@ -67,21 +67,8 @@ class Forms:
         self._card.set_visibility(entry.writable)
         self._said.clear()
 
-    def _check(self) -> None:
-        self._fields.slip(self._slip(typed_fields, self._fields))
-
-    @staticmethod
-    def _slip(read: Callable[[str], object], box: Typed) -> NomospaceError | None:
-        try:
-            read(box.value)
-        except NomospaceError as error:
-            return error
-        return None
-
     async def _write(self) -> None:
-        error = self._slip(typed_fields, self._fields)
-        self._fields.slip(error)
-        if error is not None:
+        if not self._fields.fits(typed_fields):
             return
 
         async def write() -> str:
@@ -101,12 +88,6 @@ class Forms:
         seat = acting.seat_of(console, self._frame.viewer, agent)
         law = await acting.service_of(console, agent).law(law=self._law) if self._law else None
         return seat, await seat.space(self._space, law=law)
-
-    async def _read(self) -> None:
-        await self._find(take=False)
-
-    async def _take(self) -> None:
-        await self._find(take=True)
 
     async def _find(self, *, take: bool) -> None:
         async def find() -> str:

@@ -177,15 +177,11 @@ class SpacesPlace:
 
     def _read_template(self) -> bool:
         """Read the box; what was found last stays while there is a slip in it."""
-        try:
+        fits = self._box.fits(typed_template)
+        if fits:
             self._template = typed_template(self._box.value)
-        except NomospaceError as error:
-            self._box.slip(error)
-            self._hint.set_visibility(False)
-            return False
-        self._box.slip(None)
-        self._hint.set_visibility(True)
-        return True
+        self._hint.set_visibility(fits)
+        return fits
 
     def _find(self) -> SpaceTuples:
         try:
@@ -285,8 +281,7 @@ class SpaceRow:
     """A space in the list. Its figures change in place, so a pointer or a focus stays on it."""
 
     def __init__(self, entry: SpaceEntry, pick: Callable[[], None]) -> None:
-        self._button = ui.element("button").classes("spaces-one").props("type=button")
-        with look.attributes(self._button, data_space=entry.which.name).on("click", pick):
+        with look.plain_button("spaces-one", pick, data_space=entry.which.name) as self._button:
             ui.label(entry.which.name).classes("mono spaces-name")
             self._count = ui.label().classes("num")
             self._about = ui.label().classes("quiet spaces-about")

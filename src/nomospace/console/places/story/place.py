@@ -119,13 +119,8 @@ def _step(
                 title=look.exactly(step.at),
             )
             ui.label(sign_of(step)).classes(look_of(step)).props("aria-hidden=true")
-            button = look.attributes(
-                ui.element("button").classes("doorway story-what"),
-                type="button",
-                title=step.text or what(step),
-                data_step=step.id,
-            )
-            with button.on("click", partial(open_step, frame, step)):
+            go, title = partial(open_step, frame, step), step.text or what(step)
+            with look.plain_button("doorway story-what", go, title=title, data_step=step.id):
                 ui.label(step.lane).classes("story-who")
                 look.mono(what(step)).classes("story-gist")
             if step.rule:
