@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from nomospace.api.forms import pieces_of
 from nomospace.api.matching import SET_MAX, TUPLES_MAX, read_file
@@ -164,7 +164,7 @@ def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def classes_of(ontology: Ontology) -> list[dict[str, Any]]:
+def classes_of(ontology: Ontology) -> list[dict[str, object]]:
     """The classes as they were declared, for a page that draws them: so many as it shows.
 
     >>> from nomospace.meaning.reading import read_ontology
