@@ -32,6 +32,7 @@ from nomospace.host.residents import (
     row_of,
 )
 from nomospace.host.shares import few_bytes
+from nomospace.host.step import without_frames
 from nomospace.protocols.spaces import DirectoryChanged, Row
 from nomospace.space import Record
 from nomospace.space.engines import MEMORY
@@ -112,7 +113,7 @@ class Holding(HostPart):
             try:
                 self.share(resident, (its.name,), shared=True)
             except CallerError as error:  # it stays private, until here is room for it
-                self._step.note("not-shared", agent=agent, error=error)
+                self._step.note("not-shared", agent=agent, error=without_frames(error))
         host.placing.release(agent)
         host.reacting.unpack(agent, bundle.reactions)
         host.reacting.follow((), (agent,))

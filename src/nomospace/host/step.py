@@ -25,6 +25,15 @@ from nomospace.space import Record
 from nomospace.space.stored import StoreEngine
 
 
+def without_frames(error: NomospaceError) -> NomospaceError:
+    """An error that may be kept: the frames that it and its causes were raised in hold the host."""
+    one: BaseException | None = error
+    while one is not None:
+        one.__traceback__ = one.__context__ = None
+        one = one.__cause__
+    return error
+
+
 class HostStep:
     """One step after the other of one host; `changes` and `orders` are those of the present one.
 
@@ -113,9 +122,9 @@ class HostStep:
             self.orders.append(Answer(op, value))
 
     def fail(self, op: int, error: NomospaceError) -> None:
-        """Answer a call with an error; without the frames it was raised in, which hold the host."""
+        """Answer a call with an error."""
         if op > 0:
-            self.orders.append(Answer(op, None, error.with_traceback(None)))
+            self.orders.append(Answer(op, None, without_frames(error)))
 
     def trace(self, op: str, space: str, record: Record, agent: str) -> None:
         """Let the journal know what became of a tuple, if there is one."""
@@ -140,7 +149,7 @@ class HostStep:
             self.orders.append(LeaseTraced(op, space, writer, count, agent, lease, until, why))
 
     def note(self, what: str, **facts: object) -> None:
-        """Let an operator know."""
+        """Let an operator know; errors among the facts are told `without_frames`."""
         self.orders.append(Note(what, facts))
 
     def answered(self, op: int) -> Answer | None:

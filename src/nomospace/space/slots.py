@@ -7,7 +7,9 @@ with their numbers in sorted arrays of bounded length, at eight bytes each.
 Two properties of CPython shape this. A dictionary that outgrows itself is copied as a whole, so
 keys are spread over `SHARDS` dictionaries once they are many. And a full garbage collection visits
 all that tracked containers hold, so the dictionaries hold only what the collector does not know:
-records, `Few` and `Many` are structs outside of it, and a dictionary of such is not tracked.
+records, `Few` and `Many` are structs outside of it, and a dictionary of such is not tracked. Things
+that lead to other objects, as those who wait for a tuple do, need a `TrackedFew`: no circle that
+passes through what the collector does not see is ever freed.
 """
 
 from __future__ import annotations
@@ -78,6 +80,12 @@ def living_by(resolve: Callable[[int], object | None]) -> Living:
 
 class Few(msgspec.Struct, gc=False, eq=False):
     """Two things or some more, oldest first."""
+
+    items: tuple[Any, ...]
+
+
+class TrackedFew(msgspec.Struct, eq=False):
+    """The same, of things that may be part of a circle."""
 
     items: tuple[Any, ...]
 
@@ -263,9 +271,15 @@ class Slots(Generic[T]):
     [('job', 1), ('job', 3)]
     """
 
-    __slots__ = ("living", "resolve", "shards", "whole", "width")
+    __slots__ = ("few", "living", "resolve", "shards", "whole", "width")
 
-    def __init__(self, resolve: Callable[[int], T | None], living: Living | None = None) -> None:
+    def __init__(
+        self,
+        resolve: Callable[[int], T | None],
+        living: Living | None = None,
+        few: type[Few | TrackedFew] = Few,
+    ) -> None:
+        self.few = few
         self.resolve = resolve
         self.living = living or living_by(resolve)
         self.width = 1
@@ -286,7 +300,7 @@ class Slots(Generic[T]):
         if slot is None:
             return ()
         kind = slot.__class__
-        if kind is Few:
+        if kind is self.few:
             few: Iterable[T] = slot.items
             return few
         if kind is Many:
@@ -321,8 +335,8 @@ class Slots(Generic[T]):
         kind = slot.__class__
         if kind is Many:
             slot.add(item.order)
-        elif kind is not Few:
-            shard[key] = Few((slot, item) if slot.order < item.order else (item, slot))
+        elif kind is not self.few:
+            shard[key] = self.few((slot, item) if slot.order < item.order else (item, slot))
         else:
             items = slot.items
             if len(items) < FEW_MAX:
@@ -376,7 +390,7 @@ class Slots(Generic[T]):
             return
         rest = tuple([item for order in slot if (item := self.resolve(order)) is not None])
         if len(rest) > 1:
-            shard[key] = Few(rest)
+            shard[key] = self.few(rest)
         elif rest:
             shard[key] = rest[0]
         else:
