@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from hashlib import sha256
 from random import Random
 
 import pytest
@@ -45,3 +46,25 @@ def test_few_logarithms_are_computed_for_a_slot() -> None:
     finally:
         sys.setprofile(None)
     assert computed < 256 * 16
+
+
+RECORDED = [
+    ({f"h{n:02}": 1 + n / 7 for n in range(64)}, 710418532071302662, "c4be68a816bfb34e"),
+    (
+        {"door": 0.0, "icu": 0.01, "lab": 2.0, "ward": 1000.0},
+        5733704365614943580,
+        "0af68b586403be8e",
+    ),
+    ({f"h{n}": 1.0 for n in range(9)}, 3078366635609560840, "f8c80f94254adef4"),
+]
+"""Hosts and weights, with their digest and all homes, as the first version gave them."""
+
+
+@pytest.mark.parametrize(("weights", "digest", "all_homes"), RECORDED)
+def test_homes_are_those_of_hosts_of_earlier_versions(
+    weights: dict[str, float], digest: int, all_homes: str
+) -> None:
+    """Hosts of several versions share spaces, and must agree where each tuple is at home."""
+    found = Homes(weights)
+    told = " ".join([found.of_slot(slot) for slot in range(SLOTS)])
+    assert (found.digest, sha256(told.encode()).hexdigest()[:16]) == (digest, all_homes)
