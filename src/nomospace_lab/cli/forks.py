@@ -6,12 +6,16 @@ next tests that have to stay together (those of a file, or what `pytest_kept_tog
 order in which they were collected, and its reports are heard here as if the tests had run here.
 
 A fork that dies fails the test it was at; another one goes on with those after it.
+
+A run that is told to end (SIGINT, SIGTERM, SIGHUP) interrupts its forks, and each takes down what
+its tests have begun, servers among it; who takes longer than `END_S` for that is killed.
 """
 
 import atexit
 import os
 import signal
 import sys
+import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -23,6 +27,8 @@ from typing import Any, Final, Never, cast
 import pytest
 from _pytest.capture import FDCapture
 
+END_S: Final = 30.0
+"""How long forks of a run that is told to end may take."""
 _MORE: Final = "more"
 _START: Final = "start"
 _REPORT: Final = "report"
@@ -101,7 +107,7 @@ class Forks:
         self._left.extend(units.values())
         self._config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]
         # A run that is told to end takes its forks with it, as one that is interrupted does.
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        _interrupted_by(signal.SIGTERM, signal.SIGHUP)
         try:
             for _ in range(min(option.processes, len(self._left))):
                 self._fork(session)
@@ -114,11 +120,23 @@ class Forks:
                 if session.shouldstop:
                     raise session.Interrupted(session.shouldstop)
         finally:
-            for fork in self._forks.values():
-                os.kill(fork.pid, signal.SIGINT)
-            for fork in self._forks.values():
-                fork.end()
+            self._interrupt()
         return True
+
+    def _interrupt(self) -> None:
+        """End the forks that there are; what they still say is of no interest."""
+        left = list(self._forks.values())
+        for fork in left:
+            os.kill(fork.pid, signal.SIGINT)
+            fork.pipe.close()
+        until = time.monotonic() + END_S
+        while left := [fork for fork in left if not os.waitpid(fork.pid, os.WNOHANG)[0]]:
+            if time.monotonic() > until:
+                for fork in left:
+                    os.kill(fork.pid, signal.SIGKILL)
+                    os.waitpid(fork.pid, 0)
+                break
+            time.sleep(0.01)
 
     def _fork(self, session: pytest.Session) -> None:
         here, there = Pipe()
@@ -176,6 +194,13 @@ class Forks:
             self._fork(session)
 
 
+def _interrupted_by(*signals: signal.Signals) -> None:
+    """Be interrupted by these as by Ctrl-C; by those that are not ignored (`nohup`)."""
+    for one in signals:
+        if signal.getsignal(one) is not signal.SIG_IGN:
+            signal.signal(one, signal.default_int_handler)
+
+
 # -- in a fork -------------------------------------------------------------------------------------
 
 
@@ -207,8 +232,10 @@ def _live(session: pytest.Session, pipe: Connection) -> Never:
         _settle(session.config, pipe)
         _run(session, pipe)
         code = 0
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, OSError):  # the latter: nobody hears it any more
         code = 130
+        signal.signal(signal.SIGINT, lambda *_: None)  # a terminal and the run itself may both say
+        session._setupstate.teardown_exact(None)
     finally:
         atexit._run_exitfuncs()
         sys.stdout.flush()
@@ -219,6 +246,8 @@ def _live(session: pytest.Session, pipe: Connection) -> Never:
 def _settle(config: pytest.Config, pipe: Connection) -> None:
     """Share with nobody what the process that has forked goes on using."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    # Even in a job of the background, which begins with this one ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.modules["__main__"] = ModuleType("__main__")  # processes that are started would import it
     plugins = config.pluginmanager
     plugins.unregister(name="terminalreporter")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -40,10 +41,13 @@ def test_fails_once(lasting, of_the_file, number):
 """
 
 
+PLUGINS = ("-p", "nomospace_lab.cli.forks", "-p", "no:cacheprovider", "-p", "no:anyio")
+PYTEST = (sys.executable, "-P", "-m", "pytest", *PLUGINS, "--processes", "2")
+
+
 def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    plugins = ("-p", "nomospace_lab.cli.forks", "-p", "no:cacheprovider", "-p", "no:anyio")
     return subprocess.run(
-        [sys.executable, "-P", "-m", "pytest", *plugins, "--processes", "2", *words],
+        [*PYTEST, *words],
         cwd=folder,
         capture_output=True,
         text=True,
@@ -87,22 +91,64 @@ def test_enough_failures_end_the_run(tmp_path: Path) -> None:
     assert "stopping after 1 failures" in done.stdout
 
 
-def test_a_run_that_is_told_to_end_takes_its_forks_with_it(tmp_path: Path) -> None:
-    waits = "import os, time\ndef test_{0}():\n    open('{0}', 'x').write(str(os.getpid()))\n"
+SERVED = """
+import os, subprocess, sys, time
+import pytest
+
+@pytest.fixture(scope="module")
+def server():
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]) as server:
+        yield server.pid
+        server.kill()
+
+def test_waits(server):
+    with open(__name__ + ".new", "w") as file:
+        file.write(f"{os.getpid()} {server}")
+    os.rename(file.name, __name__)
+    time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize(
+    ("told", "ignored"),
+    [
+        (signal.SIGTERM, False),
+        (signal.SIGINT, False),
+        (signal.SIGHUP, False),
+        (signal.SIGTERM, True),
+        (signal.SIGHUP, True),
+    ],
+)
+def test_a_run_that_is_told_to_end_takes_its_processes_with_it(
+    tmp_path: Path, told: signal.Signals, *, ignored: bool
+) -> None:
+    """Forks and the servers of their tests; a shell's job of the background ignores Ctrl-C."""
     for name in "ab":
-        (tmp_path / f"test_{name}.py").write_text(waits.format(name) + "    time.sleep(600)\n")
-    plugins = ("-p", "nomospace_lab.cli.forks", "-p", "no:cacheprovider", "-p", "no:anyio")
-    with subprocess.Popen(
-        [sys.executable, "-P", "-m", "pytest", *plugins, "--processes", "2"],
-        cwd=tmp_path,
-        stdout=subprocess.DEVNULL,
-    ) as whole:
-        forks = [int(_written(tmp_path / name)) for name in "ab"]
-        whole.terminate()
+        (tmp_path / f"test_{name}.py").write_text(SERVED)
+    shell = ["sh", "-c", "trap '' INT; exec \"$@\"", "sh"] if ignored else []
+    with subprocess.Popen([*shell, *PYTEST], cwd=tmp_path, stdout=subprocess.DEVNULL) as whole:
+        pids = [int(pid) for name in "ab" for pid in _written(tmp_path / f"test_{name}").split()]
+        whole.send_signal(told)
         assert whole.wait(timeout=60) == 2  # as one that is interrupted
-    for fork in forks:
+    assert len(pids) == 4
+    for pid in pids:
         with pytest.raises(ProcessLookupError):
-            os.kill(fork, 0)
+            os.kill(pid, 0)
+
+
+def test_a_fork_that_does_not_end_is_killed(tmp_path: Path) -> None:
+    deaf = "import time\ndef test_{0}():\n    open('{0}', 'x').write('begun')\n"
+    deaf += "    while True:\n        try:\n            time.sleep(600)\n"
+    deaf += "        except KeyboardInterrupt:\n            pass\n"
+    for name in "ab":
+        (tmp_path / f"test_{name}.py").write_text(deaf.format(name))
+    (tmp_path / "conftest.py").write_text(
+        "from nomospace_lab.cli import forks\nforks.END_S = 0.5\n"
+    )
+    with subprocess.Popen(PYTEST, cwd=tmp_path, stdout=subprocess.DEVNULL) as whole:
+        assert {_written(tmp_path / name) for name in "ab"} == {"begun"}
+        whole.terminate()
+        assert whole.wait(timeout=60) == 2
 
 
 def _written(file: Path) -> str:
