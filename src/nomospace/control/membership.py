@@ -316,7 +316,7 @@ class Membership:
             self._unrule(seq, effects, at, before)
             cut.event = event
             raise cut.with_traceback(None) from None
-        self._large = max(0, large + more)  # counts that the law changes in place are not weighed
+        self._large = max(0, large + more)  # what `incr` makes takes the room of a small one
         self.spent = (units[0] - units[1] if slice else units[0]) - self._first
         ruling = Ruling(
             seq,
