@@ -245,6 +245,7 @@ class SessionDriver:
                 self._alongside,
                 seen_of=host,
                 follows=bool(session.going_to),
+                left=session.host if session.going_to else "",
             )
             left = max(until - self._loop.time(), 0.0)
             talk, welcome = await self._dialler.dial(

@@ -370,6 +370,7 @@ class ClientLink(asyncio.Protocol):
                 seen=hello.seen if hello.seen_of in ("", clients.host) else 0,
                 alongside=hello.alongside,
                 follows=hello.follows,
+                left=hello.left,
                 now=micros(self.loop.time()),
             )
         self._principal = principal

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from nomospace.calls.problems import AgentAway
+from nomospace.calls.problems import AgentAway, HasEnded
 from nomospace.client import Report
 from nomospace.host.calls import Event
 from nomospace.sessions.host_session import Outgoing
@@ -14,9 +14,13 @@ from nomospace.store.interface import KeptForClient, Step
 if TYPE_CHECKING:
     from nomospace.node.local import Host
 
+SURE_US: Final = 5_000_000
+"""So long after a host's start it has what engaged hosts had for it under way."""
+
 
 def elsewhere(host: Host, agent: str, at: str) -> AgentAway:
     """What is said of an agent that is not at a host; `at` is empty where it is not known."""
+    at = "" if at == host.name else at
     address = host._address_of(at) if at else ""
     was_here = host._running().away(agent)
     return AgentAway(agent=agent, host=host.name, at=at, address=address, was_here=was_here)
@@ -34,11 +38,31 @@ class HostGate:
     def tell(self, event: Event) -> None:
         self._host._tell_or_raise(event)
 
-    def seat(self, agent: str, *, follows: bool) -> None:
+    def seat(self, agent: str, *, follows: bool, left: str) -> None:
         host, at = self._host, self._host._led_to(agent)
         if at:
             raise elsewhere(host, agent, at)
+        if follows and self._forgot(agent, left):
+            raise HasEnded(agent=agent)
         host._seat(agent, follows=follows)
+
+    def _forgot(self, agent: str, left: str) -> bool:
+        """Whether an agent that `left` another host for here has ended with a life of this one.
+
+        This host keeps nothing and alone has its agents on record, and not this one; and the other
+        host is there, which would have brought it again if it had not come before.
+        """
+        host, core = self._host, self._host._running()
+        return (
+            bool(core.step.era)
+            and agent.endswith(f"@{host.domain}")
+            and len(host._servers.get(host.domain, ())) < 2
+            and left in core.group.view.members
+            and not core.has(agent)
+            and not core.away(agent)
+            and agent not in core.group.where
+            and host._now() > core.peers.births.own + SURE_US
+        )
 
     def vacate(self, agent: str) -> None:
         self._host.vacate(agent)

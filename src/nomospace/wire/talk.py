@@ -107,7 +107,8 @@ class ClientHello(msgspec.Struct, frozen=True, array_like=True, tag=HELLO):
     `agent` is an id, or a name at the host's own domain; empty for one who asks only about the
     host. `seen` is the last push that it saw of the host `seen_of`, or of whoever hears this when
     that is empty. `certificate` (PEM) brings a `Challenge`. The client speaks all versions from
-    `version` to `newest`. One that `follows` its agent to another host wants no new one there.
+    `version` to `newest`. One that `follows` its agent, from the host that it `left` to another,
+    wants no new one there.
     """
 
     version: int
@@ -120,6 +121,7 @@ class ClientHello(msgspec.Struct, frozen=True, array_like=True, tag=HELLO):
     newest: int = 0
     seen_of: str = ""
     follows: bool = False
+    left: str = ""
 
     @property
     def versions(self) -> Versions:

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 import nomospace as ns
+from nomospace.calls.problems import HasEnded
 from nomospace.client.dialling import BadUrl, Dialler, NotItsHost, Url
 from nomospace.client.remote import RemoteAgent, connect
+from nomospace.node import gate
 from nomospace.wire.talk import VERSION, ClientHello
 from tests.ports import free_port
 from tests.sites import run_real
@@ -121,6 +123,37 @@ def test_a_client_that_comes_before_its_agent_makes_no_second_one(tmp_path: Path
             with pytest.raises(ns.AgentAway):
                 await dialler.dial(Url(second.url), dialler.hello(hello), timeout_s=60)
             assert not second.core.has("ann@ward")
+
+    run_real(program())
+
+
+def test_a_client_whose_agent_its_host_has_forgotten_is_told_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The host had the agent from another one, ended, and began again without a store."""
+    monkeypatch.setattr(gate, "SURE_US", 0)
+
+    async def program() -> None:
+        place = f"127.0.0.1:{free_port()}"
+        async with ns.Host("icu", listen=place) as icu, _host("ward", join=place) as ward:
+            await ward.wait_engaged("icu")
+            dialler = Dialler(identity=None, token="", trust=None)
+
+            async def dial(left: str, at: ns.Host = ward, agent: str = "ann@ward") -> None:
+                hello = ClientHello(VERSION, "k" * 16, agent, follows=True, left=left)
+                await dialler.dial(Url(at.url), dialler.hello(hello), timeout_s=60)
+
+            with pytest.raises(HasEnded, match="come again to begin anew"):
+                await dial("icu")
+            for left in ("", "lab"):  # which may bring it yet, as soon as it is there
+                with pytest.raises(ns.AgentAway, match="nor at any host that it knows"):
+                    await dial(left)
+            with pytest.raises(ns.AgentAway):  # its home knows of it, if anyone does
+                await dial("ward", icu)
+            await ward.agent("bob")
+            with pytest.raises(ns.AgentAway, match="found at host ward"):
+                await dial("ward", icu, "bob@ward")
+            assert not ward.core.has("ann@ward")
 
     run_real(program())
 
