@@ -46,6 +46,7 @@ TITLE_BYTES_MAX: Final = 64
 ADDRESSES_MAX: Final = 100
 """How many addresses a host certificate can have."""
 _DNS_CHARS_MAX: Final = 253
+_TLS: Final = [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
 
 
 class NotYourKey(CallerError):
@@ -84,13 +85,9 @@ def make_authority(name: str, key: SecretKey, *, serial: int, now: int, days: fl
         why = f"an authority's name has 1 to {TITLE_BYTES_MAX} bytes"
         raise CannotIssue(what=repr(name[:80]), why=why)
     title = _title(name)
-    made = (
-        _builder(title, title, key.public, key.public, serial, now, now + _whole(days))
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(_key_usage(authority=True), critical=True)
-        .sign(key.loaded, algorithm=None)
-    )
-    return Authority(made, key)
+    end = now + _whole(days)
+    builder = _builder(title, title, key.public, key.public, serial, now, end, authority=True)
+    return Authority(builder.sign(key.loaded, algorithm=None), key)
 
 
 class Authority:
@@ -134,9 +131,8 @@ class Authority:
         """
         if len(addresses) > ADDRESSES_MAX:
             raise CannotIssue(what=repr(name), why=f"it has more than {ADDRESSES_MAX} addresses")
-        usages = [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
         names = [read_address(address) for address in addresses]
-        return self._issue("host", name, key, usages, serial, now, days, names)
+        return self._issue("host", name, key, _TLS, serial, now, days, names)
 
     def issue_controller(
         self, host: str, key: PublicKey, *, serial: int, now: int, days: float
@@ -192,16 +188,10 @@ class Authority:
     ) -> bytes:
         """This key certifies in the place of this one; `hosts_only`: hosts and controllers."""
         end = self._end(name, now, days)
-        title = _title(name)
-        by = self._certificate.subject
-        builder = (
-            _builder(title, by, key, self.public, serial, now, end)
-            .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-            .add_extension(_key_usage(authority=True), critical=True)
-        )
+        title, by = _title(name), self._certificate.subject
+        builder = _builder(title, by, key, self.public, serial, now, end, authority=True)
         if hosts_only:
-            tls = [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
-            usages = x509.ExtendedKeyUsage([*tls, CONTROLLER_OID])
+            usages = x509.ExtendedKeyUsage([*_TLS, CONTROLLER_OID])
             builder = builder.add_extension(usages, critical=False)
         return builder.sign(self._key.loaded, algorithm=None).public_bytes(Encoding.PEM)
 
@@ -232,10 +222,9 @@ class Authority:
             raise CannotIssue(what=repr(subject), why=why)
         end = self._end(subject, now, days)
         uri = x509.UniformResourceIdentifier(uri_of(kind, subject))
+        title, by = _title(subject), self._certificate.subject
         builder = (
-            _builder(_title(subject), self._certificate.subject, key, self.public, serial, now, end)
-            .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-            .add_extension(_key_usage(authority=False), critical=True)
+            _builder(title, by, key, self.public, serial, now, end, authority=False)
             .add_extension(x509.ExtendedKeyUsage(usages), critical=False)
             .add_extension(x509.SubjectAlternativeName([uri, *(names or ())]), critical=False)
         )
@@ -269,6 +258,8 @@ def _builder(
     serial: int,
     now: int,
     end: int,
+    *,
+    authority: bool,
 ) -> x509.CertificateBuilder:
     by = x509.AuthorityKeyIdentifier.from_issuer_public_key(signer.loaded)
     return (
@@ -281,6 +272,10 @@ def _builder(
         .not_valid_after(moment(end))
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.loaded), critical=False)
         .add_extension(by, critical=False)
+        .add_extension(
+            x509.BasicConstraints(ca=authority, path_length=0 if authority else None), critical=True
+        )
+        .add_extension(_key_usage(authority=authority), critical=True)
     )
 
 

@@ -22,14 +22,12 @@ from stat import S_ISLNK
 from typing import Final
 
 import msgspec
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from nomospace.errors import CallerError, PeerError
+from nomospace.trust.keys import KEY_BYTES, PublicKey, SecretKey, signed_parts
 
 BUNDLE_BYTES_MAX: Final = 1 << 18
 """The largest bundle that is made or opened, in bytes."""
-KEY_BYTES: Final = 32
 HEADING: Final = b"nomospace bundle 1\n"
 HEADING_ARCHIVE: Final = b"nomospace bundle 2\n"
 ARCHIVE_FILES_MAX: Final = 1_000
@@ -135,7 +133,11 @@ class PublisherKey:
     @property
     def public(self) -> bytes:
         """The public key, for those who trust this publisher."""
-        return Ed25519PrivateKey.from_private_bytes(self.secret).public_key().public_bytes_raw()
+        return SecretKey.from_seed(self.secret).public.raw
+
+    def _sign(self, heading: bytes, *parts: bytes) -> bytes:
+        signed = signed_parts(heading, self.publisher.encode(), *parts)
+        return SecretKey.from_seed(self.secret).sign(signed)
 
 
 class _Bundle(msgspec.Struct, frozen=True, array_like=True, tag="nomospace-bundle-1"):
@@ -168,11 +170,10 @@ def make_bundle(name: str, source: str, publisher_key: PublisherKey) -> bytes:
     Traceback (most recent call last):
     nomospace.trust.bundles.UnknownPublisher: publisher 'acme' is not trusted here; ...
     """
-    key = Ed25519PrivateKey.from_private_bytes(publisher_key.secret)
-    parts = (publisher_key.publisher.encode(), name.encode(), source.encode())
-    signature = key.sign(_lengths(HEADING, *parts))
-    digest = sha256(source.encode()).digest()
-    made = msgspec.msgpack.encode(_Bundle(publisher_key.publisher, name, source, digest, signature))
+    code, by = source.encode(), publisher_key
+    signature = by._sign(HEADING, name.encode(), code)
+    bundle = _Bundle(by.publisher, name, source, sha256(code).digest(), signature)
+    made = msgspec.msgpack.encode(bundle)
     if len(made) > BUNDLE_BYTES_MAX:
         raise BundleTooLarge(bytes=len(made))
     return made
@@ -192,13 +193,9 @@ def make_archive(name: str, module: str, archive: bytes, publisher_key: Publishe
 
 def sign_archive(name: str, module: str, archive: bytes, publisher_key: PublisherKey) -> bytes:
     """The same without a look inside; who opens it looks anyway."""
-    key, publisher = Ed25519PrivateKey.from_private_bytes(publisher_key.secret), publisher_key
-    parts = (publisher.publisher.encode(), name.encode(), module.encode(), archive)
-    signature = key.sign(_lengths(HEADING_ARCHIVE, *parts))
-    digest = sha256(archive).digest()
-    return msgspec.msgpack.encode(
-        _Archive(publisher.publisher, name, module, archive, digest, signature)
-    )
+    signature = publisher_key._sign(HEADING_ARCHIVE, name.encode(), module.encode(), archive)
+    digest, publisher = sha256(archive).digest(), publisher_key.publisher
+    return msgspec.msgpack.encode(_Archive(publisher, name, module, archive, digest, signature))
 
 
 def check_archive(name: str, module: str, archive: bytes) -> None:
@@ -274,19 +271,15 @@ def read_bundle(
         raise NotAKey(bytes=len(public))
     parts = (found.publisher.encode(), found.name.encode())
     if isinstance(found, _Archive):
-        code, signed = (
-            found.archive,
-            _lengths(HEADING_ARCHIVE, *parts, found.module.encode(), found.archive),
-        )
+        code = found.archive
+        signed = signed_parts(HEADING_ARCHIVE, *parts, found.module.encode(), code)
     else:
         code = found.source.encode()
-        signed = _lengths(HEADING, *parts, code)
+        signed = signed_parts(HEADING, *parts, code)
     if sha256(code).digest() != found.digest:
         raise BundleAltered(name=found.name)
-    try:
-        Ed25519PublicKey.from_public_bytes(public).verify(found.signature, signed)
-    except InvalidSignature:
-        raise BadSignature(publisher=found.publisher, name=found.name) from None
+    if not PublicKey(public).signed(signed, found.signature):
+        raise BadSignature(publisher=found.publisher, name=found.name)
     if name is not None and found.name != name:
         raise WrongName(name=found.name, wanted=name)
     if isinstance(found, _Archive):
@@ -296,11 +289,3 @@ def read_bundle(
 
 
 _DECODER: Final = msgspec.msgpack.Decoder(_Bundle | _Archive)
-
-
-def _lengths(heading: bytes, *parts: bytes) -> bytes:
-    """What is signed: each part with its length, so that no two bundles have the same."""
-    made = [heading]
-    for part in parts:
-        made += [len(part).to_bytes(4, "big"), part]
-    return b"".join(made)

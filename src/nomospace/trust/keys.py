@@ -33,6 +33,14 @@ KEY_PEM_BYTES_MAX: Final = 4_096
 """The largest file that is read as a secret key, in bytes."""
 
 
+def signed_parts(heading: bytes, *parts: bytes) -> bytes:
+    """What is signed of several parts: each with its length, so that no two lists are the same."""
+    made = [heading]
+    for part in parts:
+        made += [len(part).to_bytes(4, "big"), part]
+    return b"".join(made)
+
+
 class NotAPublicKey(CallerError):
     """A text that stands where a public key should, and is none."""
 

@@ -14,7 +14,7 @@ from typing import Final
 
 from nomospace.errors import PeerError
 from nomospace.trust.certificates import AgentCertificate, check_certificate
-from nomospace.trust.keys import PublicKey, SecretKey
+from nomospace.trust.keys import PublicKey, SecretKey, signed_parts
 from nomospace.trust.revocation import Revocations
 
 NONCE_BYTES: Final = 32
@@ -86,9 +86,5 @@ def check_proof(
 
 
 def _signed(agent: str, host: str, channel: bytes, nonce: bytes) -> bytes:
-    """Each part with its length: no two challenges give the same bytes."""
     assert len(nonce) == NONCE_BYTES, "a nonce is drawn for each connection"
-    made = [_HEADING]
-    for part in (agent.encode(), host.encode(), channel, nonce):
-        made += [len(part).to_bytes(4, "big"), part]
-    return b"".join(made)
+    return signed_parts(_HEADING, agent.encode(), host.encode(), channel, nonce)
