@@ -23,6 +23,7 @@ from nomospace.calls.requests import LawText
 from nomospace.errors import CallerError
 from nomospace.host.core import Host as Core
 from nomospace.node.config import Journal
+from nomospace.node.loops import cancelled
 from nomospace.node.notes import OnNote
 from nomospace.store.interface import JournalEntry, Store
 from nomospace.store.journal import (
@@ -153,11 +154,8 @@ class Sealing:
 
     async def stop(self) -> None:
         """End; a segment that is half done is done again by the next life."""
-        if self._task is not None:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
-            self._task = None
+        await cancelled(self._task)
+        self._task = None
 
     def findings(self) -> list[AdminFinding]:
         """How it stands with the segments, if there are any."""

@@ -1,4 +1,4 @@
-"""The event loop of a host's process: uvloop where there is one."""
+"""The event loop of a host's process: uvloop where there is one; and how its tasks end."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import gc
 import sys
 from collections.abc import Coroutine
+from contextlib import suppress
 from typing import Final
 
 SWITCH_S: Final = 0.0005
@@ -29,3 +30,13 @@ def run_loop(main: Coroutine[object, None, None]) -> None:
         asyncio.run(main)
     else:
         uvloop.run(main)
+
+
+async def cancelled(*tasks: asyncio.Task[None] | None) -> None:
+    """End tasks, and wait until they have ended; raises what one had failed with."""
+    ending = [task for task in tasks if task is not None]
+    for task in ending:
+        task.cancel()
+    for task in ending:
+        with suppress(asyncio.CancelledError):
+            await task

@@ -13,7 +13,7 @@ import secrets
 import signal
 import time
 from collections.abc import Callable, Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from functools import cached_property, partial
 from glob import escape
 from importlib import import_module
@@ -41,6 +41,7 @@ from nomospace.node.links import Dialled, HostLinks, Wires
 from nomospace.node.listen import Arrival, Listener
 from nomospace.node.local import Host
 from nomospace.node.logs import note_log
+from nomospace.node.loops import cancelled
 from nomospace.node.metrics import Metrics
 from nomospace.node.operating import Operating
 from nomospace.node.principals import Door, OpenDoor, Standings
@@ -194,7 +195,7 @@ class Server:
         if standing is not None:
             standing.serves(self.host)
             watching = asyncio.create_task(standing.watch(), name="watch the lease")
-            parts.push_async_callback(_cancelled, watching)
+            parts.push_async_callback(cancelled, watching)
         if is_position(config.contact.position):
             self.host.moved(*config.contact.position)
         if self.host.stage.processes is not None:
@@ -255,7 +256,7 @@ class Server:
 
             # The start does not wait for it: a service may be away, and a host does without.
             staying = asyncio.create_task(registration_of(self).run(), name="stay registered")
-            parts.push_async_callback(_cancelled, staying)
+            parts.push_async_callback(cancelled, staying)
         if self._journalist is not None:
             sealing = Sealing(config.host.name, store, config.store, config.journal, self.note)
             sealing.start()
@@ -264,7 +265,7 @@ class Server:
         if self.identity is not None:
             self._learn_revoked()
             self.identity.watchers.append(self._learn_revoked)
-            parts.push_async_callback(_cancelled, asyncio.create_task(news.run()))
+            parts.push_async_callback(cancelled, asyncio.create_task(news.run()))
         self._watch = asyncio.get_running_loop().create_task(self._look_after(), name="look-after")
         self._watch_metrics()
         if self._beside is not None:
@@ -286,9 +287,8 @@ class Server:
 
     async def stop(self) -> None:
         """Take no more calls, leave the group, keep everything, end."""
-        if self._watch is not None:
-            await _cancelled(self._watch)
-            self._watch = None
+        await cancelled(self._watch)
+        self._watch = None
         await self._parts.aclose()
         self.note("stopped")
 
@@ -589,10 +589,3 @@ class HostEnded(NomospaceError):
     )
     host: str
     why: str
-
-
-async def _cancelled(task: asyncio.Task[None]) -> None:
-    """End a task, and wait until it has ended."""
-    task.cancel()
-    with suppress(asyncio.CancelledError):
-        await task

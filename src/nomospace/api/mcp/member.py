@@ -37,6 +37,7 @@ from nomospace.client.laws import Law
 from nomospace.client.reactions import AnyHandle
 from nomospace.client.tuples import Correlation
 from nomospace.errors import CallerError, Unavailable
+from nomospace.node.loops import cancelled
 from nomospace.terms import Term, show
 
 WAIT_S_MAX: Final = 60.0
@@ -215,10 +216,7 @@ class ModelMember:
         for reaction in self.reactions.values():
             reaction.handle.remove()
         self.reactions.clear()
-        if self._pump is not None:
-            self._pump.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._pump
+        await cancelled(self._pump)
 
     # -- tuples ------------------------------------------------------------------------------
 

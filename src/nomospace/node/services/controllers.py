@@ -27,6 +27,7 @@ import msgspec
 
 from nomospace.client.http import HttpAnswer, fetch
 from nomospace.errors import NomospaceError
+from nomospace.node.loops import cancelled
 from nomospace.node.services.web import (
     Allows,
     BadRequest,
@@ -156,10 +157,7 @@ class Registration:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
+        await cancelled(self._task)
         with suppress(NomospaceError):  # it would be forgotten soon anyway
             await self._ask("DELETE", self._offer().name)
 

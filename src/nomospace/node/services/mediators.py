@@ -54,6 +54,7 @@ from nomospace.client.reactions import AnyHandle
 from nomospace.errors import CallerError, NomospaceError, Unavailable
 from nomospace.extras import need
 from nomospace.host.shares import USUAL_SHARES
+from nomospace.node.loops import cancelled
 from nomospace.services.mediator import (
     Published,
     Subscribed,
@@ -144,11 +145,7 @@ class SpaceMediator:
 
     async def __aexit__(self, *_: object) -> None:
         tasks, self._tasks = self._tasks, []
-        for task in tasks:
-            task.cancel()
-        for task in tasks:
-            with suppress(asyncio.CancelledError):
-                await task
+        await cancelled(*tasks)
         await self._end()
 
     async def run(self) -> None:

@@ -25,7 +25,6 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Final, Protocol, Self
 
 import msgspec
@@ -34,6 +33,7 @@ from nomospace.calls.requests import BULK, TAKING, WAITING, Out, Seek
 from nomospace.client import Closed, Letter, Membership
 from nomospace.errors import CallerError, LimitReached, NomospaceError, Unavailable
 from nomospace.host.linda import read
+from nomospace.node.loops import cancelled
 from nomospace.terms import Compound, Term, freeze, show, term
 from nomospace.terms.templates import Template
 
@@ -190,11 +190,7 @@ class Front:
 
     async def __aexit__(self, *_: object) -> None:
         tasks, self._tasks = self._tasks, []
-        for task in tasks:
-            task.cancel()
-        for task in tasks:
-            with suppress(asyncio.CancelledError):
-                await task
+        await cancelled(*tasks)
         await self._engine.close()
 
     # -- what clients say --------------------------------------------------------------------
