@@ -8,7 +8,7 @@ Two properties of CPython shape this. A dictionary that outgrows itself is copie
 keys are spread over `SHARDS` dictionaries once they are many. And a full garbage collection visits
 all that tracked containers hold, so the dictionaries hold only what the collector does not know:
 records, `Few` and `Many` are structs outside of it, and a dictionary of such is not tracked. Things
-that lead to other objects, as those who wait for a tuple do, need a `TrackedFew`: no circle that
+that lead to other objects, as those who wait for a tuple do, need `TrackedSlots`: no circle that
 passes through what the collector does not see is ever freed.
 """
 
@@ -19,7 +19,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from operator import attrgetter
-from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
+from typing import Any, ClassVar, Final, Generic, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
@@ -85,7 +85,7 @@ class Few(msgspec.Struct, gc=False, eq=False):
 
 
 class TrackedFew(msgspec.Struct, eq=False):
-    """The same, of things that may be part of a circle."""
+    """The same, known to the collector."""
 
     items: tuple[Any, ...]
 
@@ -271,15 +271,11 @@ class Slots(Generic[T]):
     [('job', 1), ('job', 3)]
     """
 
-    __slots__ = ("few", "living", "resolve", "shards", "whole", "width")
+    __slots__ = ("living", "resolve", "shards", "whole", "width")
 
-    def __init__(
-        self,
-        resolve: Callable[[int], T | None],
-        living: Living | None = None,
-        few: type[Few | TrackedFew] = Few,
-    ) -> None:
-        self.few = few
+    few: ClassVar[type[Few | TrackedFew]] = Few
+
+    def __init__(self, resolve: Callable[[int], T | None], living: Living | None = None) -> None:
         self.resolve = resolve
         self.living = living or living_by(resolve)
         self.width = 1
@@ -408,3 +404,11 @@ class Slots(Generic[T]):
         self.shards = [{} for _ in range(SHARDS)]
         for key, slot in whole.items():
             self.shards[hash(key) % SHARDS][key] = slot
+
+
+class TrackedSlots(Slots[T]):
+    """Slots of things that may be part of a circle."""
+
+    __slots__ = ()
+
+    few = TrackedFew

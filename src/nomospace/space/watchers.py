@@ -23,7 +23,7 @@ import msgspec
 from nomospace.space.asking import EVERYONE, Name, Scope
 from nomospace.space.meant import Speech
 from nomospace.space.records import Record
-from nomospace.space.slots import Slots, TrackedFew
+from nomospace.space.slots import Slots, TrackedSlots
 from nomospace.terms import Term, is_object, key_of
 from nomospace.terms.budget import WATCH_UNITS_MAX, Budget, TestTooDear
 from nomospace.terms.templates import MISSING, Path, Template, feature
@@ -127,7 +127,7 @@ class _Shape(Generic[W]):
         ]
         self.asks_cur = asks_cur
         self.asks_dest = asks_dest
-        self.slots: Slots[W] = Slots(resolve, few=TrackedFew)
+        self.slots: Slots[W] = TrackedSlots(resolve)
         self.size = 0
 
     def key(self, watcher: W) -> Hashable:
@@ -160,7 +160,7 @@ class _Meant(Generic[W]):
     def __init__(self, speech: Speech, resolve: Callable[[int], W | None]) -> None:
         self._speech = speech
         self._keys: dict[int, tuple[str, str, Hashable]] = {}
-        self._slots: Slots[W] = Slots(resolve, few=TrackedFew)
+        self._slots: Slots[W] = TrackedSlots(resolve)
         self._sorts = {_BY_CLASS: 0, _BY_ID: 0, _BY_VALUE: 0}
 
     def __len__(self) -> int:
