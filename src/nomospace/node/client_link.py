@@ -369,8 +369,7 @@ class ClientLink(asyncio.Protocol):
                 self,
                 seen=hello.seen if hello.seen_of in ("", clients.host) else 0,
                 alongside=hello.alongside,
-                follows=hello.follows,
-                left=hello.left,
+                follows=hello.left if hello.follows else None,
                 now=micros(self.loop.time()),
             )
         self._principal = principal

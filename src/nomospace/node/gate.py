@@ -38,15 +38,15 @@ class HostGate:
     def tell(self, event: Event) -> None:
         self._host._tell_or_raise(event)
 
-    def seat(self, agent: str, *, follows: bool, left: str) -> None:
+    def seat(self, agent: str, *, follows: str | None) -> None:
         host, at = self._host, self._host._led_to(agent)
         if at:
             raise elsewhere(host, agent, at)
-        if follows and self._forgot(agent, left):
+        if follows and self._forgot(agent, left=follows):
             raise HasEnded(agent=agent)
-        host._seat(agent, follows=follows)
+        host._seat(agent, follows=follows is not None)
 
-    def _forgot(self, agent: str, left: str) -> bool:
+    def _forgot(self, agent: str, *, left: str) -> bool:
         """Whether an agent that `left` another host for here has ended with a life of this one.
 
         This host keeps nothing and alone has its agents on record, and not this one; and the other

@@ -55,10 +55,10 @@ class Gate(Protocol):
     def tell_many(self, calls: Sequence[Call]) -> int:
         """Tell the core some calls, as many as it makes one step of; how many, and as `tell`."""
 
-    def seat(self, agent: str, *, follows: bool, left: str) -> None:
+    def seat(self, agent: str, *, follows: str | None) -> None:
         """See that an agent is here, new or as it was left; raises why it cannot be.
 
-        It is not new for a client that `follows` it from another host, which it has `left`.
+        It is not new for a client that `follows` it from another host, whose name may be empty.
         """
 
     def vacate(self, agent: str) -> None:

@@ -199,21 +199,20 @@ class HostSessions(Pushing):
         seen: int,
         alongside: bool,
         now: int,
-        follows: bool = False,
-        left: str = "",
+        follows: str | None = None,
     ) -> tuple[HostSession, bool]:
         """Begin a session, or go on with one; says whether it was known.
 
         Pushes after the one that the client has `seen` last are sent again with `resend`. A client
-        that `follows` its agent, which `left` another host, is let in when it has come. Raises
-        `TooManySessions`, `HasEnded`, and what the host has against the agent.
+        that `follows` its agent, from the host of that name, is let in when the agent has come.
+        Raises `TooManySessions`, `HasEnded`, and what the host has against the agent.
         """
         session = self._all.get(key)
         known = session is not None
         if session is None:
             if key in self._over:
                 raise HasEnded(agent=agent)
-            self._gate.seat(agent, follows=follows, left=left)
+            self._gate.seat(agent, follows=follows)
             if not alongside:
                 for other in list(self._of.get(agent, {}).values()):
                     if other.link is None and not other.alongside:
@@ -233,7 +232,7 @@ class HostSessions(Pushing):
             if key not in self._over and not (session.moved_to and session.outbox):
                 # Its agent may have left, and its client have seen that, in an earlier life of
                 # this host or in this one: no call could be answered here.
-                self._gate.seat(agent, follows=follows, left=left)
+                self._gate.seat(agent, follows=follows)
             if session.link is not None:
                 session.link.drop()
         session.link = link

@@ -350,7 +350,7 @@ class Server:
             return 1
         return self._tell_some(calls)
 
-    def seat(self, agent: str, *, follows: bool, left: str) -> None:
+    def seat(self, agent: str, *, follows: str | None) -> None:
         assert self.core is not None, "it is up"
         if not self.core.has(agent):
             self.tell(Arrive(agent))

@@ -49,7 +49,7 @@ class Gate:
         self.tell(calls[0])
         return 1
 
-    def seat(self, agent: str, *, follows: bool, left: str) -> None:
+    def seat(self, agent: str, *, follows: str | None) -> None:
         if not self.has_agent:
             raise AgentAway(agent=agent, host="ward")
 
