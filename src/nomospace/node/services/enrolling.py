@@ -49,18 +49,15 @@ class EnrollingHost(Host):
             task.cancel()
 
     def _tell(self, event: Event) -> None:
-        if (
-            event.__class__ is Call
-            and isinstance(event.request, Adopt)
-            and self._secretaries.must_ask(home_of(event, event.request), event.request.law.hash)
-            and len(self._asking) < ASKING_MAX
-        ):
-            self._begin(self._ask(event, event.request), f"{event.agent} adopts")
-        else:
-            super()._tell(event)
+        if event.__class__ is Call and isinstance(event.request, Adopt):
+            home, law = address_of(event.agent, event.request.number), event.request.law.hash
+            if self._secretaries.must_ask(home, law) and len(self._asking) < ASKING_MAX:
+                self._begin(self._ask(event, home, law), f"{event.agent} adopts")
+                return
+        super()._tell(event)
 
-    async def _ask(self, call: Call, request: Adopt) -> None:
-        await self._secretaries.ask(home_of(call, request), request.law.hash)
+    async def _ask(self, call: Call, home: str, law: str) -> None:
+        await self._secretaries.ask(home, law)
         with suppress(Closed):
             super()._tell(call)
 
@@ -105,8 +102,3 @@ class EnrollingHost(Host):
         task = self._spawn(work, name)
         self._asking[task] = None
         task.add_done_callback(lambda task: self._asking.pop(task, None))
-
-
-def home_of(call: Call, request: Adopt) -> str:
-    """The address that an adoption is for."""
-    return address_of(call.agent, request.number)
