@@ -27,8 +27,9 @@ from nomospace.space.stored import StoreEngine
 
 def without_frames(error: NomospaceError) -> NomospaceError:
     """An error that may be kept: the frames that it and its causes were raised in hold the host."""
-    one: BaseException | None = error
-    while one is not None:
+    error.__traceback__ = error.__context__ = None
+    one = error.__cause__
+    while one is not None and one.__traceback__ is not None:  # else it was here before
         one.__traceback__ = one.__context__ = None
         one = one.__cause__
     return error

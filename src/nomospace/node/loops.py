@@ -7,7 +7,9 @@ import gc
 import sys
 from collections.abc import Coroutine
 from contextlib import suppress
-from typing import Final
+from typing import Final, TypeVar
+
+T = TypeVar("T")
 
 SWITCH_S: Final = 0.0005
 """How long a thread may wait for the interpreter: the keeper's, to say that it is done."""
@@ -30,6 +32,13 @@ def run_loop(main: Coroutine[object, None, None]) -> None:
         asyncio.run(main)
     else:
         uvloop.run(main)
+
+
+def held(task: asyncio.Task[T], among: dict[asyncio.Task[T], None]) -> asyncio.Task[T]:
+    """A task that is kept until it has ended: the loop alone would let go of it."""
+    among[task] = None
+    task.add_done_callback(lambda task: among.pop(task, None))
+    return task
 
 
 async def cancelled(*tasks: asyncio.Task[None] | None) -> None:

@@ -13,6 +13,7 @@ from typing import Final
 from nomospace.errors import NomospaceError, Unavailable
 from nomospace.host.calls import TellPeer
 from nomospace.host.effects import PeerTold
+from nomospace.node.loops import held
 from nomospace.protocols.questions import PeerAnswer, PeerQuestion
 
 ASKED_MAX: Final = 256
@@ -41,7 +42,7 @@ class PeerQuestions:
         self._tell = tell
         self._numbers = count(1)
         self._asked: dict[int, tuple[str, asyncio.Future[bytes]]] = {}
-        self._answering: set[asyncio.Task[None]] = set()
+        self._answering: dict[asyncio.Task[None], None] = {}
 
     async def ask(self, peer: str, body: bytes, *, seconds: float) -> bytes:
         """What a peer answers; raises `PeerSilent`."""
@@ -71,9 +72,8 @@ class PeerQuestions:
             and len(self._answering) < ANSWERED_MAX
             and len(talk.body) <= QUESTION_BYTES_MAX
         ):
-            task = asyncio.ensure_future(self._answer(self.answer, effect.peer, talk))
-            self._answering.add(task)
-            task.add_done_callback(self._answering.discard)
+            work = self._answer(self.answer, effect.peer, talk)
+            held(asyncio.create_task(work), self._answering)
 
     async def _answer(
         self, answer: Callable[[str, bytes], Awaitable[bytes]], peer: str, asked: PeerQuestion
@@ -87,5 +87,5 @@ class PeerQuestions:
 
     def stop(self) -> None:
         """Answer nothing more."""
-        for task in self._answering:
+        for task in list(self._answering):
             task.cancel()

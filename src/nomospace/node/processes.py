@@ -25,6 +25,7 @@ from nomospace.host.effects import Mail
 from nomospace.host.speaking import lend_functions
 from nomospace.node import program_talk as say
 from nomospace.node.local_connection import LocalConnection
+from nomospace.node.loops import held
 from nomospace.node.program_process import (
     OVER,
     ProgramFailed,
@@ -194,9 +195,7 @@ class Processes:
         """Begin a program that has come, or that an earlier life of the host ran."""
         process = self._make(kept, unread)
         process.expect()
-        task = asyncio.get_running_loop().create_task(self._begin(process))
-        self._tasks[task] = None
-        task.add_done_callback(lambda task: self._tasks.pop(task, None))
+        held(asyncio.create_task(self._begin(process)), self._tasks)
 
     async def _begin(self, process: ProgramProcess) -> None:
         try:
@@ -318,9 +317,7 @@ class Processes:
         if not why:
             return
         if why == OVER:
-            task = asyncio.get_running_loop().create_task(self._end_kept(process.agent))
-            self._tasks[task] = None
-            task.add_done_callback(lambda task: self._tasks.pop(task, None))
+            held(asyncio.create_task(self._end_kept(process.agent)), self._tasks)
             return
         while len(self.ended) >= ENDED_MAX:
             del self.ended[next(iter(self.ended))]

@@ -39,6 +39,7 @@ from nomospace.errors import (
 from nomospace.host.operations import Firing as StepFiring
 from nomospace.node import program_talk as say
 from nomospace.node.local_connection import LocalConnection
+from nomospace.node.loops import held
 from nomospace.node.program_steps import (
     ListenerCalls,
     PipeAsker,
@@ -388,10 +389,7 @@ class ProgramProcess(asyncio.Protocol):
         self._queue.go_on()
 
     def _spawn(self, work: Coroutine[object, None, None]) -> asyncio.Task[None]:
-        task = self._loop.create_task(work)
-        self._tasks[task] = None
-        task.add_done_callback(lambda task: self._tasks.pop(task, None))
-        return task
+        return held(self._loop.create_task(work), self._tasks)
 
     def _hear(self, frame: bytes) -> None:
         agent, body = say.opened(frame)

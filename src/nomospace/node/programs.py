@@ -37,6 +37,7 @@ from nomospace.errors import NomospaceError
 from nomospace.host.changes import ProgramKept
 from nomospace.law import CompiledLaw
 from nomospace.node.local_connection import LocalConnection
+from nomospace.node.loops import held
 from nomospace.trust.bundles import open_bundle
 
 if TYPE_CHECKING:
@@ -316,9 +317,8 @@ class Stage:
         if kept.why:
             program.refused = MoveRefused(agent=id, to=kept.origin, why=kept.why)
         running = self.running[id] = Running(agent, line, program)
-        task = running.task = self._spawn(self._drive(id, running), f"{id}: {kept.program}")
-        self._tasks[task] = None
-        task.add_done_callback(lambda task: self._tasks.pop(task, None))
+        task = self._spawn(self._drive(id, running), f"{id}: {kept.program}")
+        running.task = held(task, self._tasks)
         return program
 
     # -- ending --------------------------------------------------------------------------------

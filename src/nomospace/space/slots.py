@@ -87,7 +87,7 @@ class Few(msgspec.Struct, gc=False, eq=False):
 class TrackedFew(msgspec.Struct, eq=False):
     """The same, known to the collector."""
 
-    items: tuple[Any, ...]
+    items: tuple[object, ...]
 
 
 class Many(msgspec.Struct, gc=False, eq=False):

@@ -20,6 +20,7 @@ from nomospace.errors import NomospaceError, Unavailable
 from nomospace.host.calls import Call, Event
 from nomospace.host.effects import Came, Effect, Ruled
 from nomospace.node.local import Host
+from nomospace.node.loops import held
 from nomospace.node.services.secretaries import Secretaries
 
 ASKING_MAX: Final = 1_000
@@ -99,6 +100,4 @@ class EnrollingHost(Host):
         self._report(Report("a secretary was not told", facts, error))
 
     def _begin(self, work: Any, name: str) -> None:
-        task = self._spawn(work, name)
-        self._asking[task] = None
-        task.add_done_callback(lambda task: self._asking.pop(task, None))
+        held(self._spawn(work, name), self._asking)
