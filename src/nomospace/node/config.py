@@ -208,6 +208,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """All that a host is told at its start, checked."""
 
     host: Settings = Settings()
+    standby: StandbySettings = StandbySettings()
     servers: dict[str, tuple[str, ...]] = {}
     journal: Journal = Journal()
     services: ServiceSettings = ServiceSettings()
@@ -221,7 +222,6 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     programs: ProgramSettings = ProgramSettings()
     publishers: dict[str, Publisher] = {}
     monitors: dict[str, PaceLimits] = {}
-    standby: StandbySettings = StandbySettings()
 
     @property
     def paired(self) -> bool:
@@ -366,22 +366,10 @@ def _unreadable(error: tomllib.TOMLDecodeError, lines: _Lines) -> BadConfig:
 
 
 _TABLES: Final[dict[str, type[msgspec.Struct] | None]] = {
-    "host": Settings,
-    "standby": StandbySettings,
-    "servers": None,
-    "journal": Journal,
-    "services": ServiceSettings,
-    "api": Api,
-    "secretaries": None,
-    "links": LinkSettings,
-    "contact": ContactSettings,
-    "limits": Shares,
-    "spaces": SpaceSettings,
-    "log": LogSettings,
-    "programs": ProgramSettings,
-    "publishers": None,
-    "monitors": None,
+    table.name: type(table.default) if isinstance(table.default, msgspec.Struct) else None
+    for table in msgspec.structs.fields(Config)
 }
+"""Of a table whose keys are names, nothing is known."""
 _FLAGS: Final = {
     ("services", "http"): "--http",
     ("api", "listen"): "--api",
