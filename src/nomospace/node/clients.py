@@ -134,25 +134,17 @@ class Clients:
 
     def rates(self, agent: str, principal: str) -> tuple[Rate, ...]:
         """How fast an agent may make calls, and who speaks for it: the same for all its links."""
-        found = []
-        for key, calls in (
-            (("agent", agent), self._shares.agent_calls),
-            (("token", principal), self._shares.token_calls),
-        ):
-            rate = self._rates.get(key)
-            if rate is None:
-                rate = self._rates[key] = Rate(calls)
-            found.append(rate)
-        return tuple(found)
+        shares, known = self._shares, self._rates
+        return (
+            known.setdefault(("agent", agent), Rate(shares.agent_calls)),
+            known.setdefault(("token", principal), Rate(shares.token_calls)),
+        )
 
     def link(self, whose: str) -> Account:
         """One more link of an agent: its account is the same for all, and if it was here lately."""
         self._linked[whose] = self._linked.get(whose, 0) + 1
         self._left.pop(whose, None)
-        account = self._accounts.get(whose)
-        if account is None:
-            account = self._accounts[whose] = Account()
-        return account
+        return self._accounts.setdefault(whose, Account())
 
     def _unlink(self, whose: str, now: float) -> None:
         """A link of an agent is gone."""
