@@ -414,12 +414,13 @@ class Mailroom:
     ) -> PeerSession:
         """Have the session that a question and its answer have made."""
         asking = question.sender == self.name
-        name, life = (answer.sender, answer.life) if asking else (question.sender, question.life)
+        theirs = answer if asking else question
+        name, life = theirs.sender, theirs.life
         known = self._known.get(name)
         if known is not None and life < known.life:
             why = "it is of an earlier life of that host"
             raise BadEnvelope(sender=name, what="replayed", why=why)
-        refused = self.refuses(name, answer.token if asking else question.token)
+        refused = self.refuses(name, theirs.token)
         if refused:
             raise BadEnvelope(sender=name, what="taken-over", why=refused)
         # All that both have said, but the certificates: what they prove is in the signatures.
@@ -428,16 +429,14 @@ class Mailroom:
         channel: Channel | InTheOpen = InTheOpen(both)
         if half is not None:
             try:
-                share = answer.share if asking else question.share
-                channel = half.agree(share, both, first=asking)
+                channel = half.agree(theirs.share, both, first=asking)
             except NotForUs as error:
                 raise BadEnvelope(sender=name, what="garbage", why=str(error)) from None
         if known is None:
             if len(self._known) >= SENDERS_MAX:
                 self._forget(min(self._known, key=lambda name: self._known[name].heard_at))
             known = self._known[name] = KnownHost(now)
-        newest = answer.newest if asking else question.newest
-        spoken = LINK_VERSIONS.common(Versions.said(LINK_VERSIONS.oldest, newest))
+        spoken = LINK_VERSIONS.common(Versions.said(LINK_VERSIONS.oldest, theirs.newest))
         session = PeerSession(channel, life, certificate, spoken)
         for id, one in list(known.sessions.items()):
             if len(known.sessions) < SESSIONS_MAX:
