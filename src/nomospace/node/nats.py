@@ -24,16 +24,14 @@ from contextlib import suppress
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from nomospace.client import check_name
-from nomospace.errors import CallerError, PeerError
+from nomospace.errors import PeerError
 from nomospace.node.addresses import Address, BadHostAddress
 from nomospace.node.envelopes import BadEnvelope, Mailroom
-from nomospace.node.fencing import PeerTokens
 from nomospace.node.framed import BUFFER_BYTES_MAX
-from nomospace.node.identity import Identity, NotItsName
-from nomospace.node.network import Hear, NameTaken
+from nomospace.node.identity import Identity
 from nomospace.node.notes import Notes, OnNote
-from nomospace.wire.frames import decode_frame, encode_frame, since
+from nomospace.node.wires import OwnLinks
+from nomospace.wire.frames import decode_frame, since
 
 INCOMING_BYTES_MAX: Final = 64 << 20
 """What may wait to be read; past it the library drops messages."""
@@ -64,7 +62,7 @@ def subject_of(net: str, host: str) -> str:
     return f"{net}.hex.{host.encode().hex()}"
 
 
-class NatsLinks:
+class NatsLinks(OwnLinks):
     """The links of one host over the NATS server at `url`, in the net of that name."""
 
     def __init__(
@@ -77,18 +75,14 @@ class NatsLinks:
         on_note: OnNote | None = None,
         life: int | None = None,
     ) -> None:
-        self.name = check_name("a host", name)
-        if identity is not None and identity.name != name:
-            raise NotItsName(name=name, certified=identity.name)
+        super().__init__(name, identity, on_note)
         if not _PLAIN.fullmatch(net):
             raise BadHostAddress(text=net[:80], why="a net is named with letters, digits, - and _")
         server = _server(url)
         if identity is None:
             server.check_loopback()
         self.url = url
-        self.identity = identity
         self._net = net
-        self._on_note = on_note
         life = time.time_ns() // 1000 if life is None else life
         self._mail = Mailroom(
             name,
@@ -100,9 +94,6 @@ class NatsLinks:
             check=None if identity is None else identity.check_host,
             again=None if identity is None else identity.check_again,
         )
-        self.tokens: PeerTokens | None = None
-        """What this host knows of its own token, and of its peers'; set before `start`."""
-        self._hear: Hear | None = None
         self._client: Any = None
         self._out: dict[str, list[bytes]] = {}
         self._ready: list[tuple[str, bytes]] = []
@@ -113,28 +104,8 @@ class NatsLinks:
         self._stopping = False
         self._away = False
         """Whether the server is known to be away."""
-        self._loop: asyncio.AbstractEventLoop
-        self._notes: Notes
-        self._counts = {
-            "frames_in": 0,
-            "frames_out": 0,
-            "bytes_in": 0,
-            "bytes_out": 0,
-            "dropped": 0,
-        }
 
     # -- what hosts use ----------------------------------------------------------------------
-
-    def join(self, name: str, hear: Hear) -> None:
-        """The host of this process hears with this function."""
-        if name != self.name or self._hear is not None:
-            raise NameTaken(name=name)
-        self._hear = hear
-
-    def leave(self, name: str) -> None:
-        """The host of this process hears no more."""
-        if name == self.name:
-            self._hear = None
 
     def neighbours(self) -> tuple[str, ...]:
         """The hosts that were heard lately."""
@@ -153,11 +124,8 @@ class NatsLinks:
         if to and since(frame) > self._mail.version(to):
             self._counts["dropped"] += 1
             return
-        try:
-            data = encode_frame(frame)
-        except CallerError as error:  # it is larger than a frame may be
-            self._counts["dropped"] += 1
-            self._notes("frame-dropped", why=str(error))
+        data = self._encode(frame)
+        if data is None:
             return
         self._out.setdefault(to or "", []).append(data)
         self._waiting += len(data)

@@ -30,14 +30,11 @@ from typing import Final
 
 import msgspec
 
-from nomospace.client import check_name
 from nomospace.errors import CallerError, NomospaceError, PeerError
 from nomospace.node.addresses import BadHostAddress, Place
 from nomospace.node.book import HOSTS_MAX, AddressBook
-from nomospace.node.fencing import PeerTokens
-from nomospace.node.identity import Identity, NotItsName
+from nomospace.node.identity import Identity
 from nomospace.node.listen import Arrival
-from nomospace.node.network import Hear, NameTaken
 from nomospace.node.notes import Notes, OnNote
 from nomospace.node.peering import (
     HELLO_S,
@@ -52,7 +49,8 @@ from nomospace.node.peering import (
     decode_word,
     encode_word,
 )
-from nomospace.wire.frames import decode_frame, encode_frame, since
+from nomospace.node.wires import OwnLinks
+from nomospace.wire.frames import decode_frame, since
 
 PEERS_MAX: Final = HOSTS_MAX
 """The most connections to other hosts."""
@@ -70,7 +68,7 @@ STOP_S: Final = 1.0
 """How long a stop waits for what was sent to go out."""
 
 
-class TcpLinks:
+class TcpLinks(OwnLinks):
     """The links of one host. `join` names seeds; `Listener(on_host=links.accept)` brings callers.
 
     `advertise` is where others can dial this host. `life` grows with every start of the host; the
@@ -90,19 +88,12 @@ class TcpLinks:
         seed: int | None = None,
         key: bytes = b"",
     ) -> None:
-        self.name = check_name("a host", name)
-        if identity is not None and identity.name != name:
-            raise NotItsName(name=name, certified=identity.name)
-        self.identity = identity
+        super().__init__(name, identity, on_note)
         self._key = key
         self.advertise = tuple(advertise)
-        self.tokens: PeerTokens | None = None
-        """What this host knows of its own token, and of its peers'; set before `start`."""
         self._seeds = tuple(self._checked(address) for address in seeds)
         self._life = time.time_ns() // 1000 if life is None else life
         self._book = AddressBook(Random(seed))
-        self._on_note = on_note
-        self._hear: Hear | None = None
         self._peers: dict[str, Peer] = {}
         self._all: dict[Peer, None] = {}
         self._dials: dict[asyncio.Task[None], None] = {}
@@ -111,22 +102,8 @@ class TcpLinks:
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = 0.0
         self._running = False
-        self._notes: Notes
-        self._loop: asyncio.AbstractEventLoop
-        self._gone = {"frames_in": 0, "frames_out": 0, "bytes_in": 0, "bytes_out": 0, "dropped": 0}
 
     # -- what hosts use ----------------------------------------------------------------------
-
-    def join(self, name: str, hear: Hear) -> None:
-        """The host of this process hears with this function."""
-        if name != self.name or self._hear is not None:
-            raise NameTaken(name=name)
-        self._hear = hear
-
-    def leave(self, name: str) -> None:
-        """The host of this process hears no more."""
-        if name == self.name:
-            self._hear = None
 
     def address_of(self, host: str) -> str:
         """Where another host listens, as far as its peers know; empty when they do not."""
@@ -150,16 +127,15 @@ class TcpLinks:
             self._hold(to, frame)
             return
         if since(frame) > linked.version:
-            self._gone["dropped"] += 1
+            self._counts["dropped"] += 1
             return
-        try:
-            linked.send(encode_frame(frame))
-        except CallerError as error:
-            self._too_large(error)
+        data = self._encode(frame)
+        if data is not None:
+            linked.send(data)
 
     def counts(self) -> dict[str, int]:
         """Frames and bytes in and out, and frames dropped, since the start."""
-        total = dict(self._gone)
+        total = dict(self._counts)
         for peer in self._all:
             for what in total:
                 total[what] += getattr(peer, what)
@@ -272,7 +248,7 @@ class TcpLinks:
             self._notes(what, address=address, why=why)
         name = self._book.expected(address)
         dropped = self._pending.pop(name, ())
-        self._gone["dropped"] += len(dropped)
+        self._counts["dropped"] += len(dropped)
         self._book.failed(address, now=self._loop.time())
         self._arm()
 
@@ -285,7 +261,7 @@ class TcpLinks:
             room = len(held) < PENDING_FRAMES_MAX
         told = since(frame) <= LINK_VERSIONS.oldest  # else it may be too new for that host
         if not (told and room and self._running and self._book.want(to, now=self._loop.time())):
-            self._gone["dropped"] += 1
+            self._counts["dropped"] += 1
             return
         data = self._encode(frame)
         if data is not None:
@@ -435,8 +411,8 @@ class TcpLinks:
     def lost(self, peer: Peer) -> None:
         """A connection is gone."""
         self._all.pop(peer, None)
-        for what in self._gone:
-            self._gone[what] += getattr(peer, what)
+        for what in self._counts:
+            self._counts[what] += getattr(peer, what)
         now = self._loop.time()
         if self._peers.get(peer.name) is peer:
             del self._peers[peer.name]
@@ -468,14 +444,3 @@ class TcpLinks:
                     identity.check_again(peer.certificate)
             except NomospaceError as error:
                 self.complain(peer, "certificate-refused", str(error))
-
-    def _encode(self, frame: object) -> bytes | None:
-        try:
-            return encode_frame(frame)
-        except CallerError as error:
-            self._too_large(error)
-            return None
-
-    def _too_large(self, error: CallerError) -> None:
-        self._gone["dropped"] += 1
-        self._notes("frame-dropped", why=str(error))
