@@ -37,7 +37,7 @@ from nomospace.node.fencing import PeerTokens, StandingPart
 from nomospace.node.identity import Identity, revocation_lists
 from nomospace.node.journaling import QUIET, Journalist, Sealing, check_folder
 from nomospace.node.law_keys import check_keys
-from nomospace.node.links import Dialled, HostLinks, Wires
+from nomospace.node.links import HostLinks
 from nomospace.node.listen import Arrival, Listener
 from nomospace.node.local import Host
 from nomospace.node.logs import note_log
@@ -57,7 +57,9 @@ from nomospace.wire.calls import LawShelf, Unready
 from nomospace.wire.frames import too_large
 
 if TYPE_CHECKING:
+    from nomospace.node.nats import NatsLinks
     from nomospace.node.stories.telling import Stories
+    from nomospace.node.tcp import TcpLinks
 
 FAULTY_MAX: Final = 64
 """Of how many ontologies it is remembered what is wrong with them."""
@@ -123,7 +125,7 @@ class Server:
         self.work = Workers()
         """Who compiles the laws and reads the ontologies of others."""
         self.host: Host
-        self.links: Wires
+        self.links: TcpLinks | NatsLinks
         self.listener: Listener
         self.clients: Clients
         self.standings: Standings
@@ -237,8 +239,7 @@ class Server:
         # Who can connect finds the token; that of workers is kept by their supervisor.
         await self.listener.start(self.keep_token if self.worker is None else None)
         parts.push_async_callback(self.listener.stop)
-        if isinstance(links, Dialled):
-            links.advertise = settings.advertise or (self.listener.advertised,)
+        links.advertise = settings.advertise or (self.listener.advertised,)
         links.tokens = tokens
         await links.start()
         parts.push_async_callback(links.stop)
@@ -376,7 +377,7 @@ class Server:
         self.clock = Clock(mark)
         return self.clock
 
-    def _wires(self) -> Wires:
+    def _wires(self) -> TcpLinks | NatsLinks:
         settings = self.config.host
         life = time.time_ns() // 1000
         if self.standing is not None:

@@ -14,7 +14,9 @@ from nomospace.wire.frames import encode_frame
 
 
 class OwnLinks:
-    """The links of one host. Raises `NotItsName`."""
+    """The links of one host; `advertise` is where others can dial it. Raises `NotItsName`."""
+
+    advertise: tuple[str, ...] = ()
 
     def __init__(self, name: str, identity: Identity | None, on_note: OnNote | None) -> None:
         self.name = check_name("a host", name)
