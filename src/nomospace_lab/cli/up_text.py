@@ -4,6 +4,7 @@ On a terminal it draws a screen four times a second; anywhere else it writes pla
 way it goes faster than real time and ends on Ctrl-C with a short account.
 """
 
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,21 +32,20 @@ SEES = "Alarms in a simulated hospital: law AP rules on each message, at both en
 
 def show_text(speed: float, for_s: float | None, seed: int) -> None:
     """Show a hospital at work: who raises which alarm, which rule rules, what is pending."""
-    run: _Run | None = None
-    try:
-        from rich.console import Console
+    from rich.console import Console
 
-        console = Console(highlight=False)
-        run = _Run(seed, speed, for_s)
+    console = Console(highlight=False)
+    run = _Run(seed, speed, for_s)
+    before = signal.signal(signal.SIGINT, run.end)
+    try:
         if sys.stdout.isatty() and not console.is_dumb_terminal:
             _show_live(run, console)
         else:
             _show_plain(run)
-    except KeyboardInterrupt:
-        pass
-    if run is not None:
-        for line in run.account():
-            print(line)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    for line in run.account():
+        print(line)
 
 
 class _Run:
@@ -60,12 +60,17 @@ class _Run:
         self.for_s = for_s
         self.passed_s = 0.0
         self.began_us = self.hospital.clock.now
+        self.ended = False
+
+    def end(self, *_: object) -> None:
+        """Ctrl-C: end after this frame, so that the hospital is not left in the middle of a step."""
+        self.ended = True
 
     def ticks(self) -> Iterator[None]:
         """Go on in real time, a frame at a time, until the time is up."""
         before = monotonic()
         yield
-        while self.for_s is None or self.passed_s < self.for_s:
+        while not self.ended and (self.for_s is None or self.passed_s < self.for_s):
             sleep(FRAME_S if self.for_s is None else min(FRAME_S, self.for_s - self.passed_s))
             now = monotonic()
             self.passed_s += min(now - before, STALL_S_MAX)
