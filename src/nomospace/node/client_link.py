@@ -35,7 +35,7 @@ from nomospace.sessions.host_session import SOME, HostSession
 from nomospace.wire import talk
 from nomospace.wire.admin import Question, pack_answer
 from nomospace.wire.calls import CALL_PARTS_MAX, DEEP_MAX, CallTooWide, Unready
-from nomospace.wire.common_calls import read_common
+from nomospace.wire.common_calls import goes_along, read_common
 from nomospace.wire.framing import STRANGER_BYTES_MAX, BadFrame, Framer, join
 from nomospace.wire.talk import ASK, SEEK_PLAIN
 
@@ -433,7 +433,7 @@ class ClientLink(asyncio.Protocol):
         except (CallerError, LawError) as error:
             self._sessions.refuse(session, frame[1], error)
             return None
-        if kind == ASK and not talk.goes_along(frame):
+        if kind == ASK and not goes_along(frame):
             self._ask(session, *call)
             return None
         return call
@@ -447,7 +447,7 @@ class ClientLink(asyncio.Protocol):
                     return
                 try:
                     frame = talk.unpack_frame(data)
-                    if frame[0] > talk.OUT and not talk.goes_along(frame):
+                    if frame[0] > talk.OUT and not goes_along(frame):
                         return
                     call = talk.read_call(frame, self._clients.laws)
                 except NomospaceError:  # it is told when it is the first

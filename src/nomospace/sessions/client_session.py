@@ -371,35 +371,24 @@ class ClientSession(OpenCalls[ClientOrder]):
         orders: list[ClientOrder] = []
         calls = self.calls
         for data in frames:
+            answer, error = talk.read_common_answer(data), None
             try:
-                frame = talk.unpack_frame(data)
-                kind = frame[0]
-                if kind < talk.FOUND or kind > talk.FAILURE:
-                    orders += self._pushed(kind, frame)
-                    continue
-                if len(frame) < 3:
-                    raise BadFrame(why="an answer without its numbers")
+                if answer is None:
+                    frame = talk.unpack_frame(data)
+                    if not talk.FOUND <= frame[0] <= talk.FAILURE:
+                        orders += self._pushed(frame[0], frame)
+                        continue
+                    answer, error = self._read(frame)
             except BadFrame as bad:
                 return [*orders, DropConnection(bad)]
-            number = frame[1]
+            number, seq, value = answer
             if number:
                 if number <= self.seen:
                     continue
                 self.seen = number
-            call = calls.pop(frame[2], None)
+            call = calls.pop(seq, None)
             if call is None:
                 continue
-            value: object = None
-            error: NomospaceError | None = None
-            try:
-                if kind == talk.FOUND:
-                    value = talk.read_found(frame)
-                elif kind == talk.REPLY:
-                    value = talk.read_reply(frame)
-                else:
-                    error = talk.read_error(frame[3])
-            except (ValueError, IndexError) as bad:
-                error = BadFrame(why=f"an answer of {self.host}: {bad}")
             asker = call.asker
             if call.posted:
                 orders += self._posted(call, number, value, error)
@@ -408,6 +397,19 @@ class ClientSession(OpenCalls[ClientOrder]):
             else:
                 orders += self._bring(call, value, error)
         return orders
+
+    def _read(self, frame: talk.Frame) -> tuple[tuple[int, int, object], NomospaceError | None]:
+        """An answer with its numbers, and what is wrong instead."""
+        if len(frame) < 3:
+            raise BadFrame(why="an answer without its numbers")
+        kind, number, seq = frame[:3]
+        try:
+            if kind == talk.FAILURE:
+                return (number, seq, None), talk.read_error(frame[3])
+            read = talk.read_found if kind == talk.FOUND else talk.read_reply
+            return (number, seq, read(frame)), None
+        except (ValueError, IndexError) as bad:
+            return (number, seq, None), BadFrame(why=f"an answer of {self.host}: {bad}")
 
     def _posted(
         self, call: OpenCall, number: int, value: object, error: NomospaceError | None

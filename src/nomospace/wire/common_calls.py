@@ -7,7 +7,6 @@ in Python took a sixth of what a take costs it.
 
 from __future__ import annotations
 
-from operator import itemgetter
 from typing import Annotated, Final
 
 import msgspec
@@ -20,7 +19,7 @@ from nomospace.terms.templates import WIDTH_MAX, Template
 from nomospace.terms.tuples import SHORT
 from nomospace.wire.calls import PERIOD_US_MAX, read_template
 from nomospace.wire.packing import HARMLESS, Reader, pack, reader_of
-from nomospace.wire.talk import ASK, OUT, SEEK, SEEK_PLAIN
+from nomospace.wire.talk import ASK, OUT, SEEK, SEEK_PLAIN, Frame
 
 
 def _common_readers() -> dict[bytes, Reader]:
@@ -64,10 +63,14 @@ def read_common(data: bytes) -> tuple[int, int, Request] | None:
         kind = parts[0]
         if kind == SEEK_PLAIN:
             if len(parts) == 10:  # as most have it
-                equal: tuple[tuple[int, str | int], ...] = (_FIRST(parts), _SECOND(parts))
-            else:
-                equal = tuple(zip(parts[6::2], parts[7::2], strict=True))
-            template = Template.at_places(parts[5], equal)
+                _, seq, seen, space, how, width, one, first, other, second = parts
+                if not one < other < width:
+                    return None
+                template = Template(None, width, True, ((one, first), (other, second)), None, ())
+                return seq, seen, Seek(space, WAYS[how], template)
+            template = Template.at_places(
+                parts[5], tuple(zip(parts[6::2], parts[7::2], strict=True))
+            )
             return parts[1], parts[2], Seek(parts[3], WAYS[parts[4]], template)
         if kind == OUT:
             return parts[1], parts[2], Out(*parts[3:])
@@ -80,9 +83,17 @@ def read_common(data: bytes) -> tuple[int, int, Request] | None:
         return None
 
 
+def goes_along(frame: Frame) -> bool:
+    """Whether a frame seems to be a call that hosts do together with those around it.
+
+    These read, take and write tuples, say something about a lease, or send a message.
+    """
+    if frame[0] != ASK:
+        return bool(SEEK_PLAIN <= frame[0] <= OUT)
+    body = frame[3] if len(frame) == 4 else None
+    return body.__class__ is list and bool(body) and body[0] in ("settle", "tell")
+
+
 _COMMON: Final = _common_readers()
-_FIRST: Final = itemgetter(6, 7)
-_SECOND: Final = itemgetter(8, 9)
-"""The first two values that a plain template names, with their places."""
 _SETTLED: Final = _COMMON[pack([ASK, None, None, None])[:2]]
 _SETTLE: Final = pack("settle")

@@ -34,9 +34,9 @@ from nomospace.wire.packing import Unfit, unpack
 SAID_DEPTH_MAX: Final = TERM_DEPTH_MAX + 16
 """How deep a term may be that hosts made of others."""
 
-_SHORT: Final = 200
+SHORT_CHARS: Final = 200
 """Strings up to here, and few parts, are far from every limit."""
-_PARTS: Final = 256
+FEW_PARTS: Final = 256
 _ROOM: Final = 64
 """How deep a term is read by plain recursion."""
 _LOOKED_INTO: Final = (FORMAL, OBJECT)
@@ -80,12 +80,12 @@ def thaw_all(values: Collection[Any]) -> tuple[Term, ...]:
     """`thaw` for a list or tuple: the fields of a tuple, the arguments of an event."""
     for part in values:  # as `_are_plain` has it: each answer comes by here
         if type(part) is str:
-            if len(part) > _SHORT:
+            if len(part) > SHORT_CHARS:
                 break
         elif type(part) is not int and part is not None and type(part) is not bool:
             break
     else:
-        if len(values) <= _PARTS:
+        if len(values) <= FEW_PARTS:
             return tuple(values)
     return tuple([_thaw(part, _TERM) for part in values])
 
@@ -114,11 +114,11 @@ def _are_plain(values: Collection[object]) -> bool:
     """Whether values are terms as they are, and far from every limit."""
     for part in values:
         if type(part) is str:
-            if len(part) > _SHORT:
+            if len(part) > SHORT_CHARS:
                 return False
         elif type(part) is not int and part is not None and type(part) is not bool:
             return False
-    return len(values) <= _PARTS
+    return len(values) <= FEW_PARTS
 
 
 def thaw_said(value: object) -> Term:

@@ -23,14 +23,13 @@ from nomospace.sessions.host_session import SOME, HostSession, Outgoing
 from nomospace.sessions.host_sessions import HostSessions
 from nomospace.store.interface import KeptForClient, Step
 from nomospace.store.memory import MemoryStore
-from nomospace.wire.common_calls import read_common
+from nomospace.wire.common_calls import goes_along, read_common
 from nomospace.wire.talk import (
     BYE,
     SEEN,
     VERSION,
     WINDOW,
     HostWelcome,
-    goes_along,
     read_call,
     unpack_frame,
 )

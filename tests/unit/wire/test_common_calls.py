@@ -70,6 +70,12 @@ def test_what_is_read_is_what_the_way_of_all_calls_gives() -> None:
     assert 800 < common < 3_200
 
 
+def test_a_plain_template_whose_places_do_not_go_up_is_left_to_the_way_of_all_calls() -> None:
+    for width, one, other in ((3, 1, 1), (3, 2, 1), (3, 0, 3), (1, 0, 1)):
+        data = pack([SEEK_PLAIN, 1, 0, "jobs", 0, width, one, "job", other, 17])
+        assert read_common(data) is None
+
+
 def test_what_is_said_of_a_lease_is_common_and_other_requests_are_not() -> None:
     settled = Settle("jobs", "ward/7", False, 0, 5, "why")
     data = pack_ask(3, 2, settled)
