@@ -22,7 +22,7 @@ neither Linda nor LIME looks inside a field. Here patterns do.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -176,19 +176,20 @@ class Template(msgspec.Struct, frozen=True, eq=False, gc=False):
         """
         is_list = type(patterns) is tuple or type(patterns) is list
         if is_list and 0 < (width := len(patterns)) <= WIDTH_MAX:
-            values: dict[int, Term] = {}
-            shape: list[object] = []
+            equal: list[tuple[int, Term]] = []
             plain = True
             for pos, one in enumerate(patterns):
                 if (type(one) is str and len(one) <= SHORT and one.isascii()) or (
                     type(one) is int and -PLAIN_INT < one < PLAIN_INT
                 ):
-                    values[pos] = one
-                else:
-                    plain = plain and one is ANY
-                    shape += (pos, type(one), one)
+                    equal.append((pos, one))
+                elif one is not ANY:
+                    plain = False
             if plain:
-                return cls(None, width, True, tuple(values.items()), None, ())
+                return cls(None, width, True, tuple(equal), None, ())
+            values = dict(equal)
+            rest = [(pos, type(one), one) for pos, one in enumerate(patterns) if pos not in values]
+            shape = list(chain.from_iterable(rest))
             return _remembered(tuple(patterns), values, shape)
         return _read(freeze_fields(patterns, "template", types=True))
 
