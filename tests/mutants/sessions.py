@@ -132,12 +132,12 @@ SESSIONS: Final = (
     Mutant(
         "two pushes of a host have one number",
         PUSHING,
-        """        session.number = number = session.number + 1
-        try:
+        """                session.number = number = session.number + 1
+                try:
 """,
-        """        number = session.number + 1
-        session.number = number - (number % 5 == 0)
-        try:
+        """                number = session.number + 1
+                session.number = number - (number % 5 == 0)
+                try:
 """,
         CLIENTS,
     ),

@@ -90,10 +90,35 @@ class Pushing:
                 if asked is None:
                     rest.append(effect)
                     continue
-                session = asked[0]
+                session, seq, request = asked
                 if session is not one:
                     answers_one, one = answers_one and one is None, session
-                self._answered(pushes, asked, effect)
+                value, error = effect.value, effect.error
+                taken: Taken | None = None
+                if type(request) is Seek:
+                    if error is None and value and request.how in TAKING:
+                        taken = (request, value)
+                elif error is None and type(request) is React and not session.ended:
+                    session.reactions[value] = request.mode
+                    self._reacting[session.agent, value] = session
+                if session.ended:
+                    self._afterwards(session, request, taken, effect)
+                    continue
+                if type(error) is AgentLeft:
+                    continue  # `Left` follows, and the client asks again where the agent is now
+                session.number = number = session.number + 1
+                try:
+                    if error is None:
+                        body = pack_reply(number, seq, value)
+                    else:
+                        body = pack_failure(number, seq, error)
+                except NomospaceError as failed:
+                    # Too large to travel. What was taken goes back, and the client learns why.
+                    if taken is not None:
+                        self._undo(session, taken)
+                        taken = None
+                    body = pack_failure(number, seq, failed)
+                pushes.append((session, (number, body, seq, taken)))
             elif kind in JOURNALED:
                 continue
             else:
@@ -139,41 +164,6 @@ class Pushing:
         if out.replaced is not None:
             key, number = out.replaced
             self._gate.trim(key, _ALL if out.ended and key not in self._all else number)
-
-    def _answered(
-        self,
-        pushes: Pushes,
-        asked: tuple[HostSession, int, Asked],
-        answer: Answer,
-    ) -> None:
-        session, seq, request = asked
-        value, error = answer.value, answer.error
-        taken: Taken | None = None
-        if type(request) is Seek:
-            if error is None and value and request.how in TAKING:
-                taken = (request, value)
-        elif error is None and type(request) is React and not session.ended:
-            session.reactions[value] = request.mode
-            self._reacting[session.agent, value] = session
-        if session.ended:
-            self._afterwards(session, request, taken, answer)
-            return
-        session.number = number = session.number + 1
-        try:
-            if error is None:
-                body = pack_reply(number, seq, value)
-            elif type(error) is AgentLeft:
-                session.number = number - 1
-                return  # `Left` follows, and the client asks again where the agent is now
-            else:
-                body = pack_failure(number, seq, error)
-        except NomospaceError as failed:
-            # Too large to travel. What was taken goes back, and the client learns why.
-            if taken is not None:
-                self._undo(session, taken)
-                taken = None
-            body = pack_failure(number, seq, failed)
-        pushes.append((session, (number, body, seq, taken)))
 
     def _afterwards(
         self,
