@@ -67,7 +67,8 @@ class PlainCalls(HostPart):
         space: Space | None = None
         part: Partition | None = None
         taken: list[int] = []
-        done = 0
+        done, many = 0, len(events) > 1
+        now, traces, orders = step.now, step.traces, step.orders
         for event in events:
             if type(event) is not Call:
                 break
@@ -77,7 +78,7 @@ class PlainCalls(HostPart):
                 break
             if space is None or event.agent != agent or request.space != name:
                 if taken and space is not None and space.waits is not None:
-                    space.waits.took_many(taken, step.now)
+                    space.waits.took_many(taken, now)
                 taken = []
                 agent, name = event.agent, request.space
                 resident = self._spaces.residents.get(agent)
@@ -97,9 +98,11 @@ class PlainCalls(HostPart):
                 template, how = request.template, request.how
                 if how in BULK or request.at or request.dest or request.sets is not None:
                     break
-                if template.meant:
+                record = None
+                if template.plain:
+                    record = space.first(template, now=now)
+                elif template.meant:
                     break
-                record = space.first(template, now=step.now) if template.plain else None
                 if record is None:
                     record = self._find(space, request)
                     if record is None:
@@ -120,8 +123,8 @@ class PlainCalls(HostPart):
                     if record.kept:
                         record.kept = False
                         step.changes.append(TupleGone(name, (writer, count)))
-                    if step.traces:
-                        step.orders.append(Traced(TAKEN, name, fields, writer, count, agent))
+                    if traces:
+                        orders.append(Traced(TAKEN, name, fields, writer, count, agent))
             elif kind is Settle:
                 if not host.lending.acknowledge(agent, request):
                     break
@@ -134,22 +137,22 @@ class PlainCalls(HostPart):
                     key = part.key.of_tuple(request.fields)
                     if key is MISSING or part.homes.home(key) != step.name:
                         break
-                record = _write(space, resident, request, step.now, holder)
+                record = _write(space, resident, request, now, holder)
                 if record is None:
                     break
                 if interface.durable if part is None else self._spaces.keeps(name, holder):
                     record.kept = True
                     step.changes.append(TuplePut(name, row_of(record)))
-                if step.traces:
+                if traces:
                     traced = Traced(WRITTEN, name, record.fields, agent, record.count, agent)
-                    step.orders.append(traced)
+                    orders.append(traced)
             if event.op > 0:
-                step.orders.append(Answer(event.op, value))
+                orders.append(Answer(event.op, value))
             done += 1
-            if value is not None and len(events) > 1 and is_large(value.fields):
+            if value is not None and many and is_large(value.fields):
                 break  # its answer is written in one piece: others have their turn before the next
         if taken and space is not None and space.waits is not None:
-            space.waits.took_many(taken, step.now)
+            space.waits.took_many(taken, now)
         return done
 
     def _find(self, space: Space, seek: Seek) -> Record | None:

@@ -247,10 +247,10 @@ class Driver(ABC):
             self.steps += done
             first = events[0]
             if type(first) is Call:  # and so are those that make one step with it
-                calls = self.calls
-                for event in events if done == len(events) else events[:done]:
-                    if type(event) is Call:
-                        calls[type(event.request)] += 1
+                if done == 1:
+                    self.calls[type(first.request)] += 1
+                else:
+                    self.calls.update(type(e.request) for e in events[:done] if type(e) is Call)
             if effects:
                 self._carry(effects, now)
             while self._inbox and self._core is not None:

@@ -348,7 +348,7 @@ class Scribe:
                 traced.append(effect)
                 continue
             if traced:
-                self._write(traced, now, told)
+                self._write(((traced, now),), told)
                 traced.clear()
             if isinstance(effect, Ruled):
                 ruled.append(self._ruled(effect, told, now))
@@ -366,7 +366,7 @@ class Scribe:
                 moved = (effect.agent, effect.origin, effect.epoch)
                 told.append(self._moved(how, *moved, now))
         if traced:
-            self._write(traced, now, told)
+            self._write(((traced, now),), told)
         if not told:
             return _NOTHING
         touched, self._touched = self._touched, {}
@@ -394,15 +394,14 @@ class Scribe:
 
     def _write_aside(self) -> None:
         aside, self._aside, self._waiting = self._aside, [], 0
-        for some, at in aside:
-            self._write(some, at, self._told)
+        self._write(aside, self._told)
 
-    def _write(self, some: Iterable[_Told], at: int, told: list[bytes]) -> None:
+    def _write(self, lots: Iterable[tuple[list[_Told], int]], told: list[bytes]) -> None:
         """Tell what became of tuples and leases, and when; records are told as they are."""
         host, counts = self.host, self._counts
         last_space = last_op = ""
         alike = 0  # so many in a row count under one name
-        for one in some:
+        for one, at in [(one, at) for some, at in lots for one in some]:
             if isinstance(one, bytes):
                 told.append(one)
                 continue
