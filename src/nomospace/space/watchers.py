@@ -132,9 +132,9 @@ class _Shape(Generic[W]):
 
     def key(self, watcher: W) -> Hashable:
         """What a tuple must show for this watcher."""
-        shown = dict(watcher.template.features)
+        features = watcher.template.features  # its paths are those of the shape, or begin so
         return (
-            *[shown[path] for path in self.paths],
+            *[shown for _, shown in features[: len(self.paths)]],
             watcher.at if self.asks_cur else None,
             watcher.dest if self.asks_dest else None,
         )
@@ -149,22 +149,21 @@ class _Shape(Generic[W]):
             shown.append(key)
         shown.append(record.cur if self.asks_cur else None)
         shown.append(record.dest if self.asks_dest else None)
-        return self.slots.walk(self.slots.get(tuple(shown)), after)
+        slot = self.slots.get(tuple(shown))
+        return () if slot is None else self.slots.walk(slot, after)
 
 
 class _Meant(Generic[W]):
     """The watchers whose templates name classes."""
 
-    __slots__ = ("_keys", "_slots", "_sorts", "_speech")
+    __slots__ = ("_slots", "_sorts", "_speech", "keys")
 
     def __init__(self, speech: Speech, resolve: Callable[[int], W | None]) -> None:
         self._speech = speech
-        self._keys: dict[int, tuple[str, str, Hashable]] = {}
+        self.keys: dict[int, tuple[str, str, Hashable]] = {}
+        """What each is kept under, by its order."""
         self._slots: Slots[W] = TrackedSlots(resolve)
         self._sorts = {_BY_CLASS: 0, _BY_ID: 0, _BY_VALUE: 0}
-
-    def __len__(self) -> int:
-        return len(self._keys)
 
     def _key(self, watcher: W) -> tuple[str, str, Hashable]:
         """What a tuple must show: a class, and the most telling thing beside it."""
@@ -178,12 +177,12 @@ class _Meant(Generic[W]):
         return canonical, _BY_CLASS, None
 
     def add(self, watcher: W) -> None:
-        key = self._keys[watcher.order] = self._key(watcher)
+        key = self.keys[watcher.order] = self._key(watcher)
         self._sorts[key[1]] += 1
         self._slots.add(key, watcher)
 
     def drop(self, watcher: W) -> None:
-        key = self._keys.pop(watcher.order)
+        key = self.keys.pop(watcher.order)
         self._sorts[key[1]] -= 1
         self._slots.drop(key, watcher)
 
@@ -266,11 +265,11 @@ class Watchers(Generic[W]):
 
     def of(self, record: Record, after: int = 0) -> Iterable[W]:
         """Those who may look for a record, in their turn, `after` one's; the caller verifies."""
-        shapes = self._shapes.get(len(record.fields))
-        if shapes is None and not self._meant:
+        if not self._by_order:
             return ()
-        found = [some for shape in (shapes or {}).values() if (some := shape.of(record, after))]
-        if self._meant:
+        shapes = self._shapes.get(len(record.fields), {})
+        found = [some for shape in shapes.values() if (some := shape.of(record, after))]
+        if self._meant.keys:
             found.append(sorted(self._meant.of(record), key=_order))
         if not found:
             return ()
