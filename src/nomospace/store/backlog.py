@@ -6,6 +6,11 @@ once costs as many pages of the disk a tuple. So a commit writes what it brings 
 enough to write (`ROWS_MAX`, `BYTES_MAX`): then tuples share pages, and those that came and went
 meanwhile are never written at all.
 
+Tuples are taken from all over a table, so a thousand that go would still be written to hundreds of
+pages. The tables forget them in a sweep: `GONE_MAX` of those that have gone stay behind in the
+backlog, as one row of it, and each time the tables catch up only so many go as there are more. They
+go in the order in which they lie, from where the last ones did, so they share their pages.
+
 The numbers that every commit moves on, those of its agents' last tuples and the journal's counts,
 ride along: each table that a commit writes into is one page more for the disk.
 
@@ -17,6 +22,7 @@ so nothing is put twice.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from typing import Final, TypeAlias
 
@@ -33,6 +39,8 @@ ROWS_MAX: Final = 2_000
 """So many rows to write, and the tables catch up."""
 BYTES_MAX: Final = 4 << 20
 """And so many bytes."""
+GONE_MAX: Final = 8_000
+"""So many tuples at most have gone, and are in the tables still, when these have caught up."""
 
 Put: TypeAlias = tuple[int, Row, bytes]
 """A tuple to put: its place in the order of writing, the tuple, and its bytes."""
@@ -124,6 +132,12 @@ def encode_part(part: CommitPart) -> bytes:
     return _VERSION + _encode((part.trims, kept, *tuples, *counted))
 
 
+def encode_gone(gone: dict[tuple[str, str], list[int]]) -> bytes:
+    """The body of a row that has tuples which have gone, by their space and writer."""
+    rows = [(*key, counts) for key, counts in gone.items()]
+    return _VERSION + _encode(([], [], rows, [], [], [], [], {}, {}))
+
+
 def decode_part(data: bytes) -> CommitPart:
     """The part that such a body stands for; raises `BadRecord`."""
     part = CommitPart()
@@ -180,6 +194,13 @@ class Backlog:
         self._trims: dict[str, int] = {}
         self._kept: dict[str, dict[int, KeptForClient]] = {}
         self._gone: dict[TupleKey, None] = {}
+        self._late: dict[tuple[str, str], list[int]] = {}
+        """Such that the tables have not forgotten when they caught up, by space and writer, in
+        their order (`sweep`). The lists are never changed."""
+        self._from = 0
+        """Where the sweep goes on, among the first of these."""
+        self.rest: Backlog | None = None
+        """What `sweep` has left behind."""
         self._puts: dict[TupleKey, Put] = {}
         self.left: dict[StoredKey, None] = {}
         """Tuples of the store engine that go."""
@@ -192,7 +213,7 @@ class Backlog:
 
     @property
     def rows(self) -> int:
-        """How many rows there are to write."""
+        """How many rows there are to write; what a sweep has left over is not among them."""
         pushes = sum(map(len, self._kept.values()))
         tuples = len(self._gone) + len(self._puts) + len(self.left) + len(self.lying)
         return len(self._trims) + pushes + tuples + len(self.counts) + len(self.small)
@@ -238,11 +259,61 @@ class Backlog:
         made._trims = dict(self._trims)
         made._kept = {agent: dict(held) for agent, held in self._kept.items()}
         made._gone = dict(self._gone)
+        made._late, made._from = self._late, self._from
         made._puts = dict(self._puts)
         made.left, made.lying = dict(self.left), dict(self.lying)
         made.counts, made.small = dict(self.counts), dict(self.small)
         made.add(part)
         return made
+
+    def sweep(self) -> bytes:
+        """Leave behind what the tables need not forget yet (`rest`); its body, if there is some.
+
+        What goes is what has come again, as it is to be put anew, and so many that `GONE_MAX` stay.
+        """
+        self.rest = rest = Backlog()
+        fresh: dict[tuple[str, str], list[int]] = {}
+        for space, writer, count in self._gone:
+            fresh.setdefault((space, writer), []).append(count)
+        stays = dict(self._late)
+        for key, counts in fresh.items():
+            known, new = stays.get(key, []), set(counts)
+            if not new.isdisjoint(known):  # one has come and gone again since
+                new.difference_update(known)
+            stays[key] = sorted([*known, *new])
+        goes = [key for key in self._puts if _has(stays.get(key[:2]), key[2])]
+        again: dict[tuple[str, str], set[int]] = {}
+        for space, writer, count in goes:
+            again.setdefault((space, writer), set()).add(count)
+        for key, those in again.items():
+            stays[key] = [count for count in stays[key] if count not in those]
+        rest._from = self._from
+        goes += rest._take(stays, sum(map(len, stays.values())) - GONE_MAX)
+        rest._late = {key: counts for key, counts in stays.items() if counts}
+        self._gone, self._late = dict.fromkeys(goes), {}
+        body = encode_gone(rest._late) if rest._late else b""
+        rest.weight = len(body)
+        return body
+
+    def _take(self, late: dict[tuple[str, str], list[int]], many: int) -> list[TupleKey]:
+        """Take so many of those that have gone, from where the sweep was."""
+        goes = list[TupleKey]()
+        while many > 0:
+            first = next(iter(late))
+            counts = late[first]
+            begin = bisect_left(counts, self._from)
+            end = begin + many
+            goes += [(*first, count) for count in counts[begin:end]]
+            many -= len(counts[begin:end])
+            late[first] = left = counts[:begin] + counts[end:]
+            if end < len(counts):
+                self._from = counts[end]
+            else:  # at its end: the next writer's are next
+                self._from = 0
+                del late[first]
+                if left:
+                    late[first] = left
+        return goes
 
     def runs(self) -> list[tuple[str, list[Params]]]:
         """Statements by name with their rows, in the order in which they are carried out.
@@ -300,7 +371,7 @@ class Backlog:
             if put.order:
                 if (put.space, put.order) not in self.left:
                     yield put
-            elif key not in self._gone:
+            elif key not in self._gone and not _has(self._late.get(key[:2]), key[2]):
                 newer = self._puts.get(key)
                 yield put if newer is None else TuplePut(put.space, newer[1])
 
@@ -312,3 +383,11 @@ class Backlog:
                 yield kept
         for held in self._kept.values():
             yield from held.values()
+
+
+def _has(counts: list[int] | None, count: int) -> bool:
+    """Whether a number is among some that are in their order."""
+    if counts is None:
+        return False
+    at = bisect_left(counts, count)
+    return at < len(counts) and counts[at] == count

@@ -385,7 +385,10 @@ class SqlStore(ABC):
         for key, most in staged.folds.items():
             staged.folded[key] = self._fold(*key, most)
         if staged.late is not None:
+            left = staged.late.sweep()
             self._catch_up(staged.late)
+            if left:
+                self._carry_out([("put off", [(self._batch + 1, guard(left))])])
         if staged.wanted is not None:
             self._do(BY_FIELD.format(staged.wanted))
 
@@ -418,7 +421,7 @@ class SqlStore(ABC):
         if staged.late is None:
             self._backlog.add(batch.part)
         else:
-            self._backlog = Backlog()
+            self._backlog = staged.late.rest or Backlog()
             self.tables.applied += staged.late.stored
         if staged.wanted is not None:
             self.tables.got(staged.wanted)

@@ -9,7 +9,7 @@ import pytest
 
 from nomospace.host.changes import AgentCame, Durable, TupleGone, TuplePut
 from nomospace.protocols.spaces import Row
-from nomospace.store import sql as sql_store
+from nomospace.store import backlog, sql as sql_store
 from nomospace.store.backlog import ROWS_MAX, decode_part, encode_part
 from nomospace.store.interface import Header, KeptForClient, Step
 from nomospace.wire.changes import BadRecord, encode_row
@@ -47,11 +47,13 @@ def count(engine: Engine, table: str) -> int:
         return int(run(f"SELECT count(*) FROM {table}").fetchone()[0])
 
 
+@pytest.mark.parametrize("stay", [0, 4, 1_000])
 @pytest.mark.parametrize("kind", SQL)
 def test_whoever_looks_on_sees_what_was_committed(
-    kind: str, engines: MakeEngine, monkeypatch: pytest.MonkeyPatch
+    kind: str, stay: int, engines: MakeEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sql_store, "ROWS_MAX", 25)
+    monkeypatch.setattr(backlog, "GONE_MAX", stay)
     engine = engines(kind)
     rng = Random(4)
     author = Author(rng)
@@ -74,13 +76,64 @@ def test_whoever_looks_on_sees_what_was_committed(
         assert durable.small.pop("counted") == b"%d" % n
         assert pushes == outbox
         put_off.append(count(engine, "backlog"))
-    assert 0 in put_off
+    assert (1 if stay else 0) in put_off[8:]
     assert max(put_off) > 1
     store.begin()
     assert count(engine, "backlog") == 0
     durable = store.begin().durable
     assert durable.small.pop("counted") == b"29"
     assert told(durable) == told(author.model)
+
+
+def test_tables_forget_tuples_in_a_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backlog, "GONE_MAX", 4)
+    left = backlog.Backlog()
+
+    def forgotten(*keys: tuple[str, int], again: int = 0) -> list[tuple[str, int]]:
+        """What the tables forget when some more have gone, and one has come again."""
+        nonlocal left
+        part = backlog.CommitPart(gone={("jobs", writer, n): None for writer, n in keys})
+        if again:
+            row = put(again).row
+            part.puts["jobs", "ann@x", again] = (1, row, encode_row(row))
+        late = left.joined(part)
+        body = late.sweep()
+        assert late.rest is not None
+        left = late.rest
+        assert len(decode_part(body).gone if body else ()) <= 4
+        goes = dict(late.runs()).get("tuple gone", [])
+        return [(writer, int(n or 0)) for _, writer, n in goes if isinstance(writer, str)]
+
+    ann, bob = "ann@x", "bob@x"
+    assert forgotten((ann, 50), (ann, 10), (ann, 30)) == []
+    assert forgotten((ann, 20), (bob, 5), (ann, 40)) == [(ann, 10), (ann, 20)]
+    assert forgotten((ann, 9), (ann, 35)) == [(ann, 30), (ann, 35)]
+    assert forgotten((ann, 60), (ann, 8), (ann, 9)) == [(ann, 40), (ann, 50)]
+    assert forgotten((bob, 4), (bob, 6)) == [(ann, 60), (bob, 4)]
+    assert forgotten((bob, 3)) == [(bob, 5)]
+    assert forgotten(again=9) == [(ann, 9)]
+    assert forgotten((ann, 9), (ann, 7)) == [(bob, 6)]
+
+
+@pytest.mark.parametrize("kind", SQL)
+def test_a_tuple_that_is_not_forgotten_yet_may_come_again(
+    kind: str, engines: MakeEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sql_store, "ROWS_MAX", 20)
+    engine = engines(kind)
+    store = engine.open()
+    store.begin()
+    store.commit([Step(tuple([put(n) for n in range(1, 41)]))], at=1)
+    gone = [TupleGone("jobs", ("ann@x", n)) for n in range(1, 31)]
+    store.commit([Step(tuple(gone))], at=2)
+    assert (count(engine, "tuples"), count(engine, "backlog")) == (40, 1)
+    store.commit([Step((put(7), put(9), gone[8]))], at=3)
+    store.commit([Step(tuple([put(n) for n in range(41, 71)]))], at=4)
+    assert (count(engine, "tuples"), count(engine, "backlog")) == (70, 1)
+    there = [("ann@x", n) for n in (*range(31, 41), 7, *range(41, 71))]
+    assert list(seen_by_others(engine)[0].tuples["jobs"]) == there
+    assert list(store.begin().durable.tuples["jobs"]) == there
+    assert (count(engine, "tuples"), count(engine, "backlog")) == (len(there), 0)
 
 
 @pytest.mark.parametrize("kind", SQL)
