@@ -73,7 +73,14 @@ os.fsync = lambda fd: None if stat.S_ISDIR(os.fstat(fd).st_mode) else _fsync(fd)
 """
 FAULTS: Final = {"off": OFF, "no-sync": NO_SYNC, "no-folders": NO_FOLDERS}
 """Care that can be left out: SQLite's syncs, those of Python, those of folders only."""
-_HOST: Final = "import sys\nfrom nomospace.cli import main\nsys.exit(main(sys.argv[1:]))\n"
+_HOST: Final = """
+import sys
+from nomospace.cli import main
+from nomospace.store import backlog, sql
+sql.ROWS_MAX, backlog.GONE_MAX = 40, 10
+sys.exit(main(sys.argv[1:]))
+"""
+"""A host whose tables catch up all the time: power is to be cut while they do."""
 _ACTING: Final = f"import runpy\nrunpy.run_path({str(HERE / 'acting.py')!r}, run_name='__main__')\n"
 _NEVER: Final = 1 << 62
 

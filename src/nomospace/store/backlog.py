@@ -119,15 +119,10 @@ def encode_part(part: CommitPart) -> bytes:
             kept.append((to, push.number, bodies))
         bodies.append(push.body)
         after = push.number + 1
-    gone: dict[tuple[str, str], tuple[str, str, list[int]]] = {}
-    for space, writer, count in part.gone:
-        those = gone.get((space, writer))
-        if those is None:
-            those = gone[space, writer] = (space, writer, [])
-        those[2].append(count)
+    gone = [(*key, counts) for key, counts in by_writer(part.gone).items()]
     puts = [(place, key[0], body) for key, (place, _, body) in part.puts.items()]
     lying = [(n, space, body) for (space, n), (_, body) in part.lying.items()]
-    tuples = (list(gone.values()), puts, list(part.left), lying)
+    tuples = (gone, puts, list(part.left), lying)
     counted = (list(part.ended), part.counts, part.small)
     return _VERSION + _encode((part.trims, kept, *tuples, *counted))
 
@@ -272,21 +267,18 @@ class Backlog:
         What goes is what has come again, as it is to be put anew, and so many that `GONE_MAX` stay.
         """
         self.rest = rest = Backlog()
-        fresh: dict[tuple[str, str], list[int]] = {}
-        for space, writer, count in self._gone:
-            fresh.setdefault((space, writer), []).append(count)
         stays = dict(self._late)
-        for key, counts in fresh.items():
+        for key, counts in by_writer(self._gone).items():
             known, new = stays.get(key, []), set(counts)
             if not new.isdisjoint(known):  # one has come and gone again since
                 new.difference_update(known)
             stays[key] = sorted([*known, *new])
-        goes = [key for key in self._puts if _has(stays.get(key[:2]), key[2])]
-        again: dict[tuple[str, str], set[int]] = {}
-        for space, writer, count in goes:
-            again.setdefault((space, writer), set()).add(count)
-        for key, those in again.items():
-            stays[key] = [count for count in stays[key] if count not in those]
+        goes = list[TupleKey]()
+        for key, counts in by_writer(self._puts).items():
+            known = stays.get(key, [])
+            if known and min(counts) <= known[-1] and (again := set(counts).intersection(known)):
+                goes += [(*key, count) for count in sorted(again)]
+                stays[key] = [count for count in known if count not in again]
         rest._from = self._from
         goes += rest._take(stays, sum(map(len, stays.values())) - GONE_MAX)
         rest._late = {key: counts for key, counts in stays.items() if counts}
@@ -383,6 +375,19 @@ class Backlog:
                 yield kept
         for held in self._kept.values():
             yield from held.values()
+
+
+def by_writer(keys: Iterable[TupleKey]) -> dict[tuple[str, str], list[int]]:
+    """The numbers of tuples by their space and writer."""
+    found: dict[tuple[str, str], list[int]] = {}
+    of_space = of_writer = None
+    counts = list[int]()
+    for space, writer, count in keys:
+        if writer != of_writer or space != of_space:
+            of_space, of_writer = space, writer
+            counts = found.setdefault((space, writer), [])
+        counts.append(count)
+    return found
 
 
 def _has(counts: list[int] | None, count: int) -> bool:
