@@ -188,6 +188,7 @@ class Backlog:
         """The bytes that were added; those that are gone again count too."""
         self._trims: dict[str, int] = {}
         self._kept: dict[str, dict[int, KeptForClient]] = {}
+        self._pushes = 0
         self._gone: dict[TupleKey, None] = {}
         self._late: dict[tuple[str, str], list[int]] = {}
         """Such that the tables have not forgotten when they caught up, by space and writer, in
@@ -209,9 +210,8 @@ class Backlog:
     @property
     def rows(self) -> int:
         """How many rows there are to write; what a sweep has left over is not among them."""
-        pushes = sum(map(len, self._kept.values()))
         tuples = len(self._gone) + len(self._puts) + len(self.left) + len(self.lying)
-        return len(self._trims) + pushes + tuples + len(self.counts) + len(self.small)
+        return len(self._trims) + self._pushes + tuples + len(self.counts) + len(self.small)
 
     def add(self, part: CommitPart) -> None:
         """What one more commit brings, after the others."""
@@ -223,12 +223,16 @@ class Backlog:
             left = {n: kept for n, kept in held.items() if n > number} if held else None
             if left:
                 self._kept[agent] = left
-        to, held = "", None
+            if held:
+                self._pushes -= len(held) - len(left or ())
+        to, held, more = "", None, 0
         for kept in part.kept:
             if held is None or kept.agent != to:
                 to = kept.agent
                 held = self._kept.setdefault(to, {})
+            more += kept.number not in held
             held[kept.number] = kept
+        self._pushes += more
         puts = self._puts
         for key in part.gone:
             puts.pop(key, None)
@@ -253,6 +257,7 @@ class Backlog:
         made.weight, made.stored = self.weight, self.stored
         made._trims = dict(self._trims)
         made._kept = {agent: dict(held) for agent, held in self._kept.items()}
+        made._pushes = self._pushes
         made._gone = dict(self._gone)
         made._late, made._from = self._late, self._from
         made._puts = dict(self._puts)
