@@ -7,9 +7,9 @@ own moves them. Two things are to be seen to:
 - Checksums of pages are on disk before the pages move (`sums`), and nobody has noted those of pages
   that are committed meanwhile. So a connection stands still at the last commit that was noted:
   SQLite moves nothing that comes after the oldest reader.
-- A log begins anew only when all of it has moved, which it never has while commits go on. So what
-  came meanwhile moves next, which takes less time, and so on; when little is left it is moved
-  between two commits.
+- A log begins anew only when all of it has moved, which it never has while commits go on. So when
+  it is long, what came meanwhile moves next, which takes less time, and so on; when little is left
+  it is moved between two commits. Everybody waits for that, so it is not done each time.
 
 Where commits come faster than their pages move, the log grows up to `LOG_FRAMES_MAX`; then they
 wait for it.
@@ -30,6 +30,8 @@ from nomospace.store.sums import PageSums
 
 CHECKPOINT_FRAMES: Final = 1_000
 """With so many pages in the log they are moved into the file."""
+LONG: Final = 2
+"""A log of so many times as many is long: it is to begin anew."""
 REST_FRAMES: Final = 64
 """So many are little: they are moved between two commits."""
 LOG_FRAMES_MAX: Final = 16_000
@@ -92,8 +94,9 @@ class Checkpoints:
         if 0 < self._tried <= frames < self._tried + CHECKPOINT_AGAIN:
             return
         left = frames - moved
-        now = frames >= LOG_FRAMES_MAX or (moved and 0 < left <= REST_FRAMES)
-        if now or left >= CHECKPOINT_FRAMES or (moved and left):
+        after = moved and left and frames >= LONG * CHECKPOINT_FRAMES
+        now = frames >= LOG_FRAMES_MAX or (after and left <= REST_FRAMES)
+        if now or after or left >= CHECKPOINT_FRAMES:
             with suppress(sqlite3.Error, RuntimeError):  # or some other time
                 _free_pages(writer)
                 if now:

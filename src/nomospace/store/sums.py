@@ -34,8 +34,8 @@ _number_at: Final = struct.Struct(">I").unpack_from
 _CHUNK: Final = 1 << 20
 _BLOCK: Final = 1_024
 """So many checksums are written together."""
-_FRAMES: Final = 256
-"""So many frames of a log are read at a time."""
+_FRAMES: Final = 32
+"""So many frames of a log are read at a time; the host's own thread goes on while they are."""
 
 
 class SumsDamaged(Exception):

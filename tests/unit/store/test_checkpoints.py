@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -93,6 +94,33 @@ def test_a_log_begins_anew_when_little_is_left(store: SqliteStore, tmp_path: Pat
     assert anew > 5
     assert longest < 500
     assert len(_comes_back(store, tmp_path / "killed")) == 5
+
+
+def test_commits_do_not_wait_each_time_that_pages_have_moved(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    beside: list[int] = []
+    between: list[int] = []
+    move = Checkpoints._move
+
+    def told(self: Checkpoints, connection: sqlite3.Connection, frames: int) -> None:
+        (between if current_thread() is main_thread() else beside).append(frames)
+        move(self, connection, frames)
+
+    monkeypatch.setattr(Checkpoints, "_move", told)
+    disk = SlowDisk(monkeypatch)
+    for number in range(1_000):
+        _commit(store, number)
+        if disk.reached.is_set():  # a commit has come meanwhile: not all has moved
+            disk.reached.clear()
+            _commit(store, number)
+            disk.goes_on.set()
+            store._checkpoints.settle()
+            disk.goes_on.clear()
+    disk.goes_on.set()
+    assert len(between) > 5
+    assert min(between) >= 2 * 20
+    assert len(beside) >= len(between)
 
 
 def test_commits_wait_for_a_log_that_is_too_long(
