@@ -77,7 +77,7 @@ _HOST: Final = """
 import sys
 from nomospace.cli import main
 from nomospace.store import backlog, sql
-sql.ROWS_MAX, backlog.GONE_MAX = 40, 10
+sql.ROWS_MAX, backlog.GONE_MAX, backlog.FEW = 40, 10, 1
 sys.exit(main(sys.argv[1:]))
 """
 """A host whose tables catch up all the time: power is to be cut while they do."""

@@ -41,6 +41,8 @@ BYTES_MAX: Final = 4 << 20
 """And so many bytes."""
 GONE_MAX: Final = 8_000
 """So many tuples at most have gone, and are in the tables still, when these have caught up."""
+FEW: Final = 8
+"""Of a writer with fewer none is among them: they would lie beside no others."""
 
 Put: TypeAlias = tuple[int, Row, bytes]
 """A tuple to put: its place in the order of writing, the tuple, and its bytes."""
@@ -269,7 +271,8 @@ class Backlog:
     def sweep(self) -> bytes:
         """Leave behind what the tables need not forget yet (`rest`); its body, if there is some.
 
-        What goes is what has come again, as it is to be put anew, and so many that `GONE_MAX` stay.
+        What goes is what has come again, as it is to be put anew, what few there are of a writer,
+        and so many that `GONE_MAX` stay.
         """
         self.rest = rest = Backlog()
         stays = dict(self._late)
@@ -284,6 +287,8 @@ class Backlog:
             if known and min(counts) <= known[-1] and (again := set(counts).intersection(known)):
                 goes += [(*key, count) for count in sorted(again)]
                 stays[key] = [count for count in known if count not in again]
+        for key in [key for key, counts in stays.items() if len(counts) < FEW]:
+            goes += [(*key, count) for count in stays.pop(key)]
         rest._from = self._from
         goes += rest._take(stays, sum(map(len, stays.values())) - GONE_MAX)
         rest._late = {key: counts for key, counts in stays.items() if counts}

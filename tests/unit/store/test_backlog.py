@@ -54,6 +54,7 @@ def test_whoever_looks_on_sees_what_was_committed(
 ) -> None:
     monkeypatch.setattr(sql_store, "ROWS_MAX", 25)
     monkeypatch.setattr(backlog, "GONE_MAX", stay)
+    monkeypatch.setattr(backlog, "FEW", 2)
     engine = engines(kind)
     rng = Random(4)
     author = Author(rng)
@@ -87,6 +88,7 @@ def test_whoever_looks_on_sees_what_was_committed(
 
 def test_tables_forget_tuples_in_a_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backlog, "GONE_MAX", 4)
+    monkeypatch.setattr(backlog, "FEW", 1)
     left = backlog.Backlog()
 
     def forgotten(*keys: tuple[str, int], again: int = 0) -> list[tuple[str, int]]:
@@ -113,6 +115,14 @@ def test_tables_forget_tuples_in_a_sweep(monkeypatch: pytest.MonkeyPatch) -> Non
     assert forgotten((bob, 3)) == [(bob, 5)]
     assert forgotten(again=9) == [(ann, 9)]
     assert forgotten((ann, 9), (ann, 7)) == [(bob, 6)]
+
+
+def test_of_a_writer_with_few_tuples_none_stays_behind() -> None:
+    many = [("jobs", "ann@x", n) for n in range(backlog.FEW)]
+    few = [("jobs", "bob@x", n) for n in range(1, backlog.FEW)]
+    late = backlog.Backlog().joined(backlog.CommitPart(gone=dict.fromkeys([*many, *few])))
+    assert list(decode_part(late.sweep()).gone) == many
+    assert dict(late.runs())["tuple gone"] == few
 
 
 @pytest.mark.parametrize("kind", SQL)
