@@ -277,16 +277,13 @@ class Backlog:
         self.rest = rest = Backlog()
         stays = dict(self._late)
         for key, counts in by_writer(self._gone).items():
-            known, new = stays.get(key, []), set(counts)
-            if not new.isdisjoint(known):  # one has come and gone again since
-                new.difference_update(known)
-            stays[key] = sorted([*known, *new])
+            known = stays.get(key, [])  # one of those may have come and gone again since
+            stays[key] = sorted([*known, *set(counts).difference(known)])
         goes = list[TupleKey]()
         for key, counts in by_writer(self._puts).items():
-            known = stays.get(key, [])
-            if known and min(counts) <= known[-1] and (again := set(counts).intersection(known)):
+            if again := set(counts).intersection(stays.get(key, [])):
                 goes += [(*key, count) for count in sorted(again)]
-                stays[key] = [count for count in known if count not in again]
+                stays[key] = [count for count in stays[key] if count not in again]
         for key in [key for key, counts in stays.items() if len(counts) < FEW]:
             goes += [(*key, count) for count in stays.pop(key)]
         rest._from = self._from
@@ -373,7 +370,7 @@ class Backlog:
             if put.order:
                 if (put.space, put.order) not in self.left:
                     yield put
-            elif key not in self._gone and not _has(self._late.get(key[:2]), key[2]):
+            elif key not in self._gone and not _has(self._late.get(key[:2], []), key[2]):
                 newer = self._puts.get(key)
                 yield put if newer is None else TuplePut(put.space, newer[1])
 
@@ -390,19 +387,12 @@ class Backlog:
 def by_writer(keys: Iterable[TupleKey]) -> dict[tuple[str, str], list[int]]:
     """The numbers of tuples by their space and writer."""
     found: dict[tuple[str, str], list[int]] = {}
-    of_space = of_writer = None
-    counts = list[int]()
     for space, writer, count in keys:
-        if writer != of_writer or space != of_space:
-            of_space, of_writer = space, writer
-            counts = found.setdefault((space, writer), [])
-        counts.append(count)
+        found.setdefault((space, writer), []).append(count)
     return found
 
 
-def _has(counts: list[int] | None, count: int) -> bool:
+def _has(counts: list[int], count: int) -> bool:
     """Whether a number is among some that are in their order."""
-    if counts is None:
-        return False
     at = bisect_left(counts, count)
-    return at < len(counts) and counts[at] == count
+    return counts[at : at + 1] == [count]
