@@ -63,7 +63,7 @@ class _Run:
         self.ended = False
 
     def end(self, *_: object) -> None:
-        """Ctrl-C: end after this frame, so that the hospital is not left in the middle of a step."""
+        """Ctrl-C: end after this frame, so that no step of the hospital is left half done."""
         self.ended = True
 
     def ticks(self) -> Iterator[None]:
