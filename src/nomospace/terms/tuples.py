@@ -43,6 +43,7 @@ LIGHT: Final = 20_000
 LIGHT_LEVELS: Final = 8
 _HEAVY: Final = 10**9
 _SMALL_INT: Final = 2**63
+_WITH_PARTS: Final = frozenset({Compound, tuple})
 
 
 class BadWidth(CallerError):
@@ -156,10 +157,10 @@ def _check_value(value: Term, pos: int) -> None:
             if item.name == OBJECT and has_properties(item) and len(item.args[2]) > PROPERTIES_MAX:
                 what = "the number of an object's properties, or of a dict's keys,"
                 raise TooLarge(what=what, limit=PROPERTIES_MAX)
-        inner = [
-            one for one in parts_of(item) if type(one) is Compound or (type(one) is tuple and one)
-        ]
-        todo += reversed(inner)
+        parts = parts_of(item)
+        if not _WITH_PARTS.isdisjoint(map(type, parts)):
+            inner = [one for one in parts if type(one) is Compound or (type(one) is tuple and one)]
+            todo += reversed(inner)
 
 
 def freeze_fields(fields: object, what: str, *, types: bool = False) -> Fields:

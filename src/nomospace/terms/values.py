@@ -19,6 +19,7 @@ of a Python dict and `thaw` gives it back; in text it is `{k:V,…}`.
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeGuard, final
 
 import msgspec
@@ -404,6 +405,10 @@ _ROOM: Final = 40
 _WITH_PARTS: Final = (Compound, tuple)
 _FEW: Final = 4
 """A compound of more parts remembers its measure even when they are atomic."""
+_MANY: Final = 64
+"""So many numbers are written to be measured, in one native pass."""
+_NUMBERS: Final = frozenset({int, float, bool, type(None)})
+_pack: Final = msgspec.msgpack.Encoder().encode
 
 
 def measure(term: Term) -> int:
@@ -424,21 +429,28 @@ def _measured(term: Term, room: int, lists: dict[int, int]) -> int:
     looked = False
     if type(term) is Compound:
         parts = term.args
+        width = len(parts)
         name = term.name
         size = 7 + len(name) if len(name) < 32 and name.isascii() else 6 + _weight_of_atomic(name)
-        if len(parts) > _FEW:
+        if width > _FEW:
             looked = True
             known: int | None = getattr(term, "_measure", None)
             if known is not None:
                 return known
-            if len(parts) > 15:
-                size += 2 if len(parts) < 1 << 16 else 4
+            if width > 15:
+                size += 2 if width < 1 << 16 else 4
     else:
         assert type(term) is tuple
         parts = term
-        size = 1 if len(parts) < 16 else 3 if len(parts) < 1 << 16 else 5
+        width = len(parts)
+        size = 1 if width < 16 else 3 if width < 1 << 16 else 5
     holed = depth = 0
-    for part in parts:
+    rest = parts
+    if width > _MANY and _NUMBERS.issuperset(map(type, parts)):
+        with suppress(OverflowError):  # huge integers
+            size += len(_pack(parts)) - (3 if width < 1 << 16 else 5)
+            rest = ()
+    for part in rest:
         if type(part) is str:
             size += 1 + len(part) if len(part) < 32 and part.isascii() else _weight_of_atomic(part)
         elif type(part) is Compound or type(part) is tuple:

@@ -37,6 +37,8 @@ SAID_DEPTH_MAX: Final = TERM_DEPTH_MAX + 16
 SHORT_CHARS: Final = 200
 """Strings up to here, and few parts, are far from every limit."""
 FEW_PARTS: Final = 256
+_MANY: Final = 64
+"""So many numbers are taken as they are, in a few native passes."""
 _ROOM: Final = 64
 """How deep a term is read by plain recursion."""
 _LOOKED_INTO: Final = (FORMAL, OBJECT)
@@ -102,12 +104,13 @@ def thaw_tuple(values: Collection[Term]) -> tuple[Term, ...]:
         return tuple(values)
     if not 0 < len(values) <= WIDTH_MAX:
         raise BadWidth(what="tuple", width=len(values))
-    tally = [TERM_BYTES_MAX // 2, False]  # half: the bytes are not counted to the last one
+    tally = [TERM_BYTES_MAX, False]
     try:
         fields = parts_of(_thaw_wide(values, _ROOM, tally))
     except (_Deeper, Unfit):
         return check_tuple(thaw_all(values))
-    return check_tuple(fields) if tally[1] else fields
+    # Past half of what it may have: the bytes are not counted to the last one.
+    return check_tuple(fields) if tally[1] or tally[0] < TERM_BYTES_MAX // 2 else fields
 
 
 def _are_plain(values: Collection[object]) -> bool:
@@ -181,6 +184,9 @@ def _thaw_wide(value: Any, room: int, tally: list[int]) -> Term:
             tally[1] = True
     made: list[Term] = []
     add = made.append
+    if len(value) > _MANY and _NUMBERS.issuperset(map(type, value)):
+        size += len(value) + sum([number.bit_length() // 8 for number in value])
+        made, value = value, ()
     for part in value:
         kind = part.__class__
         if kind is str:
