@@ -29,6 +29,7 @@ from nomospace.calls.requests import LawText, OntologyText, Open, Request
 from nomospace.errors import CallerError, LawError, NomospaceError, PeerError, Unavailable
 from nomospace.node.clients import Answers, Clients, micros
 from nomospace.node.entrance import Entrance, IncomingConnection
+from nomospace.node.keeper import HEAVY_BYTES
 from nomospace.node.principals import Principal
 from nomospace.node.turns import LOT_FRAMES, QUANTUM_BYTES, QUANTUM_FRAMES, TURN_S, Queue, Rate
 from nomospace.sessions.host_session import SOME, HostSession
@@ -463,10 +464,29 @@ class ClientLink(asyncio.Protocol):
                 raise BadFrame(why="what is as wide as that is no call") from None
             self._sessions.refuse(session, talk.call_number(data), error)
             return None
+        if frame[0] == talk.OUT and len(data) >= HEAVY_BYTES:
+            self._queue.go_through(self._write(session, frame), len(data))
+            return None
         if len(data) <= CALL_PARTS_MAX or not talk.is_batch(data):
             return frame
         self._queue.go_through(self._batch(session, frame))
         return None
+
+    def _write(self, session: HostSession, frame: talk.Frame) -> Iterator[None]:
+        """Write one large tuple: its fields are read in a turn of their own."""
+        yield
+        try:
+            call = talk.read_call(frame, self._clients.laws)
+        except (CallerError, LawError) as error:
+            self._sessions.refuse(session, frame[1], error)
+            return
+        except PeerError as error:
+            self.refuse("bad-frame", str(error))
+            return
+        del frame  # which may be many parts
+        yield
+        if not session.ended:
+            self._sessions.ask_many(session, [call])
 
     def _batch(self, session: HostSession, frame: talk.Frame) -> Iterator[None]:
         try:

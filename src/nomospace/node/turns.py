@@ -417,6 +417,7 @@ class Queue:
         "_frames",
         "_held",
         "_job",
+        "_job_weight",
         "_more",
         "_paused",
         "_ringing",
@@ -443,6 +444,7 @@ class Queue:
         self._uncut = False  # there may be more that is not told apart; then some frames wait
         self._frames: deque[bytes] = deque()
         self._job: Iterator[None] | None = None
+        self._job_weight = 0
         self._bytes = 0
         self._held = False
         self._paused = False
@@ -481,9 +483,9 @@ class Queue:
         self._held = False
         self._ring()
 
-    def go_through(self, job: Iterator[None]) -> None:
-        """Do something in pieces, before any other frame."""
-        self._job = job
+    def go_through(self, job: Iterator[None], weight: int = 0) -> None:
+        """Do something in pieces, before any other frame; `weight` is of the frame that it does."""
+        self._job, self._job_weight = job, weight
         self._ring()
 
     def close(self) -> bytes:
@@ -540,8 +542,10 @@ class Queue:
 
     @property
     def weight(self) -> int:
-        """The bytes of its next frame; 0 where a job comes before."""
-        return len(self._frames[0]) if self._frames and self._job is None else 0
+        """The bytes of its next frame, or as many as a job has that comes before."""
+        if self._job is not None:
+            return self._job_weight
+        return len(self._frames[0]) if self._frames else 0
 
     @property
     def has_work(self) -> bool:
