@@ -35,6 +35,8 @@ from nomospace.wire.talk import (
 TRIM_EVERY: Final = 64
 """Answers that were seen are forgotten on disk in lots of so many, as nobody asks for them again.
 Letters are at once: they would be for the next client, if the host were killed."""
+TRIM_BYTES: Final = 65_536
+"""And large ones."""
 _ALL: Final = (1 << 63) - 1
 LETTERS: Final = " letters"
 """What the key of a letterbox ends with; names of sessions are longer."""
@@ -348,7 +350,8 @@ class Pushing:
                 letters = True
         session.weight -= weight
         session.answers -= answers
-        if session.kept and (letters or number - session.trimmed >= TRIM_EVERY):
+        many = number - session.trimmed >= TRIM_EVERY or weight >= TRIM_BYTES
+        if session.kept and (letters or many):
             self._gate.trim(session.key, number)
             session.trimmed = number
             if number >= session.kept:

@@ -96,6 +96,18 @@ def test_a_client_that_is_never_idle_is_forgotten_on_disk_all_the_same() -> None
     assert len(desk.gate.trimmed) <= 300 / outputs_module.TRIM_EVERY + 1
 
 
+def test_a_large_answer_that_was_seen_is_forgotten_on_disk_at_once() -> None:
+    """Else a client that takes large tuples would have sixty of them there."""
+    desk = Desk()
+    session, _ = desk.open()
+    large = Found(("job", "x" * outputs_module.TRIM_BYTES), ANN, 1, ANN)
+    for seq in range(1, 4):
+        desk.sessions.ask(session, seq, TAKE)
+        desk.step(Answer(desk.op(), large), persisted=True)
+        desk.sessions.seen(session, session.number)
+        assert desk.gate.trimmed[-1] == (session.key, session.number)
+
+
 def test_a_letter_that_was_seen_is_forgotten_on_disk_at_once() -> None:
     """Else it would be for the next client of its agent, after a crash."""
     desk = Desk()
