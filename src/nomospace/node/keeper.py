@@ -155,6 +155,10 @@ class Keeper:
         """Until when a crowd is waited for at most,"""
         self._seen = 0
         """and how many of it had come when that was looked at."""
+        self._tidying = False
+        """Whether the thread does what the store has put off until everybody was told,"""
+        self._tidied: Callable[[], None] | None = None
+        """and what waits for that."""
         self._idle = asyncio.Event()
         self._idle.set()
         self._work: SimpleQueue[bool] = SimpleQueue()
@@ -277,6 +281,9 @@ class Keeper:
         if self._closed:
             return
         self._timer = None
+        if self._tidying:
+            self._tidied = self._begin
+            return
         if not self._group:
             self._group, self._waiting = self._waiting[:GROUP_MAX], self._waiting[GROUP_MAX:]
             back, self._back = self._back, sum(map(_heads, self._waiting))
@@ -327,8 +334,19 @@ class Keeper:
                 self.store.flush()
             except BaseException as caught:
                 error = caught
+            self._tidying = error is None and self.store.untidy
             with contextlib.suppress(RuntimeError):  # the loop is closed: nobody is left to tell
                 self._loop.call_soon_threadsafe(self._done, error)
+                if self._tidying:
+                    self.store.tidy()
+                    self._loop.call_soon_threadsafe(self._go_on)
+
+    def _go_on(self) -> None:
+        """The store is tidy: what has waited for that begins."""
+        self._tidying = False
+        waiting, self._tidied = self._tidied, None
+        if waiting is not None:
+            waiting()
 
     def _done(self, error: BaseException | None) -> None:
         if self._closed:

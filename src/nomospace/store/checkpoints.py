@@ -78,8 +78,8 @@ class Checkpoints:
         told = os.pread(self._index, _COUNTS.size, _COUNTS_AT)
         return _COUNTS.unpack(told) if len(told) == _COUNTS.size else (0, 0)
 
-    def go_on(self, writer: sqlite3.Connection) -> None:
-        """Something was committed: see that pages move when there are many."""
+    def due(self) -> bool:
+        """Whether `go_on` has something to do: something was committed."""
         if self._still is None:  # early, so that no file is opened later
             with suppress(sqlite3.Error):
                 self._beside, self._still = self._connected(), self._connected()
@@ -89,20 +89,24 @@ class Checkpoints:
         frames, moved = self.frames() if self._sums.known else (0, 0)
         if self._work is not None:
             if frames < LOG_FRAMES_MAX and self._work.is_alive():
-                return
+                return False
             self.settle()
         if 0 < self._tried <= frames < self._tried + CHECKPOINT_AGAIN:
-            return
+            return False
         left = frames - moved
         after = moved and left and frames >= LONG * CHECKPOINT_FRAMES
-        now = frames >= LOG_FRAMES_MAX or (after and left <= REST_FRAMES)
-        if now or after or left >= CHECKPOINT_FRAMES:
-            with suppress(sqlite3.Error, RuntimeError):  # or some other time
-                _free_pages(writer)
-                if now:
-                    self._move(writer, self.frames()[0])
-                else:
-                    self._begin(self.frames()[0])
+        return bool(frames >= LOG_FRAMES_MAX or after or left >= CHECKPOINT_FRAMES)
+
+    def go_on(self, writer: sqlite3.Connection) -> None:
+        """See that pages move; nothing is committed meanwhile."""
+        with suppress(OSError, sqlite3.Error, RuntimeError):  # or some other time
+            frames, moved = self.frames()
+            rest = frames >= LONG * CHECKPOINT_FRAMES and frames - moved <= REST_FRAMES
+            _free_pages(writer)
+            if frames >= LOG_FRAMES_MAX or (moved and rest):
+                self._move(writer, self.frames()[0])
+            else:
+                self._begin(self.frames()[0])
 
     def _begin(self, frames: int) -> None:
         if self._still is None:

@@ -174,6 +174,16 @@ class Store(Protocol):
     def flush(self) -> None:
         """Make what was staged durable; on disk when it returns."""
 
+    @property
+    def untidy(self) -> bool:
+        """Whether `tidy` has something to do that takes a while."""
+
+    def tidy(self) -> None:
+        """Do what can wait until everybody was told of a commit, before the next one is staged.
+
+        It is called where `flush` is, or not at all.
+        """
+
     def commit(self, steps: Sequence[Step], *, at: int) -> None:
         """Keep all these steps in one transaction; on disk when it returns: `stage`, `flush`."""
 

@@ -108,6 +108,12 @@ class MemoryStore:
     def flush(self) -> None:
         """All is kept already."""
 
+    untidy = False
+    """There is nothing to move."""
+
+    def tidy(self) -> None:
+        """There is nothing to do."""
+
     def stage(self, steps: Sequence[Step], *, at: int, bytes_max: int = maxsize) -> int:
         """Carry the changes out, all of them: there is nothing to wait for."""
         for step in steps:

@@ -266,6 +266,12 @@ class SqlStore(ABC):
         """Keep all these steps in one transaction; on disk when it returns."""
         self.stage(steps, at=at)
         self.flush()
+        self.tidy()
+
+    untidy = False
+
+    def tidy(self) -> None:  # noqa: B027 - an engine may do something
+        """There is nothing to do when everybody was told of a commit."""
 
     @abstractmethod
     def stage(self, steps: Sequence[Step], *, at: int, bytes_max: int = maxsize) -> int:
@@ -303,19 +309,9 @@ class SqlStore(ABC):
         enough = backlog.rows + rows >= ROWS_MAX or backlog.weight + part.weight >= BYTES_MAX
         late = backlog.joined(part) if enough else None
         clock = ",".join(map(str, self.clock))
+        wants = self.tables.wants
         self._staged = staged = Staged(
-            tuple(steps),
-            at,
-            clock,
-            trims,
-            batch,
-            folds,
-            {},
-            needed,
-            forgotten,
-            late,
-            rows,
-            self.tables.wants,
+            tuple(steps), at, clock, trims, batch, folds, {}, needed, forgotten, late, rows, wants
         )
         return staged
 

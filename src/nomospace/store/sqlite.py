@@ -92,6 +92,7 @@ class SqliteStore(SqlStore):
         """Whether an earlier version has written it."""
         self.paired = False
         """Whether it is opened as one of two (`store.paired`)."""
+        self.untidy = False
         self._stores = False
         """Whether a space of the store engine was asked for something."""
         self._asks = False
@@ -306,7 +307,7 @@ class SqliteStore(SqlStore):
         if self._writer is not None:
             self._let_go()
         connections = (self._writer, self._reader, self._asker)
-        self._stores = self._asks = False
+        self._stores = self._asks = self.untidy = False
         self._writer = self._reader = self._asker = None
         for connection in connections:
             if connection is not None:
@@ -351,8 +352,14 @@ class SqliteStore(SqlStore):
         except BaseException:
             self._roll_back()
             raise
-        self._checkpoints.go_on(writer)
+        self.untidy = self._checkpoints.due()  # first: from `_kept` on the writer may be asked
         self._kept(staged)
+
+    def tidy(self) -> None:
+        """See that pages move out of the log, when there are many."""
+        if self.untidy:
+            self._checkpoints.go_on(self._write_with)
+            self.untidy = False
 
     def _roll_back(self) -> None:
         self._forget_pages()
@@ -381,7 +388,8 @@ class SqliteStore(SqlStore):
             except BaseException:
                 self._roll_back()
                 raise
-        self._checkpoints.go_on(self._write_with)
+        if self._checkpoints.due():
+            self._checkpoints.go_on(self._write_with)
 
     def _asked(self) -> None:
         """The writer is asked nothing more for now."""
@@ -473,7 +481,7 @@ class SqliteStore(SqlStore):
     def _ask_beside(self, sql: str, params: Params = ()) -> list[SqlRow]:
         if self._writer is None:
             raise self._unavailable("it is closed")
-        if self._staged is None:  # it has no transaction, and the pages that it wrote at hand
+        if self._staged is None and not self.untidy:  # it has no transaction, and pages at hand
             try:
                 if not self._stores:
                     self._stores = True
