@@ -12,6 +12,7 @@ BAG: Final = "tests/models/test_bag.py"
 PAPER: Final = "tests/paper"
 
 CONTROL: Final = "control/membership.py"
+CARRYING: Final = "control/carrying.py"
 BAG_FILE: Final = "law/bag.py"
 BODY: Final = "law/emit/body.py"
 PLAIN: Final = "law/emit/plain.py"
@@ -52,7 +53,7 @@ RULINGS: Final = (
     ),
     Mutant(
         "a repeal drops only one",
-        CONTROL,
+        CARRYING,
         "for place, term in gone:",
         "for place, term in gone[:1]:",
         MEMBERSHIP,
@@ -86,24 +87,9 @@ RULINGS: Final = (
     ),
     Mutant(
         "a list of destinations is served only once",
-        CONTROL,
-        """            if name == "forward" or name == "multicast":
-                sender, message, to = args
-                if type(to) is str:
-                    effects.append(Forward(sender, message, to))
-                else:
-                    check_copies(message, to, units)
-                    spend(units, len(to))
-                    effects.extend([Forward(sender, message, one) for one in to])
-""",
-        """            if name == "forward" or name == "multicast":
-                sender, message, to = args
-                if type(to) is str:
-                    effects.append(Forward(sender, message, to))
-                else:
-                    check_copies(message, to, units)
-                    effects.extend([Forward(sender, message, one) for one in to[:1]])
-""",
+        CARRYING,
+        "for one in to])",
+        "for one in to[:1]])",
         MEMBERSHIP,
     ),
     # -- the control state -----------------------------------------------------------------

@@ -33,8 +33,14 @@ LARGE_BYTES: Final = 512
 """A term of a state with so many bytes is a large one: it counts by them."""
 IN_MEMORY: Final = 4
 """A byte of a compound takes about so many in memory."""
+PART_BYTES: Final = 16
+"""What each part of an event counts for, besides the characters of a text."""
+PARTS_WALKED: Final = 100
+"""An event with more is not walked, which takes long, but weighed."""
 PARTS_WEIGHED: Final = 1_000
 """A list of more parts is not weighed: that takes long."""
+ROOM_A_BYTE: Final = PART_BYTES
+"""No part of an event counts for more, for each of its bytes."""
 
 _encode = msgspec.msgpack.Encoder(enc_hook=lambda value: None).encode  # variables count as none
 _HEADS: Final = bytes([*range(0x80, 0xA0), *range(0xDC, 0xE0)])
@@ -167,8 +173,33 @@ def check_growth(delta: list[Change], size: int, large: int, units: Units) -> in
     return more
 
 
+def bytes_of(parts: tuple[Term, ...]) -> int:
+    """How many bytes the parts of an event have, written out natively; `UNBOUNDED` for many."""
+    try:
+        size = len(_encode(parts))
+    except (OverflowError, RecursionError):  # huge integers, deep terms
+        return UNBOUNDED
+    return size if size < PARTS_WEIGHED else UNBOUNDED
+
+
 def room_of(parts: tuple[Term, ...]) -> int:
-    """About how many bytes the parts of an event take in memory; a long list counts without end."""
+    """About how many bytes the parts of an event take in memory; a long list counts without end.
+
+    An event of few parts is walked, others are weighed.
+    """
+    room, left, todo = 0, PARTS_WALKED, [parts]
+    while todo and left > 0:
+        some = todo.pop()
+        left -= len(some)
+        for part in some if left > 0 else ():
+            if type(part) is str or type(part) is bytes:
+                room += len(part)
+            elif type(part) is Compound:
+                todo.append(part.args)
+            elif type(part) is tuple:
+                todo.append(part)
+    if left > 0:
+        return room + PART_BYTES * (PARTS_WALKED - left)
     if any(type(part) is tuple and len(part) > PARTS_WEIGHED for part in parts):
         return UNBOUNDED
     return IN_MEMORY * sum(map(weight, parts))

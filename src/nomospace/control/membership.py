@@ -12,14 +12,14 @@ imposition, before the event that `handle` was called for.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import Final
 
 from nomospace.control.bounded import (
-    SPACE_STATE_MAX,
+    ROOM_A_BYTE,
     STATE_MAX,
     Bounded,
     Decided,
-    check_copies,
+    bytes_of,
     check_growth,
     check_ruling,
     grown,
@@ -28,18 +28,14 @@ from nomospace.control.bounded import (
     room_of,
     units_of,
 )
+from nomospace.control.carrying import LEAVE, carry_out, pass_on
 from nomospace.control.events import (
     Change,
-    Deliver,
     Effect,
     Event,
-    Forward,
-    Leave,
     Operation,
     RecordRuling,
-    Release,
     Ruling,
-    Signal,
     Tick,
     Undecided,
 )
@@ -48,31 +44,21 @@ from nomospace.control.origins import Origin, Origins, origin_of
 from nomospace.control.snapshot import Snapshot
 from nomospace.errors import CallerError, LimitReached
 from nomospace.law import CompiledLaw
-from nomospace.law.arithmetic import arith2, micros
 from nomospace.law.bag import Bag
-from nomospace.law.budget import PRICES, BudgetCut, Stop, Units, in_parts, spend
+from nomospace.law.budget import PRICES, BudgetCut, Stop, Units, in_parts
 from nomospace.law.prelude import MESSAGES_MAX, UNITS_MAX
-from nomospace.law.tree import UNITS
 from nomospace.terms import Compound, Term, oversize
 
 HISTORY_MAX: Final = 256
 """How many of its last rulings a membership can explain from memory."""
 HISTORY_BYTES_MAX: Final = 1 << 18
 """And about how many bytes these have together; past it the last one is left."""
-PART_BYTES: Final = 16
-"""What each part of an event counts for, besides the characters of a text."""
-PARTS_WALKED: Final = 100
-"""An event with more is not walked, which takes long, but weighed."""
 FORGOTTEN_AT_ONCE: Final = 64
 """How many rulings more there are before the oldest are forgotten, together."""
 FEW_TERMS: Final = 128
 """The places of so many terms are gone through when rulings are forgotten; else what they put."""
 COPIED_MAX: Final = 20_000
 """The most terms and obligations that are copied to explain a ruling after which they changed."""
-REORDERED_A_UNIT: Final = 32
-"""Terms of a state that one unit puts in order again, where one of them takes an old place."""
-OPERATIONS_FREE: Final = 8
-"""Rulings of no more operations carry them out for nothing; others pay two units for each."""
 
 
 class TooMuchState(LimitReached):
@@ -93,15 +79,14 @@ class TooOld(CallerError):
     oldest: int
 
 
-_LEAVE: Final = Leave()
 _NO_UNITS: Final[Units] = [0]
 
 
 class Membership:
     """One agent's membership in a community, as a core: told events, answers with effects."""
 
-    __slots__ = ("_first", "_full", "_heavy", "_history", "_large", "ended", "home", "law",
-                 "obligations", "origins", "seq", "shown", "spent", "state")  # fmt: skip
+    __slots__ = ("_first", "_full", "_heavy", "_history", "_large", "_weighed", "ended", "home",
+                 "law", "obligations", "origins", "seq", "shown", "spent", "state")  # fmt: skip
 
     def __init__(self, law: CompiledLaw, home: str, *, state: Iterable[Term] | None = None) -> None:
         self.law = law
@@ -118,6 +103,9 @@ class Membership:
         """What counts as spent when an evaluation begins."""
         self._history: list[Ruling] = []
         self._heavy = 0
+        """No less than the bytes of those since the last were forgotten;"""
+        self._weighed = (0, 0)
+        """and what the first of all have is known: how many rulings, and their bytes."""
         self._full = HISTORY_MAX + FORGOTTEN_AT_ONCE
         self.origins = Origins()
         """Where what it has comes from, as far as its rulings are forgotten."""
@@ -257,7 +245,7 @@ class Membership:
         """
         self.seq = seq = self.seq + 1
         at = len(effects)
-        effects.append(_LEAVE)  # the record takes its place when all is told
+        effects.append(LEAVE)  # the record takes its place when all is told
         law, home = self.law, self.home
         rule: str | None = None
         operations: tuple[Operation, ...] = ()
@@ -287,7 +275,7 @@ class Membership:
                 operations = outcome[1]
                 if len(outcome) == 3:  # the state has changed already; messages are left
                     delta.append(outcome[2])
-                    self._pass_on(operations, effects, units)
+                    pass_on(operations, effects, units)
                 elif operations:
                     recorded = then is not None and not law.growing and then.has(operations)
                     size = len(then.operations) if recorded and then is not None else 0
@@ -295,7 +283,18 @@ class Membership:
                         len(operations) != 1 or not passes_on(operations[0], event)
                     ):
                         size = check_ruling(operations, law.growing)
-                    self._carry_out(operations, now, delta, unmet, effects, units)
+                    if carry_out(
+                        operations,
+                        self.state,
+                        self.obligations,
+                        now,
+                        delta,
+                        unmet,
+                        effects,
+                        units,
+                        self._first != 0,
+                    ):
+                        self.ended = True
                     more = check_growth(delta, size, large, units)
                 if len(effects) - at > MESSAGES_MAX + 1 and units[0] >= 0:  # as `check_copies`
                     raise Stop("tooLarge")
@@ -333,20 +332,7 @@ class Membership:
             PRICES if then is None else then.prices,
         )
         self._history.append(ruling)
-        told = event.args + operations if law.growing else event.args
-        room, left, parts = 0, PARTS_WALKED, [told]
-        while parts and left > 0:  # here, as every ruling comes by
-            some = parts.pop()
-            left -= len(some)
-            for part in some if left > 0 else ():
-                if type(part) is str or type(part) is bytes:
-                    room += len(part)
-                elif type(part) is Compound:
-                    parts.append(part.args)
-                elif type(part) is tuple:
-                    parts.append(part)
-        room += PART_BYTES * (PARTS_WALKED - left)
-        self._heavy += room if left > 0 else room_of(told)
+        self._heavy += ROOM_A_BYTE * bytes_of(event.args + operations if law.growing else event.args)
         effects[at] = RecordRuling(ruling)
         if stopped is not None and event.kind != "exception":
             what = stopped.operation
@@ -358,10 +344,13 @@ class Membership:
                 self._rule(follows, now, effects, None, (), also, slice, decided)
             except BudgetCut:  # both are ruled on in one step
                 self._history.pop()
+                self._weighed = (min(self._weighed[0], len(self._history)), self._weighed[1])
                 self._large = large_before
                 self._unrule(seq, effects, at, before)
                 raise
-        if len(self._history) >= self._full or self._heavy > HISTORY_BYTES_MAX:
+        if len(self._history) >= self._full or (
+            self._heavy > HISTORY_BYTES_MAX and self._weigh() > HISTORY_BYTES_MAX
+        ):
             self._forget()
 
     def _unrule(self, seq: int, effects: list[Effect], at: int, before: tuple[Change, ...]) -> None:
@@ -369,129 +358,6 @@ class Membership:
         del effects[at:]
         self.seq = seq - 1
         self._revert(list(before))
-
-    # -- carrying out ----------------------------------------------------------------------
-
-    @staticmethod
-    def _pass_on(operations: tuple[Operation, ...], effects: list[Effect], units: Units) -> None:
-        """The messages of a ruling, as effects."""
-        for operation in operations:
-            assert type(operation) is Compound
-            args: tuple[Any, ...] = operation.args  # of the kinds that `finish` lets pass
-            if operation.name == "forward":
-                sender, message, to = args
-                if type(to) is str:
-                    effects.append(Forward(sender, message, to))
-                else:
-                    check_copies(message, to, units)
-                    spend(units, len(to))
-                    effects.extend([Forward(sender, message, one) for one in to])
-            elif operation.name == "deliver":
-                effects.append(Deliver(args[0], args[1]))
-
-    def _carry_out(
-        self,
-        operations: tuple[Operation, ...],
-        now: int,
-        delta: list[Change],
-        unmet: list[int],
-        effects: list[Effect],
-        units: Units,
-    ) -> None:
-        if len(operations) > OPERATIONS_FREE:
-            spend(units, 2 * len(operations))
-        for index, operation in enumerate(operations):
-            if type(operation) is not Compound:  # quit
-                self.ended = True
-                delta.append(("quit", 0, None, None))
-                effects.append(_LEAVE)
-                continue
-            name = operation.name
-            args: tuple[Any, ...] = operation.args  # of the kinds that `finish` lets pass
-            if name == "forward" or name == "multicast":
-                sender, message, to = args
-                if type(to) is str:
-                    effects.append(Forward(sender, message, to))
-                else:
-                    check_copies(message, to, units)
-                    spend(units, len(to))
-                    effects.extend([Forward(sender, message, one) for one in to])
-            elif name == "deliver":
-                effects.append(Deliver(args[0], args[1]))
-            elif name == "imposeObligation":
-                unit = UNITS[args[2]] if len(args) == 3 else 1_000_000
-                amount = args[1]
-                small = type(amount) is int and -1_000_000 < amount < 1_000_000
-                after = amount * unit if small else micros(amount, unit)
-                self._impose(args[0], now + after, delta, units)
-            elif not self._change(name, args, delta, effects, units):
-                unmet.append(index)
-
-    def _change(
-        self,
-        name: str,
-        args: tuple[Any, ...],
-        delta: list[Change],
-        effects: list[Effect],
-        units: Units,
-    ) -> bool:
-        """A change of state; whether it found something to change."""
-        state = self.state
-        if name == "+":
-            term = args[0]
-            if type(term) is Compound and term.name == "obligation" and len(term.args) == 2:
-                what, due = term.args
-                assert isinstance(due, int | float)
-                self._impose(what, micros(due), delta, units)
-                return True
-            if state.size >= self._most(units):
-                raise Stop("tooLarge")
-            delta.append(("+", state.add(term), term, None))
-        elif name == "-":
-            found = state.find(args[0], units)
-            if found is None:
-                return False
-            state.drop(*found)
-            delta.append(("-", *found, None))
-        elif name == "<-":
-            found = state.find(args[0], units)
-            if found is None:
-                return False
-            spend(units, state.disorder(found[0], args[1]) // REORDERED_A_UNIT)
-            state.swap(*found, args[1])
-            delta.append(("<-", *found, args[1]))
-        elif name == "incr" or name == "dcr":
-            found = state.find(args[0], units)
-            if found is None:
-                return False
-            place, old = found
-            assert type(old) is Compound
-            new = Compound(
-                old.name, (arith2("+" if name == "incr" else "-", old.args[0], args[1], units),)
-            )
-            spend(units, state.disorder(place, new) // REORDERED_A_UNIT)
-            state.swap(place, old, new)
-            delta.append(("<-", place, old, new))
-        elif name == "repealObligation":
-            gone = self.obligations.find_all(args[0], units)
-            for place, term in gone:
-                delta.append(("undue", place, term, self.obligations.lift(place)[0]))
-            return bool(gone)
-        elif name == "release":
-            effects.append(Release(args[0], args[1]))
-        else:
-            assert name == "signal", name
-            effects.append(Signal(args[0]))
-        return True
-
-    def _most(self, units: Units) -> int:
-        """How many terms there may be, and how many obligations."""
-        return SPACE_STATE_MAX if self._first and units[0] >= 0 else STATE_MAX
-
-    def _impose(self, term: Term, due: int, delta: list[Change], units: Units) -> None:
-        if self.obligations.size >= self._most(units):
-            raise Stop("tooLarge")
-        delta.append(("due", self.obligations.impose(term, due), term, due))
 
     def _revert(self, delta: list[Change]) -> None:
         """Take a ruling that could not be carried out back, last change first."""
@@ -511,6 +377,19 @@ class Membership:
         if len(self._history) >= self._full:
             self._forget()
 
+    def _weigh(self) -> int:
+        """What the rulings since the last were forgotten have in memory, about.
+
+        As each is made only a bound of that is counted, which takes a quarter of the time.
+        """
+        known, room = self._weighed
+        for ruling in self._history[known:]:
+            args = ruling.event.args
+            room += room_of(args + ruling.operations if self.law.growing else args)
+        self._weighed = (len(self._history), room)
+        self._heavy = room
+        return room
+
     def _forget(self) -> None:
         """Forget the oldest rulings, but not whose work what they put is."""
         left = self._full - FORGOTTEN_AT_ONCE
@@ -518,7 +397,7 @@ class Membership:
             left = 2 if self._history[-1].event.kind == "exception" else 1
         rulings = self._history[:-left]
         del self._history[: len(rulings)]
-        self._heavy = 0
+        self._heavy, self._weighed = 0, (len(self._history), 0)
         origins, state, owed = self.origins, self.state, self.obligations
         few = state.size <= FEW_TERMS
         origins.fold(rulings, state.by_place() if few else state, owed.places())

@@ -381,7 +381,7 @@ def test_how_much_all_copies_may_be_is_of_the_version_too(prices: int, stopped: 
 def test_the_state_of_a_space_is_bounded_since_version_8(
     goal: str, home: str, prices: int, stopped: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nomospace.control.membership.SPACE_STATE_MAX", 3)
+    monkeypatch.setattr("nomospace.control.carrying.SPACE_STATE_MAX", 3)
     held = Membership(load(f"law(l). R1. sent(X, M, To) :- do({goal})."), home, state=())
     kept: list[str | None] = []
     for _ in range(4):
