@@ -332,7 +332,9 @@ class Membership:
             PRICES if then is None else then.prices,
         )
         self._history.append(ruling)
-        self._heavy += ROOM_A_BYTE * bytes_of(event.args + operations if law.growing else event.args)
+        self._heavy += ROOM_A_BYTE * bytes_of(
+            event.args + operations if law.growing else event.args
+        )
         effects[at] = RecordRuling(ruling)
         if stopped is not None and event.kind != "exception":
             what = stopped.operation

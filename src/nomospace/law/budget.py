@@ -200,11 +200,7 @@ def _same_parts(units: Units, a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
             elif kind is tuple:
                 pending += left, right
                 continue
-            if (
-                (kind is str or kind is bytes)
-                and len(left) > TEXT_FREE
-                and len(left) == len(right)
-            ):
+            if (kind is str or kind is bytes) and len(left) > TEXT_FREE and len(left) == len(right):
                 work += len(left) // TEXT_FREE
             if left != right:
                 equal = False

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from nomospace.control import Membership, arrived, sent
+from nomospace.control import arrived, carrying, sent
 from nomospace.law import load
 from nomospace.terms import Term, t
 from nomospace_lab.sim import START_US, Checker, Crash, Happening, Verdict, World, WorldAgent
@@ -279,12 +279,12 @@ def test_a_proof_can_be_read(world: World) -> None:
 
 def test_the_replay_does_not_lean_on_the_controller(monkeypatch: pytest.MonkeyPatch) -> None:
     """The model keeps its own state: a controller that forgets to change its own is seen."""
-    real = Membership._change
+    real = carrying._change
 
-    def careless(self: Membership, name: str, *rest: Any) -> bool:
-        return True if name == "incr" else real(self, name, *rest)
+    def careless(name: str, *rest: Any) -> bool:
+        return True if name == "incr" else real(name, *rest)
 
-    monkeypatch.setattr(Membership, "_change", careless)
+    monkeypatch.setattr(carrying, "_change", careless)
     world = World(0)
     world.join("ann@x", LAW)
     world.act(1, "ann@x", say, t.promise(3), "ann@x")

@@ -168,6 +168,7 @@ class BodyCode:
             names = sorted(names_in(inner, inner_ops) - before)
             # Terms at hand inside the function are not at hand outside.
             inner.made, inner.sensed = dict(scope.made), scope.sensed
+            inner.short = scope.short
             points.append((inner, inner_ops))
             carried.append(names)
             self.w.line(f"return ({len(points)}, {''.join(f'{name}, ' for name in names)})")
@@ -254,7 +255,7 @@ class BodyCode:
             value = terms.value(pattern, scope)
             if value.constant and value.kind is str and not terms.is_long(value):
                 key = terms.constants.add(f"{terms.constants.namespace[value.expr]}/0")
-                self.plain.loop(f"for {item} in {bag}.of({key}):")
+                self.plain.loop(f"for {item} in {bag}.buckets.get({key}, ()):")
                 self.plain.spend()
             else:
                 self.plain.loop(f"for {item} in equals({bag}, {value.expr}, u):")

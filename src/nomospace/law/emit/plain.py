@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from nomospace.law.bag import INDEX_FROM
 from nomospace.law.emit.paths import CodePlace, Operations
+from nomospace.law.emit.support import HIGH
 from nomospace.law.emit.symbols import Hole, Ref, Scope, Sensed, Shape, Symbol, Uncompilable
 from nomospace.law.emit.terms import TermCode, UnreachableCode
 from nomospace.law.emit.writer import BLOCKS_MAX, Writer
@@ -37,7 +38,7 @@ class PlainCode:
         if isinstance(goal, ClockGoal):
             symbol = terms.written(goal.time, scope)
             now = self.w.fresh()
-            self.w.line(f"{now} = seconds(now)")
+            self.w.line(f"{now} = now / 1000000 if now % 1000000 else now // 1000000")
             terms.match(symbol, Ref(now), scope, at.fail)
         elif isinstance(goal, ThisLaw):
             for node, value in ((goal.name, self.builder.name), (goal.hash, self.builder.hash)):
@@ -131,12 +132,50 @@ class PlainCode:
             self.w.line("raise Stop('typeError')")
             raise UnreachableCode
         assert isinstance(node, Struct)
+        small = self._small(node, scope)
+        if small is not None:
+            return small
         operands = ", ".join([self._number(arg, scope) for arg in node.args])
         name = self.w.fresh()
         function = "arith2" if len(node.args) == 2 else "arith1"
         units = ", u" if len(node.args) == 2 else ""
         self.w.line(
             f"{name} = {function}({self.terms.constants.add(node.name)}, {operands}{units})"
+        )
+        return name
+
+    def _small(self, node: Struct, scope: Scope) -> str | None:
+        """`_number` of a sum, a difference or a product of values at hand: without a call.
+
+        Small integers cost nothing and give no error. All others go the general way.
+        """
+        if node.name not in ("+", "-", "*") or len(node.args) != 2:
+            return None
+        if not all(isinstance(arg, Const | Variable) for arg in node.args):
+            return None
+        parts: list[str] = []
+        tests: list[str] = []
+        general: list[str] = []
+        for arg in node.args:
+            symbol = self.terms.symbol(arg, scope)
+            if not isinstance(symbol, Ref):
+                return None
+            x = symbol.expr
+            parts.append(x)
+            if symbol.constant:
+                value = self.terms.constants.namespace[x]
+                if type(value) is not int or abs(value) >= HIGH:
+                    return None
+                general.append(x)
+            else:
+                tests += [f"{x}.__class__ is int", f"LOW < {x} < HIGH"]
+                general.append(f"calculate({x}, u)")
+        if not tests:
+            return None
+        name, operator = self.w.fresh(), self.terms.constants.add(node.name)
+        self.w.line(
+            f"{name} = {parts[0]} {node.name} {parts[1]} if {' and '.join(tests)} "
+            f"else arith2({operator}, {general[0]}, {general[1]}, u)"
         )
         return name
 
@@ -160,6 +199,8 @@ class PlainCode:
         places = self.builder.acting and bag == "st"
         walk = bucket if places else f"{bucket}.values()"
         if bound:
+            for index in bound:
+                terms.ask_short(args[index], shapes[index], scope)
             positions = terms.constants.add(tuple(bound))
             wanted = "".join([f"{terms.expr(args[index], scope)}, " for index in bound])
             found = f"candidates({bucket}, {positions}, ({wanted}), u)"

@@ -95,14 +95,17 @@ def flatten(linked: Linked) -> list[Term]:
     return found
 
 
+HIGH: Final = 1 << 60
+"""Plain arithmetic is safe between this and its opposite."""
+
 NAMESPACE: Final[dict[str, Any]] = {
     "BUDGET": BUDGET,
     "C": Compound,
     "LIST": LIST,
     "Open": OpenTerm,
     "PARTIAL": PARTIAL,
-    "HIGH": 1 << 60,  # plain arithmetic is safe between these two
-    "LOW": -(1 << 60),
+    "HIGH": HIGH,
+    "LOW": -HIGH,
     "NESTED_MAX": NESTED_MAX,
     "SOLUTIONS": SOLUTIONS,
     "UNITS_MAX": UNITS_MAX,

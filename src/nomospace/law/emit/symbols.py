@@ -74,9 +74,11 @@ class Scope(msgspec.Struct):
     sensed: tuple[Sensed, ...] = ()
     made: dict[tuple[str, tuple[str, ...]], str] = {}
     """Compounds that exist already, by functor and the expressions of their arguments."""
+    short: tuple[tuple[str, str], ...] = ()
+    """Values that the code has asked whether they are short texts, and who has the answer."""
 
     def copy(self) -> Scope:
-        return Scope(dict(self.names), dict(self.holes), self.sensed, dict(self.made))
+        return Scope(dict(self.names), dict(self.holes), self.sensed, dict(self.made), self.short)
 
     def lookup(self, name: str) -> Symbol:
         """The symbol of a variable, a new hole for a new one."""

@@ -222,8 +222,11 @@ class TermCode:
 
     # -- comparing -------------------------------------------------------------------------
 
-    def differs(self, a: Ref, b: Ref) -> str | None:
-        """A condition that holds when two values differ; `None` when they are known equal."""
+    def differs(self, a: Ref, b: Ref, short: str | None = None) -> str | None:
+        """A condition that holds when two values differ; `None` when they are known equal.
+
+        `short` has the answer whether `a` is a short text.
+        """
         if b.constant and not a.constant:
             a, b = b, a
         x, y = a.expr, b.expr
@@ -243,15 +246,21 @@ class TermCode:
         elif a.kind is str or b.kind is str:
             # A string equals nothing but that string, and names are short.
             return None if x == y else f"{x} != {y}"
-        return self._differs_by_price(x, y)
+        return self._differs_by_price(x, y, short=short)
 
-    def _differs_by_price(self, x: str, y: str, whole: tuple[str, str] | None = None) -> str:
+    def _differs_by_price(
+        self, x: str, y: str, whole: tuple[str, str] | None = None, short: str | None = None
+    ) -> str:
         """`differs`, of values of which nothing is known, at the price of comparing them.
 
-        `whole` are two compounds of which they are the only parts: what is to be paid for.
+        `whole` are two compounds of which they are the only parts: what is to be paid for. `short`
+        has the answer whether `x` is a short text.
         """
         a, b = whole or (x, y)
         dear = f"not same({a}, {b})" if self.free else f"not same_for(u, {a}, {b})"
+        if short is not None:
+            number = f"{x}.__class__ is int and {y}.__class__ is int"
+            return f"({x} != {y} if {short} or {number} else {dear})"
         cheap = f"{x}.__class__ is str and len({x}) <= {TEXT_FREE} or {x}.__class__ is int"
         return f"({x}.__class__ is not {y}.__class__ or ({x} != {y} if {cheap} else {dear}))"
 
@@ -259,6 +268,22 @@ class TermCode:
         """Whether a constant is a text that costs something to compare."""
         value = self.constants.namespace[constant.expr]
         return value.__class__ in (str, bytes) and len(value) > TEXT_FREE
+
+    def ask_short(self, made: Symbol, shape: Symbol, scope: Scope) -> None:
+        """Write code that asks once whether a value, or its one part, is a text that is short.
+
+        Such a text equals another for nothing, and is told apart from all else by Python.
+        """
+        part = made
+        if isinstance(shape, Shape) and shape.name is not None and len(shape.args) == 1:
+            part = shape.args[0]
+        if not isinstance(part, Ref) or part.constant or part.kind is not None:
+            return
+        if part.expr in dict(scope.short):
+            return
+        answer, x = self.w.fresh("s"), part.expr
+        self.w.line(f"{answer} = {x}.__class__ is str and len({x}) <= {TEXT_FREE}")
+        scope.short = (*scope.short, (x, answer))
 
     def match_whole(self, made: Symbol, value: Ref, shape: Symbol, scope: Scope, fail: str) -> None:
         """`match` of a ground value that was made as `shape` tells.
@@ -272,11 +297,12 @@ class TermCode:
             return
         x, inner = value.expr, self.w.fresh()
         known = Ref(inner) if part.constant and part.kind in (int, str) else None
+        short = dict(scope.short).get(part.expr)
         name = self.constants.add(shape.name)
         if known is not None and not self.is_long(part):
             condition = self.differs(part, known)
         else:
-            condition = self._differs_by_price(part.expr, inner, (made.expr, x))
+            condition = self._differs_by_price(part.expr, inner, (made.expr, x), short)
         self.w.line(f"if {x}.__class__ is not C or {x}.name != {name}: {fail}")
         self.w.line(f"{inner} = {x}.args")
         self.w.line(f"if len({inner}) != 1: {fail}")
@@ -290,7 +316,7 @@ class TermCode:
             scope.holes[symbol] = value
             return
         if isinstance(symbol, Ref):
-            condition = self.differs(symbol, value)
+            condition = self.differs(symbol, value, dict(scope.short).get(symbol.expr))
             if condition is not None:
                 self._fail_if(condition, fail)
             return
