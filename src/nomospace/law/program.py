@@ -14,6 +14,7 @@ import gc
 import sys
 from collections import Counter
 from collections.abc import Callable
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, ClassVar, Final, NamedTuple
@@ -61,17 +62,21 @@ class CompiledLaw:
         self.hash = hash
         self.warnings = warnings
         self.priced = priced(tree)
-        self.interpreter = Interpreter(self.priced, hash)
         self.rule_names = [rule.name for rule in tree.rules]
-        code, self.growing = prepared or prepare(tree, hash)
+        code, self.growing = prepared or _prepare(tree, self.priced, hash, lately=True)
         self.rulers = code.link(self._interpreted)
         """The compiled rules by event, which change the state themselves where that is simple."""
         self.compiled_rules = code.compiled
-        self.interpreter.left = frozenset(
-            [index for index, compiled in enumerate(self.compiled_rules) if not compiled]
-        )
         self.retreats = 0
         self._recursive = bool(tree.helpers)
+
+    @cached_property
+    def interpreter(self) -> Interpreter:
+        """What the law means, said plainly. Most laws are never asked for it."""
+        made = Interpreter(self.priced, self.hash)
+        left = [index for index, compiled in enumerate(self.compiled_rules) if not compiled]
+        made.left = frozenset(left)
+        return made
 
     finder: ClassVar[Callable[..., CompiledLaw] | None] = None
     """Who finds laws that are no files here. `client.laws` sets itself: this room has no wires."""
@@ -186,7 +191,12 @@ class Prepared(NamedTuple):
 
 def prepare(tree: LawTree, hash: str) -> Prepared:
     """Compile a law, for `CompiledLaw` to be made of elsewhere."""
-    return Prepared(LawBuilder(priced(tree), hash, acting=True).build(), _may_grow(tree))
+    return _prepare(tree, priced(tree), hash, lately=False)
+
+
+def _prepare(tree: LawTree, priced: LawTree, hash: str, *, lately: bool) -> Prepared:
+    code = LawBuilder(priced, hash, acting=True).build(lately)
+    return Prepared(code, _may_grow(tree))
 
 
 def _recursing(ruler: Ruler, *case: object) -> object:

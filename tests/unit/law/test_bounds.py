@@ -6,10 +6,11 @@ How soon is measured by `nomospace bench law`; here the ruling says which bound 
 from __future__ import annotations
 
 import marshal
+from typing import Any
 
 import pytest
 
-from nomospace.control import Deliver, Forward, Membership, RecordRuling, sent
+from nomospace.control import Deliver, Forward, Membership, RecordRuling, Signal, sent
 from nomospace.law import load
 from nomospace.law.bag import Bag
 from nomospace.law.emit import LawBuilder
@@ -104,6 +105,34 @@ def test_a_law_is_worth_so_much_code_and_the_rest_is_interpreted(
     compiled = LawBuilder(tree, hash).build().compiled
     assert compiled[0]
     assert not compiled[-1]
+
+
+def test_rules_are_compiled_by_python_when_they_are_first_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    texts: list[str] = []
+
+    def counted(text: str, *rest: Any) -> Any:
+        texts.append(text)
+        return compile(text, *rest)
+
+    monkeypatch.setattr("nomospace.law.emit.build.compile", counted, raising=False)
+    rules = [f"sent(_, m{n}(K), _) :- h(K, L), do(signal(said({n}, L))).\n" for n in range(6)]
+    helper = "h([], []).\nh([A | R], [A | S]) :- h(R, S).\n"
+    law = load(f"law(late).\n{''.join(rules)}{helper}")
+    ann = Membership(law, HOME)
+    assert len(texts) == 1  # what picks the rules
+    for _ in range(2):
+        said = [ann.handle(sent(HOME, term(f"m{n}([a])"), "bob@x"), now=0)[1] for n in (1, 4)]
+        assert said == [Signal(term(f"said({n}, [a])")) for n in (1, 4)]
+        assert len(texts) == 4, "two rules, and the helper that both call"
+
+    monkeypatch.setattr("nomospace.law.emit.build.LATE_CHARS_MAX", 1_000)
+    texts.clear()
+    large = Membership(load(f"law(at_once).\n{''.join(rules)}{helper}"), HOME)
+    compiled = len(texts)
+    large.handle(sent(HOME, term("m1([a])"), "bob@x"), now=0)
+    assert len(texts) == compiled, "a large law keeps nobody waiting later"
 
 
 @pytest.mark.parametrize("row", [1, 7])

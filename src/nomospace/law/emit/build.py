@@ -34,12 +34,17 @@ Variant: TypeAlias = tuple[str, int, tuple[bool, ...]]
 FAIL = TOP.fail
 ARGUMENTS = ("x", "y", "z")
 MESSAGE_EVENTS = ("sent", "arrived", "submitted")
+COUNTING: Final = ("-", "incr", "dcr")
+"""Operations that a rule may carry out by itself, on what it has sensed."""
 
 
 FRAMES_MAX: Final = 20_000
 """Python frames that writing a rule may take: some for each goal of a row."""
 PIECE_CHARS: Final = 50_000
 """Code is compiled in pieces of about this size: compiling takes memory, loading takes time."""
+LATE_CHARS_MAX: Final = 50_000
+"""A law of no more code may have its rules compiled as they are first asked, some ten milliseconds
+in all. That of a larger law would keep others waiting, so it is compiled when it is loaded."""
 
 
 class LawCode(msgspec.Struct):
@@ -53,6 +58,8 @@ class LawCode(msgspec.Struct):
     events: list[str]
     compiled: list[bool]
     """Of each rule whether it is; the interpreter carries out the others."""
+    late: dict[str, str] = {}
+    """Functions that are to be compiled when they are first called, and their text."""
 
     def link(self, fallback: Callable[[int], Ruler]) -> dict[str, Ruler]:
         """The rulers by event. `fallback` makes an interpreted rule."""
@@ -66,9 +73,29 @@ class LawCode(msgspec.Struct):
         for name, own, others in self.merged:
             rules = [(number, names[f"rule{number}"]) for number in own]
             names[name] = try_both(rules, shared[others])
+        tables: list[dict[object, Ruler]] = []
+        for name, text in self.late.items():
+            names[name] = _late(name, text, names, tables)
         for name, table in self.tables:
             names[name] = {key: names[function] for key, function in table.items()}
+            tables.append(names[name])
         return {event: names[f"on_{event}"] for event in self.events}
+
+
+def _late(name: str, text: str, names: dict[str, Any], tables: list[dict[object, Ruler]]) -> Ruler:
+    """A function that is compiled when it is first called, and then stands wherever this does."""
+
+    def compile_first(*case: object) -> object:
+        if names[name] is compile_first:
+            exec(compile(text, f"<law's {name}>", "exec"), names)
+        made: Ruler = names[name]
+        for table in tables:
+            for key, function in table.items():
+                if function is compile_first:
+                    table[key] = made
+        return made(*case)
+
+    return compile_first
 
 
 class _Compiled(msgspec.Struct):
@@ -106,18 +133,23 @@ class LawBuilder:
         self._variants: dict[Variant, _Compiled] = {}
         self._variant_names: dict[Variant, str] = {}
 
-    def build(self) -> LawCode:
-        """The code of all rules."""
+    def build(self, lately: bool = False) -> LawCode:
+        """The code of all rules.
+
+        With `lately`, the rules and helpers of a law that is not large are compiled by Python when
+        they are first called: of most laws a process asks a few rules.
+        """
         limit = sys.getrecursionlimit()
         # Which rules are compiled must not depend on who asks: `ROW_MAX` bounds the recursion.
         sys.setrecursionlimit(max(limit, FRAMES_MAX))
         try:
-            rules = [self._rule(index, rule) for index, rule in enumerate(self.law.rules)]
+            rules = self._rules()
         finally:
             sys.setrecursionlimit(limit)
         if self.acting and not self.acts:  # then none need know at which places terms stand
-            return LawBuilder(self.law, self.hash).build()
+            return LawBuilder(self.law, self.hash).build(lately)
         self._spread_failure()
+        late: dict[str, str] = {}
         functions: list[list[str]] = []
         for variant, compiled in self._variants.items():
             if not compiled.failed and not self._broken(compiled):
@@ -126,9 +158,14 @@ class LawBuilder:
                 self._variants[variant].failed = True
         done = [not compiled.failed and not self._broken(compiled) for compiled in rules]
         bodies = {index: rule.lines for index, rule in enumerate(rules) if done[index]}
-        functions += bodies.values()
         dispatch = DispatchCode(self.law, self.constants, bodies)
-        functions += _functions(dispatch.write())
+        written = _functions(dispatch.write())
+        # What stands in the dispatch itself is no function besides.
+        functions += [lines for index, lines in bodies.items() if index in dispatch.called]
+        if lately and not dispatch.merged and sum(map(_size, functions)) <= LATE_CHARS_MAX:
+            late = {_name(lines): "\n".join(lines) for lines in functions}
+            functions = []
+        functions += written
         return LawCode(
             self._pieces(functions),
             self.namespace,
@@ -137,13 +174,42 @@ class LawBuilder:
             dispatch.shared,
             dispatch.events,
             done,
+            late,
         )
+
+    def _rules(self) -> list[_Compiled]:
+        """The code of each rule; none where rules are to act and a glance shows that none does."""
+        if self.acting:
+            glance = LawBuilder(self.law, self.hash, acting=True)
+            for index, rule in enumerate(self.law.rules):
+                if glance.may_act(rule):
+                    glance._rule(index, rule)
+                    if glance.acts:
+                        break
+            else:
+                return []
+        return [self._rule(index, rule) for index, rule in enumerate(self.law.rules)]
+
+    def may_act(self, rule: tree.Rule) -> bool:
+        """Whether a rule, or a helper written out in it, may carry its change of state out.
+
+        Then it takes away what it senses, or counts it.
+        """
+        senses = changes = False
+        for goal in tree.goals_in(rule.body):
+            if isinstance(goal, tree.PredicateCall) and (goal.name, len(goal.args)) in self.helpers:
+                return True
+            if isinstance(goal, tree.Do):
+                operation = goal.operation
+                changes |= not isinstance(operation, Struct) or operation.name in COUNTING
+            senses |= isinstance(goal, tree.Sense)
+        return senses and changes
 
     def _pieces(self, functions: list[list[str]]) -> list[CodeType]:
         pieces, lines, size = [], list[str](), 0
         for number, function in enumerate(functions, start=1):
             lines += function
-            size += sum(map(len, function))
+            size += _size(function)
             if size >= PIECE_CHARS or number == len(functions):
                 pieces.append(compile("\n".join(lines), f"<law {self.hash[:12]}>", "exec"))
                 lines, size = [], 0
@@ -331,6 +397,15 @@ class LawBuilder:
             code.goals(CodePath((clause.body,), scope, operations, at, done))
         except UnreachableCode:
             pass
+
+
+def _size(function: list[str]) -> int:
+    return sum(map(len, function))
+
+
+def _name(function: list[str]) -> str:
+    """The name of a function, by its first line."""
+    return function[0][len("def ") : function[0].index("(")]
 
 
 def _functions(lines: list[str]) -> Iterator[list[str]]:

@@ -60,6 +60,8 @@ class DispatchCode:
         self.merged: list[Merged] = []
         self.shared: list[tuple[int, ...]] = []
         """What several branches have in common, once."""
+        self.called: set[int] = set()
+        """The rules that are functions of their own; the code of others stands in the dispatch."""
         self._shared: list[Rules] = []
         self._chains: dict[tuple[int, ...], str] = {}
         self._chained = 0
@@ -129,6 +131,7 @@ class DispatchCode:
         count = len(own) + len(others)
         if count == 0:
             return "nothing"
+        self.called.update([number for number, _ in own], [number for number, _ in others])
         if self._chained + count > CHAINED_MAX and count > 1:
             name = f"merged{len(self.merged)}"
             if not self._shared or self._shared[-1] is not others:

@@ -175,7 +175,8 @@ class PlainCode:
         name, operator = self.w.fresh(), self.terms.constants.add(node.name)
         self.w.line(
             f"{name} = {parts[0]} {node.name} {parts[1]} if {' and '.join(tests)} "
-            f"else arith2({operator}, {general[0]}, {general[1]}, u)"
+            f"else arith2({operator}, {general[0]}, {general[1]}, u)",
+            worth=1 + len(tests) // 2,
         )
         return name
 

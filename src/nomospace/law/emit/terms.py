@@ -282,7 +282,7 @@ class TermCode:
         if part.expr in dict(scope.short):
             return
         answer, x = self.w.fresh("s"), part.expr
-        self.w.line(f"{answer} = {x}.__class__ is str and len({x}) <= {TEXT_FREE}")
+        self.w.line(f"{answer} = {x}.__class__ is str and len({x}) <= {TEXT_FREE}", worth=0)
         scope.short = (*scope.short, (x, answer))
 
     def match_whole(self, made: Symbol, value: Ref, shape: Symbol, scope: Scope, fail: str) -> None:

@@ -65,15 +65,22 @@ class Writer:
         self.lines: list[str] = []
         self.depth = 0
         self.blocks = 0
+        self._count = 0
         self._names = 0
 
     def fresh(self, prefix: str = "v") -> str:
         self._names += 1
         return f"{prefix}{self._names}"
 
-    def line(self, text: str) -> None:
+    def line(self, text: str, *, worth: int = 1) -> None:
+        """Write a line; it counts as so many.
+
+        Which rules are compiled decides what they cost. So code that is written in fewer lines than
+        it was, or in more, counts as many as ever.
+        """
         self.room.left -= 4 * self.depth + len(text)
-        if len(self.lines) >= LINES_MAX or self.depth > 90 or self.room.left < 0:
+        self._count += worth
+        if self._count > LINES_MAX or self.depth > 90 or self.room.left < 0:
             raise Uncompilable("too many paths")
         self.lines.append("    " * self.depth + text)
 
