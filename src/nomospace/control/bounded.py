@@ -143,7 +143,27 @@ def check_ruling(operations: tuple[Term, ...], growing: bool) -> int:
 
 def large_bytes(terms: Iterable[Term]) -> int:
     """The bytes of the large ones among some terms."""
-    return sum([size for size in map(weight, terms) if size >= LARGE_BYTES])
+    total = 0
+    for term in terms:
+        size = _bytes_in_state(term)
+        if size >= LARGE_BYTES:
+            total += size
+    return total
+
+
+def _bytes_in_state(term: Term) -> int:
+    """The weight of a term that is within the limits; of a small one found out natively."""
+    kind = term.__class__
+    if kind is not Compound and kind is not tuple:
+        return weight(term)
+    if getattr(term, "_measure", None) is None:
+        try:
+            size = len(_encode(term))
+        except (OverflowError, RecursionError):  # huge integers, deep terms
+            return weight(term)
+        if size < LARGE_BYTES:
+            return size
+    return weight(term)
 
 
 def grown(delta: Iterable[Change]) -> int:

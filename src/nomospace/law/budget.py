@@ -34,6 +34,8 @@ FREE_AT_ONCE: Final = 10_000
 """Work without a price, in terms gone through, after which an evaluation in parts gives way."""
 WRITTEN_A_UNIT: Final = 64
 """Characters of a text in a term that are written out for one unit."""
+PAID_AT_ONCE: Final = 100
+"""Units for writing a term out that are paid together."""
 KEPT_A_UNIT: Final = 16
 """Items of a list that a built-in puts together for one unit."""
 
@@ -122,17 +124,29 @@ def pay_for(units: Units, term: Term) -> None:
 
     A part that is shared is paid for wherever it stands: it is written there too.
     """
-    todo: list[tuple[Term, ...]] = [(term,)]
+    todo: list[tuple[Any, ...]] = [(term,)]
+    price = 0
     while todo:
         parts = todo.pop()
-        spend(units, 1 + len(parts) // 2)
+        price += 1 + len(parts) // 2
+        if price > PAID_AT_ONCE:
+            spend(units, price)
+            price = 0
         for part in parts:
-            if type(part) is Compound:
-                todo.append(part.args)
-            elif type(part) is tuple:
+            kind = part.__class__
+            if kind is Compound:
+                inside = part.args
+                if len(inside) != 1 or inside[0].__class__ is not str:
+                    todo.append(inside)
+                    continue
+                price += 1  # the commonest, without a round
+                part, kind = inside[0], str
+            if kind is str or kind is bytes:
+                if len(part) > WRITTEN_A_UNIT:
+                    price += len(part) // WRITTEN_A_UNIT
+            elif kind is tuple:
                 todo.append(part)
-            elif (type(part) is str or type(part) is bytes) and len(part) > WRITTEN_A_UNIT:
-                spend(units, len(part) // WRITTEN_A_UNIT)
+    spend(units, price)
 
 
 def same_for(units: Units, a: Term, b: Term) -> bool:
