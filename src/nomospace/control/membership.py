@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from nomospace.control.bounded import (
+    LARGE_BYTES,
     ROOM_A_BYTE,
     STATE_MAX,
     Bounded,
@@ -256,6 +257,7 @@ class Membership:
         known = None if decided is None else next(decided, None)
         large_before, more = self._large, 0
         large = large_before and large_before + grown(before)
+        heavy = bytes_of(event.args)
         try:
             if known is not None:
                 units = known.units
@@ -282,7 +284,10 @@ class Membership:
                     if not recorded and (
                         len(operations) != 1 or not passes_on(operations[0], event)
                     ):
-                        size = check_ruling(operations, law.growing)
+                        bound = law.bounds[outcome[0]]
+                        size = LARGE_BYTES if bound is None else bound[0] + bound[1] * heavy
+                        if size >= LARGE_BYTES:
+                            size = check_ruling(operations, law.growing)
                     if carry_out(
                         operations,
                         self.state,
@@ -332,9 +337,9 @@ class Membership:
             PRICES if then is None else then.prices,
         )
         self._history.append(ruling)
-        self._heavy += ROOM_A_BYTE * bytes_of(
-            event.args + operations if law.growing else event.args
-        )
+        if law.growing and operations:
+            heavy = bytes_of(event.args + operations)
+        self._heavy += ROOM_A_BYTE * heavy
         effects[at] = RecordRuling(ruling)
         if stopped is not None and event.kind != "exception":
             what = stopped.operation

@@ -34,8 +34,9 @@ class Obligations(Bag):
         """Add one; its place."""
         place = self.add(term)
         self._due[place] = (due, term)
-        heappush(self.heap, (due, place))
-        if len(self.heap) > 64 and len(self.heap) > 4 * len(self._due):
+        heap = self.heap
+        heappush(heap, (due, place))
+        if len(heap) > 64 and len(heap) > 4 * len(self._due):
             self._make_heap()
         return place
 

@@ -338,7 +338,9 @@ class Bag:
         place = self.next_place
         self.next_place = place + 1
         self.size += 1
-        key = key_of(term)
+        key = _KEYS.get((term.name, len(term.args))) if type(term) is Compound else None
+        if key is None:
+            key = key_of(term)
         bucket = self.buckets.get(key)
         if bucket is None:
             bucket = self.buckets[key] = Bucket()

@@ -67,6 +67,8 @@ class CompiledLaw:
         self.rulers = code.link(self._interpreted)
         """The compiled rules by event, which change the state themselves where that is simple."""
         self.compiled_rules = code.compiled
+        self.bounds = code.bounds
+        """Of each rule how large its rulings may be, as `emit.sizes` has it."""
         self.retreats = 0
         self._recursive = bool(tree.helpers)
 

@@ -75,7 +75,7 @@ class BodyCode:
         try:
             if builder.row > ROW_MAX:
                 raise Uncompilable("too many goals one behind the other")
-            self._goal(path.goals[0], path._replace(goals=path.goals[1:]))
+            self._goal(path.goals[0], path.behind())
         except UnreachableCode:
             return
         finally:

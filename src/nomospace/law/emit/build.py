@@ -20,12 +20,13 @@ from nomospace.law.emit.body import BodyCode
 from nomospace.law.emit.dispatch import MAIN, DispatchCode, Merged, try_both
 from nomospace.law.emit.inline import leaves
 from nomospace.law.emit.paths import TOP, Again, CodePath, CodePlace, Operations
+from nomospace.law.emit.sizes import SizeBound, bound_of, either
 from nomospace.law.emit.support import NAMESPACE
 from nomospace.law.emit.symbols import Hole, Ref, Scope, Shape, Symbol, Uncompilable
 from nomospace.law.emit.terms import UnreachableCode
 from nomospace.law.emit.writer import CodeBudget, Constants
 from nomospace.law.prices import call_price
-from nomospace.terms.tokens import Const, ListSyntax, Node, Struct
+from nomospace.terms.tokens import Const, ListSyntax, Node, Struct, Variable
 
 Ruler: TypeAlias = Callable[..., Any]
 Variant: TypeAlias = tuple[str, int, tuple[bool, ...]]
@@ -60,6 +61,8 @@ class LawCode(msgspec.Struct):
     """Of each rule whether it is; the interpreter carries out the others."""
     late: dict[str, str] = {}
     """Functions that are to be compiled when they are first called, and their text."""
+    bounds: list[SizeBound | None] = []
+    """Of each rule how large a ruling of it may be (`emit.sizes`)."""
 
     def link(self, fallback: Callable[[int], Ruler]) -> dict[str, Ruler]:
         """The rulers by event. `fallback` makes an interpreted rule."""
@@ -102,6 +105,7 @@ class _Compiled(msgspec.Struct):
     """A function that was written, and the helpers it stands on."""
 
     lines: list[str] = []
+    bounds: list[SizeBound | None] = []
     uses: set[Variant] = set()
     failed: bool = False
 
@@ -175,6 +179,7 @@ class LawBuilder:
             dispatch.events,
             done,
             late,
+            [either(rule.bounds) if good else None for rule, good in zip(rules, done, strict=True)],
         )
 
     def _rules(self) -> list[_Compiled]:
@@ -201,7 +206,9 @@ class LawBuilder:
                 return True
             if isinstance(goal, tree.Do):
                 operation = goal.operation
-                changes |= not isinstance(operation, Struct) or operation.name in COUNTING
+                changes |= isinstance(operation, Variable) or (
+                    isinstance(operation, Struct) and operation.name in COUNTING
+                )
             senses |= isinstance(goal, tree.Sense)
         return senses and changes
 
@@ -238,7 +245,7 @@ class LawBuilder:
             code.operations.sender_is_home = rule.event == "sent"
 
         def done(inner: Scope, ops: Operations, at: CodePlace) -> None:
-            self._success(code, index, inner, ops)
+            compiled.bounds.append(self._success(code, index, inner, ops))
 
         self.current_effectful = False
         try:
@@ -273,6 +280,7 @@ class LawBuilder:
             terms.guarded = True
         kinds = {"sent": ("x",), "arrived": ("z",), "submitted": ("z",)}.get(rule.event, ())
         terms.free = True
+        terms.given = dict.fromkeys(ARGUMENTS[: len(rule.args)], "")
         symbols = [terms.symbol(node, scope) for node in rule.args]
         later = [(terms.symbol(a, scope), terms.symbol(b, scope)) for a, b in rule.later]
         for position, (node, name) in enumerate(zip(rule.args, ARGUMENTS, strict=False)):
@@ -294,22 +302,27 @@ class LawBuilder:
         for stand_in, head in later:
             terms.unify(stand_in, terms.few_parts(head, scope), scope, FAIL)
 
-    def _success(self, code: BodyCode, index: int, scope: Scope, ops: Operations) -> None:
+    def _success(
+        self, code: BodyCode, index: int, scope: Scope, ops: Operations
+    ) -> SizeBound | None:
+        """Write the end of a path; how large its ruling may be, where that has to be known."""
         if ops.base is None:
+            code.operations.general = False
+            bound = bound_of(ops.pending, code.operations.message, scope, code.terms)
             made = [code.operations.finish(symbol, scope) for symbol in ops.pending]
             change = code.operations.change(ops.pending, scope) if self.acting else None
             if change is not None:
                 self.acts = True
                 parts = "".join([f"{expr}, " for expr, _ in made])
                 code.w.line(f"return ({index}, ({parts}), {change})")
-                return
+                return 0, 0  # it is not measured
             if all(constant for _, constant in made):
                 values = tuple([self.namespace[expr] for expr, _ in made])
                 code.w.line(f"return {self.constants.add((index, values))}")
             else:
                 parts = "".join([f"{expr}, " for expr, _ in made])
                 code.w.line(f"return ({index}, ({parts}))")
-            return
+            return None if code.operations.general else bound
         base = code.flush(ops, scope)
         message = "None"
         if code.operations.message is not None:
@@ -318,6 +331,7 @@ class LawBuilder:
         code.w.line(f"{found} = []")
         code.w.line(f"for {one} in flatten({base}): {found}.append(finish({one}, S, {message}, u))")
         code.w.line(f"return ({index}, tuple({found}))")
+        return None
 
     # -- helpers ---------------------------------------------------------------------------
 

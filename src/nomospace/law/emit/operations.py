@@ -22,6 +22,8 @@ class OperationCode:
         self.terms = terms
         self.message: tuple[str, str, str] | None = None
         self.sender_is_home = False
+        self.general = False
+        """Whether one of the last operations got its final form only as the code runs."""
 
     def finish(self, symbol: Symbol, scope: Scope) -> tuple[str, bool]:
         """Write checks for an operation; an expression for it, and whether it is a constant."""
@@ -112,6 +114,7 @@ class OperationCode:
         return new
 
     def _general(self, symbol: Symbol, scope: Scope) -> str:
+        self.general = True
         if isinstance(symbol, Hole):
             self.w.line("raise Stop('notGround')")
             return "None"

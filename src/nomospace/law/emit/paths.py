@@ -54,11 +54,16 @@ class CodePath(NamedTuple):
 
     def through(self, *goals: Goal) -> CodePath:
         """The path with other goals before its own."""
-        return self._replace(goals=goals + self.goals)
+        return CodePath(goals + self.goals, self.scope, self.ops, self.at, self.done)
+
+    def behind(self) -> CodePath:
+        """The path without its first goal."""
+        return CodePath(self.goals[1:], self.scope, self.ops, self.at, self.done)
 
     def copy(self, fail: str) -> CodePath:
         """A path of its own, from which a failure leads elsewhere."""
-        return self._replace(scope=self.scope.copy(), at=CodePlace(fail, self.at.flag))
+        at = CodePlace(fail, self.at.flag)
+        return CodePath(self.goals, self.scope.copy(), self.ops, at, self.done)
 
 
 def names_in(scope: Scope, ops: Operations) -> set[str]:

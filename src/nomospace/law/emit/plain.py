@@ -39,6 +39,7 @@ class PlainCode:
             symbol = terms.written(goal.time, scope)
             now = self.w.fresh()
             self.w.line(f"{now} = now / 1000000 if now % 1000000 else now // 1000000")
+            terms.numbers.add(now)
             terms.match(symbol, Ref(now), scope, at.fail)
         elif isinstance(goal, ThisLaw):
             for node, value in ((goal.name, self.builder.name), (goal.hash, self.builder.hash)):

@@ -98,7 +98,9 @@ class Scope(msgspec.Struct):
     def holes_in(self, symbol: Symbol) -> list[Hole]:
         """The unbound variables of a symbol, in the order of the text."""
         found: list[Hole] = []
-        pending = [symbol]
+        if isinstance(symbol, Ref):
+            return found
+        pending: list[Symbol] = [symbol]
         while pending:
             item = self.settle(pending.pop())
             if isinstance(item, Hole):

@@ -32,6 +32,14 @@ class TermCode:
         self.constants = constants
         self.guarded = False  # inside a `try` that takes a missing attribute for a mismatch
         self.free = False  # in the head of a rule, where comparing costs nothing
+        self.given: dict[str, str] = {}
+        """Names of the event's arguments and of parts of them, with what each is a part of."""
+        self.heads: dict[str, Shape] = {}
+        """Those that the head of the rule takes apart."""
+        self.made_of: dict[str, Symbol] = {}
+        """What terms that the code makes are put together from."""
+        self.numbers: set[str] = set()
+        """Names of numbers that are not large."""
 
     # -- from the law's text to symbols ----------------------------------------------------
 
@@ -56,8 +64,11 @@ class TermCode:
         What is ground in it now is made now (with `wholes`): it will be compared as a whole, and
         what is open part by part. The price of a comparison depends on that.
         """
-        self.list_cost(node, scope)
+        if not isinstance(node, Const | Variable):
+            self.list_cost(node, scope)
         symbol = self.symbol(node, scope)
+        if not isinstance(symbol, Shape):
+            return symbol
         if self._open_parts(symbol, scope) - node_weight(node) > OPEN_PARTS_FREE:
             raise Uncompilable("a partial value is large")  # the interpreter knows what it costs
         return self.whole(self.few_parts(symbol, scope), scope) if wholes else symbol
@@ -188,6 +199,7 @@ class TermCode:
             raise Uncompilable("a partial value where a whole one is needed")
         name = self.w.fresh()
         self.w.line(f"{name} = {self.expr(symbol, scope)}")
+        self.made_of[name] = symbol
         kind = tuple if isinstance(symbol, Shape) and symbol.name is None else Compound
         return Ref(name, False, kind)
 
@@ -343,20 +355,24 @@ class TermCode:
     def match_arguments(self, shape: Shape, x: str, scope: Scope, fail: str) -> None:
         """Match the arguments of a compound that is known to have the right name."""
         source = f"{x}.args"
+        if self.free and x in self.given:
+            self.heads[x] = shape
         if not self.guarded:
             args = self.w.fresh()
             self.w.line(f"{args} = {source}")
             self._fail_if(f"len({args}) != {len(shape.args)}", fail)
             source = args
-        parts = self.match_args(shape.args, source, scope, fail)
+        parts = self.match_args(shape.args, source, scope, fail, x)
         assert shape.name is not None
         scope.made[shape.name, parts] = x  # need not be made again
 
     def match_args(
-        self, args: tuple[Symbol, ...], source: str, scope: Scope, fail: str
+        self, args: tuple[Symbol, ...], source: str, scope: Scope, fail: str, whole: str
     ) -> tuple[str, ...]:
         """Match the parts of a sequence of known length, one by one; expressions for them."""
         parts = [self.w.fresh() for _ in args]
+        if self.free and whole in self.heads:
+            self.given.update(dict.fromkeys(parts, whole))
         self.w.line(f"{', '.join(parts)}{',' if len(parts) == 1 else ''} = {source}")
         for arg, part in zip(args, parts, strict=True):
             self.match(arg, Ref(part), scope, fail)
@@ -371,8 +387,10 @@ class TermCode:
         if shape.tail is None:
             length = "" if self.guarded and count else f" or len({x}) != {count}"
             self._fail_if(f"{x}.__class__ is not tuple{length}", fail)
+            if self.free and x in self.given:
+                self.heads[x] = shape
             if count:
-                self.match_args(shape.args, x, scope, fail)
+                self.match_args(shape.args, x, scope, fail, x)
             return
         self._fail_if(f"{x}.__class__ is not tuple or len({x}) < {count}", fail)
         self.w.line(
