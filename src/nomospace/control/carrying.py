@@ -5,7 +5,7 @@ What cannot be raises `Stop`; the changes so far are in `delta` then, for whoeve
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from nomospace.control.bounded import SPACE_STATE_MAX, STATE_MAX, check_copies
 from nomospace.control.events import (
@@ -25,6 +25,7 @@ from nomospace.law.budget import Stop, Units, spend
 from nomospace.law.tree import UNITS
 from nomospace.terms import Compound, Term
 
+_Arguments: TypeAlias = tuple[Any, ...]
 LEAVE: Final = Leave()
 OPERATIONS_FREE: Final = 8
 """Rulings of no more operations carry them out for nothing; others pay two units for each."""
@@ -36,7 +37,7 @@ def pass_on(operations: tuple[Operation, ...], effects: list[Effect], units: Uni
     """The messages of a ruling whose change of state is made, as effects."""
     for operation in operations:
         assert type(operation) is Compound
-        args: tuple[Any, ...] = operation.args  # of the kinds that `finish` lets pass
+        args: _Arguments = operation.args  # of the kinds that `finish` lets pass
         if operation.name == "deliver":
             effects.append(Deliver(args[0], args[1]))
         elif operation.name == "forward":
@@ -71,7 +72,7 @@ def carry_out(
             effects.append(LEAVE)
             continue
         name = operation.name
-        args: tuple[Any, ...] = operation.args  # of the kinds that `finish` lets pass
+        args: _Arguments = operation.args  # of the kinds that `finish` lets pass
         if name == "forward" or name == "multicast":
             if type(args[2]) is str:
                 effects.append(Forward(*args))
@@ -122,7 +123,7 @@ def _check_room(bag: Bag, in_space: bool, units: Units) -> None:
 
 def _change(
     name: str,
-    args: tuple[Any, ...],
+    args: _Arguments,
     state: Bag,
     owed: Obligations,
     delta: list[Change],

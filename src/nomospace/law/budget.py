@@ -20,6 +20,8 @@ under which prices they were ruled on, and a replay goes by that (`control.bound
 
 Units: TypeAlias = list[Any]
 """The units spent on the event so far, in a one-item list; or as `in_parts` makes it."""
+_Parts: TypeAlias = tuple[Any, ...]
+"""Terms that are told apart by their classes, which are asked only once."""
 
 COMPARED_FREE: Final = 2
 """Compounds and lists (and each 4 items of one) that one comparison may walk for nothing."""
@@ -124,7 +126,7 @@ def pay_for(units: Units, term: Term) -> None:
 
     A part that is shared is paid for wherever it stands: it is written there too.
     """
-    todo: list[tuple[Any, ...]] = [(term,)]
+    todo: list[_Parts] = [(term,)]
     price = 0
     while todo:
         parts = todo.pop()
@@ -173,7 +175,7 @@ def same_for(units: Units, a: Term, b: Term) -> bool:
     return bool(a == b)
 
 
-def _same_parts(units: Units, a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
+def _same_parts(units: Units, a: _Parts, b: _Parts) -> bool:
     """Whether the parts of two terms are the same."""
     pending = [a, b]
     work = -COMPARED_FREE  # that is not paid for yet

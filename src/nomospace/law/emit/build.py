@@ -85,13 +85,15 @@ class LawCode(msgspec.Struct):
         return {event: names[f"on_{event}"] for event in self.events}
 
 
-def _late(name: str, text: str, names: dict[str, Any], tables: list[dict[object, Ruler]]) -> Ruler:
+def _late(
+    name: str, text: str, names: dict[str, Ruler], tables: list[dict[object, Ruler]]
+) -> Ruler:
     """A function that is compiled when it is first called, and then stands wherever this does."""
 
     def compile_first(*case: object) -> object:
         if names[name] is compile_first:
             exec(compile(text, f"<law's {name}>", "exec"), names)
-        made: Ruler = names[name]
+        made = names[name]
         for table in tables:
             for key, function in table.items():
                 if function is compile_first:
