@@ -9,15 +9,16 @@ who asks for little. Between two turns the loop comes round, and what has come m
 first if it is due before. A turn ends when its time is up, also in the middle of what a read has
 brought.
 
-Turns are short or long (`SHORT_S`). While somebody is about who asks for little, a long turn is put
-off in three cases: after a piece of work that could not be cut, for as long as that took; while
-what one who asks for little has asked for is on its way to the disk, since a turn that begins
-meanwhile would delay its answer; and for a moment after its answer, as it may well ask again. All
-this for `HOLD_S` at most, pauses aside: so who asks for much has a share of the host, whatever the
-others ask for. What a large call brings, or is answered, is on disk before the next long turn, for
-`LARGE_HOLD_S` at most: the rows of a crowd of them would fill the next write, and whoever asks for
-little waits for all of it. After it the disk is others' for as long as it took. Nobody waits for
-itself: who is alone is served at once, whatever it asked for before.
+Turns are short or long (`SHORT_S`), and that of a large call is long: to receive it takes time that
+no turn shows. While somebody is about who asks for little, a long turn is put off in three cases:
+after a piece of work that could not be cut, for as long as that took; while what one who asks for
+little has asked for is on its way to the disk, since a turn that begins meanwhile would delay its
+answer; and for a moment after its answer, as it may well ask again. All this for `HOLD_S` at most,
+pauses aside: so who asks for much has a share of the host, whatever the others ask for. What a
+large call brings, or is answered, is on disk before the next long turn, for `LARGE_HOLD_S` at most:
+the rows of a crowd of them would fill the next write, and whoever asks for little waits for all of
+it. After it the disk is others' for as long as it took. Nobody waits for itself: who is alone is
+served at once, whatever it asked for before.
 
 Frames of one client are done in the order in which they came. A queue that has enough is not read
 into any more: the client's own machine keeps the rest. What the host has to do on its own, such as
@@ -273,7 +274,8 @@ class Turns:
         account = waiting.account
         self._number += 1
         due = self._due(account, self.clock())
-        heap = self._long if account.size > SHORT_S else self._short
+        long = account.size > SHORT_S or waiting.weight >= HEAVY_BYTES
+        heap = self._long if long else self._short
         if after:
             due = max([due, *[max(heap)[0] for heap in (self._short, self._long) if heap]])
         account.waiting += 1

@@ -273,6 +273,25 @@ def test_who_has_more_to_do_after_a_turn_has_asked_for_all_of_it() -> None:
     run(program())
 
 
+def test_the_turn_of_a_large_call_is_a_long_one_however_soon_it_is_done() -> None:
+    async def program() -> None:
+        machine = Machine()
+        machine.turns.disk = disk = Disk()
+        ann, sender = Client(machine, "ann", 0.1 * MS), Client(machine, "sender", 0.1 * MS)
+        disk.last = 1  # what ann asks for is on its way to the disk
+        ann.ask()
+        for size, before in ((HEAVY_BYTES - 1, True), (HEAVY_BYTES, False)):
+            sender.queue.put([b"x" * size])
+            for _ in range(3):
+                await asyncio.sleep(0)
+            assert sender.queue.idle is before
+            disk.kept = disk.last
+            machine.turns.kept(disk.kept)
+            await until_idle(sender.queue)
+
+    run(program())
+
+
 def test_what_the_collector_takes_counts_for_nobody() -> None:
     rings: list[list[Any]] = [[] for _ in range(20_000)]
     for ring in rings:
