@@ -257,7 +257,7 @@ class Membership:
         known = None if decided is None else next(decided, None)
         large_before, more = self._large, 0
         large = large_before and large_before + grown(before)
-        heavy = bytes_of(event.args)
+        heavy = -1
         try:
             if known is not None:
                 units = known.units
@@ -285,7 +285,10 @@ class Membership:
                         len(operations) != 1 or not passes_on(operations[0], event)
                     ):
                         bound = law.bounds[outcome[0]]
-                        size = LARGE_BYTES if bound is None else bound[0] + bound[1] * heavy
+                        size = LARGE_BYTES
+                        if bound is not None:
+                            heavy = bytes_of(event.args)
+                            size = bound[0] + bound[1] * heavy
                         if size >= LARGE_BYTES:
                             size = check_ruling(operations, law.growing)
                     if carry_out(
@@ -337,8 +340,8 @@ class Membership:
             PRICES if then is None else then.prices,
         )
         self._history.append(ruling)
-        if law.growing and operations:
-            heavy = bytes_of(event.args + operations)
+        if heavy < 0 or (law.growing and operations):
+            heavy = bytes_of(event.args + operations if law.growing else event.args)
         self._heavy += ROOM_A_BYTE * heavy
         effects[at] = RecordRuling(ruling)
         if stopped is not None and event.kind != "exception":

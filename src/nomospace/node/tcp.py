@@ -50,7 +50,7 @@ from nomospace.node.peering import (
     encode_word,
 )
 from nomospace.node.wires import OwnLinks
-from nomospace.wire.frames import decode_frame, since
+from nomospace.wire.frames import decode_frame, encode_frame, since
 
 PEERS_MAX: Final = HOSTS_MAX
 """The most connections to other hosts."""
@@ -129,9 +129,10 @@ class TcpLinks(OwnLinks):
         if since(frame) > linked.version:
             self._counts["dropped"] += 1
             return
-        data = self._encode(frame)
-        if data is not None:
-            linked.send(data)
+        try:
+            linked.send(encode_frame(frame))
+        except CallerError as error:
+            self._too_large(error)
 
     def counts(self) -> dict[str, int]:
         """Frames and bytes in and out, and frames dropped, since the start."""

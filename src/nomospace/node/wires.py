@@ -48,6 +48,9 @@ class OwnLinks:
         try:
             return encode_frame(frame)
         except CallerError as error:
-            self._counts["dropped"] += 1
-            self._notes("frame-dropped", why=str(error))
+            self._too_large(error)
             return None
+
+    def _too_large(self, error: CallerError) -> None:
+        self._counts["dropped"] += 1
+        self._notes("frame-dropped", why=str(error))

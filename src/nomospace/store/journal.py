@@ -401,27 +401,29 @@ class Scribe:
         host, counts = self.host, self._counts
         last_space = last_op = ""
         alike = 0  # so many in a row count under one name
-        for one, at in [(one, at) for some, at in lots for one in some]:
-            if isinstance(one, bytes):
-                told.append(one)
-                continue
-            space, writer, count, op, agent = one.space, one.writer, one.count, one.op, one.agent
-            if space != last_space or op != last_op:
-                if alike:
-                    counts[f"{_COUNT}{SPACE}\x1f{last_space}\x1f{last_op}"] += alike
-                last_space, last_op, alike = space, op, 0
-            alike += 1
-            if type(one) is Traced:
-                try:
-                    body = _encode(one.fields)
-                except (OverflowError, RecursionError):  # huge integers, deep terms
-                    body = encode(one.fields)
-                # A `TupleRecord`, as `encode_record` would write it.
-                record = (_TUPLE, host, at, space, writer, count, op, agent, body)
-                told.append(_VERSION + _encode((*record, one.cause) if one.cause else record))
-            elif type(one) is LeaseTraced:  # a `LeaseRecord`, likewise
-                rest = (op, agent, one.lease, one.until, one.why)
-                told.append(_VERSION + _encode((_LEASE, host, at, space, writer, count, *rest)))
+        for some, at in lots:
+            for one in some:
+                if isinstance(one, bytes):
+                    told.append(one)
+                    continue
+                space, writer, count = one.space, one.writer, one.count
+                op, agent = one.op, one.agent
+                if space != last_space or op != last_op:
+                    if alike:
+                        counts[f"{_COUNT}{SPACE}\x1f{last_space}\x1f{last_op}"] += alike
+                    last_space, last_op, alike = space, op, 0
+                alike += 1
+                if type(one) is Traced:
+                    try:
+                        body = _encode(one.fields)
+                    except (OverflowError, RecursionError):  # huge integers, deep terms
+                        body = encode(one.fields)
+                    # A `TupleRecord`, as `encode_record` would write it.
+                    record = (_TUPLE, host, at, space, writer, count, op, agent, body)
+                    told.append(_VERSION + _encode((*record, one.cause) if one.cause else record))
+                elif type(one) is LeaseTraced:  # a `LeaseRecord`, likewise
+                    rest = (op, agent, one.lease, one.until, one.why)
+                    told.append(_VERSION + _encode((_LEASE, host, at, space, writer, count, *rest)))
         if alike:
             counts[f"{_COUNT}{SPACE}\x1f{last_space}\x1f{last_op}"] += alike
 

@@ -22,7 +22,7 @@ neither Linda nor LIME looks inside a field. Here patterns do.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -188,8 +188,10 @@ class Template(msgspec.Struct, frozen=True, eq=False, gc=False):
             if plain:
                 return cls(None, width, True, tuple(equal), None, ())
             values = dict(equal)
-            rest = [(pos, type(one), one) for pos, one in enumerate(patterns) if pos not in values]
-            shape = list(chain.from_iterable(rest))
+            shape: list[object] = []
+            for pos, one in enumerate(patterns):
+                if pos not in values:
+                    shape += (pos, type(one), one)
             return _remembered(tuple(patterns), values, shape)
         return _read(freeze_fields(patterns, "template", types=True))
 
