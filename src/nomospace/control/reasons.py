@@ -495,8 +495,13 @@ def verdict_on(ruling: Ruling, level: str = "all") -> str:
     if ruling.event.kind != "sent":
         return f"ruled{by}" if by else "no rule applies, so the event has no effect"
     if goes_out(ruling.operations):
-        names = [getattr(operation, "name", "") for operation in ruling.operations]
-        only = "release" in names and "forward" not in names and "multicast" not in names
+        only = False
+        for operation in ruling.operations:
+            name = getattr(operation, "name", "")
+            if name == "forward" or name == "multicast":
+                only = False
+                break
+            only |= name == "release"
         return f"{'released' if only else 'forwarded'}{by}"
     if ruling.delta:
         return f"held{by}: nothing is sent yet"
