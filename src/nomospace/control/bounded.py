@@ -193,8 +193,21 @@ def check_growth(delta: list[Change], size: int, large: int, units: Units) -> in
     return more
 
 
+_SIZED: Final = (str, bytes, tuple)
+
+
 def bytes_of(parts: tuple[Term, ...]) -> int:
-    """How many bytes the parts of an event have, written out natively; `UNBOUNDED` for many."""
+    """How many bytes the parts of an event have, written out natively; `UNBOUNDED` for many.
+
+    What is known to be large, or has a long text or list in it, is not written out for that: it
+    would take as long as the rest of a ruling, and several times its memory.
+    """
+    for part in parts:
+        if (getattr(part, "_measure", None) or 0) >> 12 >= PARTS_WEIGHED:
+            return UNBOUNDED
+        for inner in part.args if part.__class__ is Compound else (part,):
+            if inner.__class__ in _SIZED and len(inner) >= PARTS_WEIGHED:
+                return UNBOUNDED
     try:
         size = len(_encode(parts))
     except (OverflowError, RecursionError):  # huge integers, deep terms
