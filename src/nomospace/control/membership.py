@@ -49,6 +49,7 @@ from nomospace.law.bag import Bag
 from nomospace.law.budget import PRICES, BudgetCut, Stop, Units, in_parts
 from nomospace.law.prelude import MESSAGES_MAX, UNITS_MAX
 from nomospace.terms import Compound, Term, oversize
+from nomospace.terms.values import weight
 
 HISTORY_MAX: Final = 256
 """How many of its last rulings a membership can explain from memory."""
@@ -348,6 +349,7 @@ class Membership:
             what = stopped.operation
             if what is None or oversize(what) is not None:  # an event is recorded: it has a limit
                 what = Compound("ruling", (event.term,))
+                weight(what)  # it is remembered, so a large one is not written out to be counted
             follows = Event("exception", (what, stopped.reason))
             also = None if then is None else Bounded(then.prices, None)
             try:
