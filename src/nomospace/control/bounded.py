@@ -203,6 +203,7 @@ def bytes_of(parts: tuple[Term, ...]) -> int:
     would take as long as the rest of a ruling, and several times its memory.
     """
     for part in parts:
+        # As `weight` remembers it, above twelve other bits; to ask it would be a call for each.
         if (getattr(part, "_measure", None) or 0) >> 12 >= PARTS_WEIGHED:
             return UNBOUNDED
         for inner in part.args if part.__class__ is Compound else (part,):
