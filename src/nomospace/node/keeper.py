@@ -338,7 +338,11 @@ class Keeper:
             with contextlib.suppress(RuntimeError):  # the loop is closed: nobody is left to tell
                 self._loop.call_soon_threadsafe(self._done, error)
                 if self._tidying:
-                    self.store.tidy()
+                    try:
+                        self.store.tidy()
+                    except BaseException as failed:  # who waits for it would wait for ever
+                        self._loop.call_soon_threadsafe(self._break, failed)
+                        return
                     self._loop.call_soon_threadsafe(self._go_on)
 
     def _go_on(self) -> None:

@@ -41,3 +41,21 @@ def test_who_is_kept_is_told_before_the_store_is_tidied_and_the_next_group_begin
         keeper.stop()
 
     run(program)
+
+
+def test_a_store_that_cannot_be_tidied_is_broken_and_nobody_waits_for_it() -> None:
+    class Failing(Untidy):
+        def tidy(self) -> None:
+            raise ValueError("the pages are gone")
+
+    async def program() -> None:
+        store, told = Failing(), Told()
+        keeper = told.keeper(store)
+        keeper.put(step(1))
+        async with asyncio.timeout(60):
+            while not told.broken:
+                await asyncio.sleep(0.001)
+        assert (told.kept, str(told.broken[0])) == ([1], "the pages are gone")
+        keeper.stop()
+
+    run(program)
