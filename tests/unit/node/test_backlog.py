@@ -41,6 +41,20 @@ def test_the_first_look_knows_how_old_the_oldest_is() -> None:
     assert age(jobs, 9 * SECOND) == 3.0
 
 
+def test_of_many_that_are_taken_at_once_some_count_for_all() -> None:
+    waits = SpaceWaits(WaitTimes(), began=0)
+    for place in range(1, 11):
+        waits.mark(FIRST_ORDER + place, now=place * SECOND)
+    orders = range(FIRST_ORDER + 1, FIRST_ORDER + 11)
+    waits.took_many(orders, now=11 * SECOND)  # they waited for 10 s, 9 s, ... 1 s
+    counts, total_us = waits.times.counted()
+    assert (sum(counts), total_us) == (10, (4 * 10 + 4 * 6 + 2 * 2) * SECOND)
+    for order in orders:
+        waits.took(order, now=11 * SECOND)
+    assert waits.times.counted() == (counts, total_us + 55 * SECOND)
+    assert sum(counts) == 20
+
+
 def test_tuples_are_never_said_to_be_younger_and_hardly_older() -> None:
     """For three days, at every pace; marks stay few."""
     rng, marks, now = Random(7), SpaceWaits(WaitTimes(), began=0), 0
