@@ -19,11 +19,12 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from struct import Struct
-from threading import Thread
+from threading import Thread, get_native_id
 from typing import Final
 
 from nomospace.store.sums import PageSums
@@ -38,6 +39,8 @@ LOG_FRAMES_MAX: Final = 16_000
 """With so many in the log no commit goes on before they have moved."""
 CHECKPOINT_AGAIN: Final = 250
 """After so many more it is tried again, if somebody who reads, or a full disk, held that up."""
+NICE: Final = 10
+"""How far the thread stands back where commits go on at the same core."""
 FREE_PAGES_MIN: Final = 1_000
 FREE_PART: Final = 4
 """A file gets smaller when it has so many pages free, and more than a quarter of them."""
@@ -121,6 +124,9 @@ class Checkpoints:
     def _run(self, frames: int) -> None:
         """The thread."""
         assert self._beside is not None, "it was made with the thread"
+        if sys.platform == "linux":  # where a thread has a priority of its own
+            with suppress(OSError):
+                os.setpriority(os.PRIO_PROCESS, get_native_id(), NICE)
         self._move(self._beside, frames)
 
     def _move(self, connection: sqlite3.Connection, frames: int) -> None:
