@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, cast
 
 import msgspec
 
@@ -281,7 +281,7 @@ class RulingCounts:
 _NOTHING: Final = StepRecords((), (), {})
 _TOLD: Final = frozenset({Traced, LeaseTraced, Persist, Ruled, Left, Came})
 _Told: TypeAlias = Traced | LeaseTraced | bytes
-_ASIDE: Final = (Traced, LeaseTraced, bytes)
+_ASIDE: Final = frozenset({Traced, LeaseTraced, bytes})
 LOT: Final = 64
 """How many records are written at once, of those that nobody waits for."""
 
@@ -326,7 +326,7 @@ class Scribe:
 
         They are written some at a time, which costs half as much.
         """
-        aside = [effect for effect in effects if isinstance(effect, _ASIDE)]
+        aside = [cast("_Told", effect) for effect in effects if type(effect) in _ASIDE]
         if aside:
             self._aside.append((aside, now))
             self._waiting += len(aside)
