@@ -407,7 +407,10 @@ def read_batch(frame: Frame, laws: Laws) -> Iterator[tuple[int, int, Request] | 
     """As `read_call`, for a call that writes several tuples, with a pause after each slice."""
     _numbers(frame)
     try:
-        rows, frame[3][2] = frame[3][2], []
+        body = frame[3]
+        if type(body) is not list or type(body[2]) is not list:
+            raise Unfit("it has no list of tuples")
+        rows, body[2] = body[2], []
         made: list[tuple[Term, ...]] = []
         for at in range(0, len(rows), SLICE_ROWS):
             made += [thaw_tuple(row) for row in rows[at : at + SLICE_ROWS]]

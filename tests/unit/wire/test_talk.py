@@ -165,6 +165,15 @@ def test_a_call_with_a_wrong_part_is_answered(frame: tuple[Any, ...]) -> None:
         talk.read_call(talk.unpack_frame(pack(frame)), LAWS)
 
 
+@pytest.mark.parametrize(
+    "body",
+    [{"out-many": 1}, {2: []}, "out-many", ["out-many", "jobs"], ["out-many", "jobs", {}, "", 0]],
+)
+def test_a_batch_with_a_wrong_part_is_answered(body: Any) -> None:
+    with pytest.raises(BadCall):
+        list(talk.read_batch([talk.ASK, 1, 0, body], LAWS))
+
+
 def _known() -> list[bytes]:
     return [
         talk.pack_out(3, 9, "jobs", FIELDS[1], "ann@w", 5),
