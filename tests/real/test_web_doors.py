@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import resource
 import ssl
 import time
@@ -13,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import httpx
 import pytest
@@ -23,16 +24,21 @@ from websockets.sync.client import connect as open_socket
 
 from nomospace.api.guard import COOKIE, SESSION_ENDED
 from nomospace.api.logins import SESSIONS_EACH_MAX
+from nomospace.calls.addresses import BadName
 from nomospace.calls.problems import NotLetIn
+from nomospace.client import own_tokens
 from nomospace.client.remote import connect
 from nomospace.law import load
 from nomospace.node.peering import LINK_VERSION, Greeting, encode_word
 from nomospace.node.services.web_port import LIMITS
 from nomospace.wire.admin import Agents
 from nomospace.wire.framing import HOST, join, preface
+from nomospace.wire.talk import VERSION, ClientHello, pack_frame
 from tests.real.hosts import RealHost, end, play, start
+from tests.real.raw import Raw
 from tests.real.steady import steady
 from tests.real.trust import Trust
+from tests.servers import shared_postgres
 from tests.unit.cli.running import command
 
 CROWD = 600
@@ -113,6 +119,65 @@ def test_json_and_texts_of_terms_that_take_long_to_read(plain: RealHost) -> None
                     assert answer.status_code == status
                     assert answer.json()["code"].endswith(code)
             assert ann.behind_s < 0.2
+
+    play(story())
+
+
+def test_names_that_none_can_have(tmp_path: Path) -> None:
+    """None begins with one; what is sent to one ends no host, whatever its database takes."""
+    names = ("a\0b", "a\nb", "a b", "a\x1fb", "a@b", "x" * 201)
+    url = f"{shared_postgres().url}?schema=names_{os.getpid()}"
+
+    async def begin() -> RealHost:
+        host = RealHost("ward", tmp_path, "--insecure", "--store", url, "--api", "127.0.0.1:0")
+        await host.ready()
+        return host
+
+    def web(host: RealHost) -> httpx.AsyncClient:
+        headers = {"authorization": f"Bearer {host.said['api_token']}"}
+        return httpx.AsyncClient(
+            base_url=f"{host.said['api']}/v1/agents/", headers=headers, trust_env=False
+        )
+
+    async def use(host: RealHost) -> None:
+        token = own_tokens.find(host.at, host.port)
+        for name in names:
+            async with await Raw.client(host, None) as raw:
+                with pytest.raises(BadName):
+                    await raw.hello(f"{name}@ward", token=token)
+        for session in ("\0" * 20, "a session with blanks", "\ud7ff\x1f" * 10):
+            async with await Raw.client(host, None) as raw:
+                hello = ClientHello(VERSION, session, "ann", token=token)
+                raw.send(join([pack_frame(hello)]))
+                assert await raw.rest() == b""
+        async with web(host) as client:
+            for name in names:
+                done = await client.post(
+                    f"{quote(name)}@ward/spaces/jobs/out", json={"fields": [1]}
+                )
+                assert (done.status_code, done.json()["code"]) == (400, "client.bad-name")
+            assert (await client.post("ann@ward/spaces/kept", json={"engine": "store"})).is_success
+            for to in ("a\0b@ward", "a@war\0d", "\ufdd0@ward"):
+                for space in ("jobs", "kept"):
+                    out = {"fields": ["for", to], "to": to}
+                    done = await client.post(f"ann@ward/spaces/{space}/out", json=out)
+                    assert done.is_success
+                assert (
+                    await client.post("ann@ward/send", json={"message": 1, "to": to})
+                ).is_success
+
+    async def story() -> None:
+        host = await begin()
+        await use(host)
+        assert await asyncio.to_thread(host.end) == 0
+        host = await begin()  # all of it is in the tables now
+        async with web(host) as client:
+            for space in ("jobs", "kept"):
+                wanted = {"template": ["for", {"pattern": "_"}]}
+                found = await client.post(f"ann@ward/spaces/{space}/read-all", json=wanted)
+                fields = [one["fields"][1] for one in found.json()["tuples"]]
+                assert fields == ["a\0b@ward", "a@war\0d", "\ufdd0@ward"]
+        await asyncio.to_thread(end, host)
 
     play(story())
 

@@ -1,4 +1,4 @@
-"""Addresses of memberships: an agent may have several under one law, each with one of its own.
+"""Names, and addresses of memberships: an agent may have several under a law, each with its own.
 
 The first has the agent's id, the second of `nurse@ward` is `nurse~2@ward`. Laws see the address;
 routing and all that concerns the agent itself go by its owner. In calls and in mail a membership is
@@ -13,12 +13,26 @@ from typing import Final
 
 from nomospace.errors import CallerError
 
+NAME_MAX: Final = 200
+"""The longest name of a space, a host or an agent, in characters."""
 NUMBER_MAX: Final = 999
 """The highest number of a membership under one law."""
 
 _known: Final = lru_cache(maxsize=4_096)
 """Every message asks for the same few again and again."""
 _ENDING: Final = re.compile(r"(.+)~([2-9]|[1-9][0-9]{1,2})", re.DOTALL)
+
+
+class BadName(CallerError):
+    """A name that no host, agent or space can have."""
+
+    code = "client.bad-name"
+    words = (
+        f"{{value}} is no name of {{what}}; use 1 to {NAME_MAX} printable characters "
+        "without spaces and without '@'"
+    )
+    what: str
+    value: str
 
 
 class NoSuchNumber(CallerError):
@@ -37,6 +51,22 @@ class IsAnAddress(CallerError):
     words = "{address} is an address of {owner}; call the agent otherwise, without ~ and a number"
     address: str
     owner: str
+
+
+def check_name(what: str, value: object) -> str:
+    """A name, checked.
+
+    >>> check_name("a host", "ward-3")
+    'ward-3'
+    >>> check_name("a host", "ward 3")
+    Traceback (most recent call last):
+    nomospace.calls.addresses.BadName: 'ward 3' is no name of a host; ...
+    """
+    if not isinstance(value, str) or not 0 < len(value) <= NAME_MAX or not value.isprintable():
+        raise BadName(what=what, value=repr(value)[:60])
+    if "@" in value or any(character.isspace() for character in value):
+        raise BadName(what=what, value=repr(value)[:60])
+    return value
 
 
 def address_of(agent: str, number: int) -> str:
@@ -79,7 +109,8 @@ def owner_of(address: str) -> str:
 
 
 def check_name_of(agent: str) -> None:
-    """Raise `IsAnAddress` for an id that no new agent can have: it is another's address."""
+    """Raise `BadName`, or `IsAnAddress` (it is another's), for an id that no new agent can have."""
+    check_name("an agent", agent.rpartition("@")[0])
     owner = owner_of(agent)
     if owner != agent:
         raise IsAnAddress(address=agent, owner=owner)

@@ -4,14 +4,13 @@ A program holds an `Agent`, its `Space`s and `Membership`s. This room knows what
 nothing of hosts: `connection.Connection` is all it asks of one.
 """
 
+from nomospace.calls.addresses import BadName as BadName, check_name as check_name
 from nomospace.calls.answers import DisclosedRuling as DisclosedRuling, Standing as Standing
 from nomospace.client.agent import (
     SYSTEM as SYSTEM,
     Agent as Agent,
-    BadName as BadName,
     NotALaw as NotALaw,
     NotAProgram as NotAProgram,
-    check_name as check_name,
 )
 from nomospace.client.connection import (
     Closed as Closed,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from nomospace.calls.addresses import key_of, owner_of
+from nomospace.calls.addresses import check_name, key_of, owner_of
 from nomospace.calls.problems import AlreadyMember, HasEnded, OntologyUnknown
 from nomospace.calls.requests import End, OntologyText, Open, Save, SendPlain, Share
 from nomospace.client.connection import Connection, Law
@@ -27,20 +27,6 @@ if TYPE_CHECKING:  # a client has no compiler
 
 SYSTEM: Final = "LimeSystem"
 """The system space: what hosts, agents and shared spaces there are, written by hosts only."""
-NAME_MAX: Final = 200
-"""The longest name of a space, a host or an agent, in characters."""
-
-
-class BadName(CallerError):
-    """A name that no host, agent or space can have."""
-
-    code = "client.bad-name"
-    words = (
-        f"{{value}} is no name of {{what}}; use 1 to {NAME_MAX} printable characters "
-        "without spaces and without '@'"
-    )
-    what: str
-    value: str
 
 
 class NotAProgram(CallerError):
@@ -67,22 +53,6 @@ def check_law(law: CompiledLaw) -> None:
     """Raise `NotALaw` for what is none."""
     if not hasattr(law, "hash"):
         raise NotALaw(given=repr(law)[:60])
-
-
-def check_name(what: str, value: object) -> str:
-    """A name, checked.
-
-    >>> check_name("a host", "ward-3")
-    'ward-3'
-    >>> check_name("a host", "ward 3")
-    Traceback (most recent call last):
-    nomospace.client.agent.BadName: 'ward 3' is no name of a host; ...
-    """
-    if not isinstance(value, str) or not 0 < len(value) <= NAME_MAX or not value.isprintable():
-        raise BadName(what=what, value=repr(value)[:60])
-    if "@" in value or any(character.isspace() for character in value):
-        raise BadName(what=what, value=repr(value)[:60])
-    return value
 
 
 class Agent:

@@ -43,7 +43,8 @@ from typing import (
 
 import msgspec
 
-from nomospace.client.agent import Agent, check_name
+from nomospace.calls.addresses import check_name
+from nomospace.client.agent import Agent
 from nomospace.errors import CallerError
 
 STATE_BYTES_MAX: Final = 1 << 20

@@ -20,8 +20,8 @@ from typing import Self
 
 import msgspec
 
-from nomospace.calls.addresses import split_key
-from nomospace.client.agent import Agent, check_name
+from nomospace.calls.addresses import check_name, split_key
+from nomospace.client.agent import Agent
 from nomospace.client.connection import Closed, Report
 from nomospace.client.dialling import (
     AgentIdentity,

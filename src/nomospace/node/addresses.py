@@ -11,7 +11,7 @@ from __future__ import annotations
 from ipaddress import ip_address
 from typing import Final, NamedTuple
 
-from nomospace.client.agent import NAME_MAX
+from nomospace.calls.addresses import NAME_MAX
 from nomospace.errors import CallerError
 
 HOST_CHARS_MAX: Final = 255

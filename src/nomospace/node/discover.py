@@ -20,7 +20,7 @@ from typing import Annotated, Any, Final, cast
 
 import msgspec
 
-from nomospace.client.agent import NAME_MAX
+from nomospace.calls.addresses import NAME_MAX
 from nomospace.errors import CallerError, Unavailable
 from nomospace.node.addresses import HOST_CHARS_MAX, Address
 from nomospace.node.notes import OnNote

@@ -109,6 +109,7 @@ class Entrance:
             return ""
         if not principal.may_be(agent):
             raise NotYourAgent(agent=agent, proved=principal.name)
-        if not 16 <= len(hello.session) <= 64:
-            raise BadFrame(why="a session has a name of 16 to 64 characters")
+        session = hello.session
+        if not 16 <= len(session) <= 64 or not session.isprintable() or " " in session:
+            raise BadFrame(why="a session has a name of 16 to 64 printable characters, no spaces")
         return agent

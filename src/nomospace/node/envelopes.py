@@ -37,7 +37,7 @@ from typing import Annotated, Final, TypeAlias
 
 import msgspec
 
-from nomospace.client.agent import NAME_MAX
+from nomospace.calls.addresses import NAME_MAX
 from nomospace.errors import NomospaceError, PeerError
 from nomospace.node.peer_sessions import KnownHost, PeerSession
 from nomospace.node.peering import LINK_VERSION, LINK_VERSIONS

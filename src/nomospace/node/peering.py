@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final, Protocol, TypeAlias
 
 import msgspec
 
-from nomospace.client.agent import NAME_MAX
+from nomospace.calls.addresses import NAME_MAX
 from nomospace.errors import NomospaceError, PeerError
 from nomospace.node.addresses import PLACE_CHARS_MAX, Place
 from nomospace.node.book import ADDRESSES_MAX

@@ -22,7 +22,8 @@ from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 from psycopg import conninfo, errors, pq
-from psycopg.abc import PQGen
+from psycopg.abc import Buffer, PQGen
+from psycopg.types.string import StrDumperUnknown, TextLoader
 
 from nomospace.store.interface import BadStoreUrl
 from nomospace.store.schema import SqlRow
@@ -38,8 +39,27 @@ _WHO: Final = (
     b"SELECT system_identifier, CASE WHEN NOT pg_is_in_recovery()"
     b" THEN pg_walfile_name(pg_current_wal_insert_lsn()) END FROM pg_control_system()"
 )
+_MARK: Final = "\ufdd0"
+"""What stands for a NUL, with a digit behind it: no text has it, by Unicode's own word."""
 _WAITS: Final = (None, "SyncRepWaitForLSN")
 """Where in a server warnings of cancelled waits come from; words may be of any language."""
+
+
+class _TextDumper(StrDumperUnknown):
+    """A text on its way to the server, which takes no NUL: names of others may have one."""
+
+    def dump(self, obj: str) -> Buffer | None:
+        if _MARK in obj or "\0" in obj:
+            obj = obj.replace(_MARK, _MARK + "1").replace("\0", _MARK + "0")
+        return super().dump(obj)
+
+
+class _TextLoader(TextLoader):
+    """A text from the server, as it was."""
+
+    def load(self, data: Buffer) -> str:
+        text = str(super().load(data))
+        return text.replace(_MARK + "0", "\0").replace(_MARK + "1", _MARK)
 
 
 class Session(psycopg.Connection[SqlRow]):
@@ -147,6 +167,8 @@ class Servers:
             made.close()
             raise
         made.add_notice_handler(made.heard)
+        made.adapters.register_dumper(str, _TextDumper)
+        made.adapters.register_loader("text", _TextLoader)
         return made
 
     def _judge(self, made: Session, *, writes: bool) -> None:

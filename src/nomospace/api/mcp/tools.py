@@ -16,9 +16,9 @@ from msgspec import Meta
 from nomospace.api.mcp import words
 from nomospace.api.mcp.member import WAIT_S_MAX, ModelMember, event_line, letter_line
 from nomospace.api.mcp.words import ToolAnswer
+from nomospace.calls.addresses import NAME_MAX
 from nomospace.calls.ways import PRIORITY_MAX
 from nomospace.client import DisclosedRuling, TimedOut, Tuple
-from nomospace.client.agent import NAME_MAX
 from nomospace.client.tuples import Correlation, correlation
 from nomospace.errors import Bug, NomospaceError
 from nomospace.terms import show, term
