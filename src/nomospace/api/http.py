@@ -169,6 +169,8 @@ async def _no_route(request: Request) -> Response:
 
 async def _nowhere(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException), error
+    if error.status_code == 400:
+        return problem(BadShape(where="body", why="it is no JSON that can be read"), 422)
     what = f"{request.method} {request.url.path[:200]}: {error.detail}"
     response = problem(NoSuchResource(what=what), error.status_code)
     response.headers.update(error.headers or {})

@@ -214,6 +214,16 @@ def test_bad_input_is_answered_with_what_is_wrong(
     on_the_web(work)
 
 
+@pytest.mark.parametrize("body", [b"{", b"\xff", b"[" * 3_000])
+def test_a_body_that_is_no_json_is_said_to_be_none(body: bytes) -> None:
+    async def work(web: Web) -> None:
+        kind = {"content-type": "application/json"}
+        answer = await web("POST", f"{AGENT}/spaces/jobs/out", content=body, headers=kind)
+        assert (answer.status_code, answer.json()["code"]) == (422, "api.bad-shape")
+
+    on_the_web(work)
+
+
 def test_a_certificate_is_never_taken_for_the_name_of_a_file() -> None:
     async def work(web: Web) -> None:
         law = (await web("POST", f"{AGENT}/communities", {"text": OPEN_LAW})).json()["law"]

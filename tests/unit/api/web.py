@@ -42,7 +42,9 @@ class Web:
     ) -> Any:
         headers = {"authorization": f"Bearer {token}"} if token else {}
         headers |= more.pop("headers", {})
-        answer = await self.client.request(method, path, json=body, headers=headers, **more)
+        if "content" not in more:
+            more["json"] = body
+        answer = await self.client.request(method, path, headers=headers, **more)
         if answer.status_code >= 400:
             assert answer.headers["content-type"] == "application/problem+json"
             told = answer.json()

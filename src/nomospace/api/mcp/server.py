@@ -12,6 +12,8 @@ is no HTTP without TLS but on the loopback (`node.services.web`).
 from __future__ import annotations
 
 import asyncio
+import os
+import stat
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -60,7 +62,7 @@ class NoPipe(CallerError):
 
     code = "mcp.no-pipe"
     words = (
-        "standard input is a file, and a client speaks through a pipe; let an MCP client start "
+        "standard input is no pipe, and a client speaks through one; let an MCP client start "
         "this command, or serve with --http 127.0.0.1:PORT"
     )
 
@@ -266,6 +268,8 @@ async def serve_stdio(member: ModelMember, *, version: str = "") -> None:
     """Serve the process that started this one, until it closes standard input."""
     from mcp.server.stdio import stdio_server
 
+    if stat.S_ISCHR(os.fstat(sys.stdin.fileno()).st_mode) and not sys.stdin.isatty():
+        raise NoPipe  # /dev/null and its like, of which nobody is told that it is at its end
     reader = asyncio.StreamReader(limit=MESSAGE_BYTES_MAX)
     try:
         pipe, _ = await asyncio.get_running_loop().connect_read_pipe(

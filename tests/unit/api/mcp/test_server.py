@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
 import warnings
 from collections.abc import Awaitable, Callable
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 import mcp_types as types
 import pytest
@@ -153,6 +156,14 @@ def test_lines_have_a_limit() -> None:
             await anext(lines)
 
     asyncio.run(program())
+
+
+@pytest.mark.parametrize("stdin", [os.devnull, __file__])
+def test_what_is_no_pipe_is_refused(stdin: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Path(stdin).open() as opened:
+        monkeypatch.setattr(sys, "stdin", opened)
+        with pytest.raises(server.NoPipe):
+            asyncio.run(server.serve_stdio(cast("ModelMember", None)))
 
 
 def test_http_wants_a_secret() -> None:
