@@ -26,6 +26,7 @@ from nomospace.api.guard import COOKIE, SESSION_ENDED
 from nomospace.api.logins import SESSIONS_EACH_MAX
 from nomospace.calls.addresses import BadName
 from nomospace.calls.problems import NotLetIn
+from nomospace.calls.requests import Adopt, Open, Out, SendPlain, Share, Stand, Tell
 from nomospace.client import own_tokens
 from nomospace.client.remote import connect
 from nomospace.law import load
@@ -124,8 +125,8 @@ def test_json_and_texts_of_terms_that_take_long_to_read(plain: RealHost) -> None
 
 
 def test_names_that_none_can_have(tmp_path: Path) -> None:
-    """None begins with one; what is sent to one ends no host, whatever its database takes."""
-    names = ("a\0b", "a\nb", "a b", "a\x1fb", "a@b", "x" * 201)
+    """None begins with one, is sent anything, or is remembered; no host ends of one either."""
+    names = ("a\0b", "a\nb", "a b", "a\x1fb", "a@b", "x" * 201, "x" * 6_000)
     url = f"{shared_postgres().url}?schema=names_{os.getpid()}"
 
     async def begin() -> RealHost:
@@ -133,13 +134,7 @@ def test_names_that_none_can_have(tmp_path: Path) -> None:
         await host.ready()
         return host
 
-    def web(host: RealHost) -> httpx.AsyncClient:
-        headers = {"authorization": f"Bearer {host.said['api_token']}"}
-        return httpx.AsyncClient(
-            base_url=f"{host.said['api']}/v1/agents/", headers=headers, trust_env=False
-        )
-
-    async def use(host: RealHost) -> None:
+    async def come(host: RealHost) -> None:
         token = own_tokens.find(host.at, host.port)
         for name in names:
             async with await Raw.client(host, None) as raw:
@@ -151,32 +146,49 @@ def test_names_that_none_can_have(tmp_path: Path) -> None:
                 raw.send(join([pack_frame(hello)]))
                 assert await raw.rest() == b""
         async with web(host) as client:
-            for name in names:
-                done = await client.post(
-                    f"{quote(name)}@ward/spaces/jobs/out", json={"fields": [1]}
-                )
+            for name in names[:-1]:
+                path = f"{quote(name)}@ward/spaces/jobs/out"
+                done = await client.post(path, json={"fields": [1]})
                 assert (done.status_code, done.json()["code"]) == (400, "client.bad-name")
-            assert (await client.post("ann@ward/spaces/kept", json={"engine": "store"})).is_success
-            for to in ("a\0b@ward", "a@war\0d", "\ufdd0@ward"):
+
+    async def ask(host: RealHost) -> None:
+        async with await Raw.client(host, None) as raw:
+            await raw.hello("ann", token=own_tokens.find(host.at, host.port))
+            for name in names[:4]:
+                assert "is no name of a space" in str(await raw.call(Open(name)))
+            for request in (Open("jobs"), Open("kept", engine="store"), Share(("jobs",))):
+                assert await raw.call(request) is None
+            await raw.call(Adopt(load(ECHO)), texts=True)
+            for to in [f"{name}@ward" for name in (*names[:4], names[-1])]:
                 for space in ("jobs", "kept"):
-                    out = {"fields": ["for", to], "to": to}
-                    done = await client.post(f"ann@ward/spaces/{space}/out", json=out)
-                    assert done.is_success
-                assert (
-                    await client.post("ann@ward/send", json={"message": 1, "to": to})
-                ).is_success
+                    assert "no agent" in str(await raw.call(Out(space, ("for", 1), to)))
+                assert "no agent" in str(await raw.call(SendPlain("hi", to)))
+                assert await raw.call(Tell(LAW, "hi", to)) is None  # the law hears that it is none
+            for space in ("jobs", "kept"):
+                assert await raw.call(Out(space, ("a\0b", "\ufdd0"), once="\0")) is None
+            before = host.rss
+            for number in range(60):
+                long = f"{number}" + "x" * 900_000
+                for what in (Stand(f"{long}~2"), SendPlain("hi", f"{long}~2@ward")):
+                    assert await raw.call(what) is not None
+            assert host.rss - before < 30 << 20, "nothing of them is remembered"
+
+    def web(host: RealHost) -> httpx.AsyncClient:
+        headers = {"authorization": f"Bearer {host.said['api_token']}"}
+        base = f"{host.said['api']}/v1/agents/"
+        return httpx.AsyncClient(base_url=base, headers=headers, trust_env=False)
 
     async def story() -> None:
         host = await begin()
-        await use(host)
+        await come(host)
+        await ask(host)
         assert await asyncio.to_thread(host.end) == 0
         host = await begin()  # all of it is in the tables now
         async with web(host) as client:
             for space in ("jobs", "kept"):
-                wanted = {"template": ["for", {"pattern": "_"}]}
-                found = await client.post(f"ann@ward/spaces/{space}/read-all", json=wanted)
-                fields = [one["fields"][1] for one in found.json()["tuples"]]
-                assert fields == ["a\0b@ward", "a@war\0d", "\ufdd0@ward"]
+                take = {"template": ["a\0b", {"pattern": "_"}]}
+                found = await client.post(f"ann@ward/spaces/{space}/take", json=take)
+                assert found.json()["tuple"]["fields"] == ["a\0b", "\ufdd0"]
         await asyncio.to_thread(end, host)
 
     play(story())

@@ -160,7 +160,7 @@ async def _misshapen(request: Request, error: Exception) -> Response:
     return problem(BadShape(where=where[:200], why=str(first["msg"])[:500]), 422)
 
 
-_METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
+_METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 
 
 async def _no_route(request: Request) -> Response:

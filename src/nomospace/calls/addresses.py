@@ -15,11 +15,14 @@ from nomospace.errors import CallerError
 
 NAME_MAX: Final = 200
 """The longest name of a space, a host or an agent, in characters."""
+ADDRESS_CHARS_MAX: Final = 2 * NAME_MAX + 8
+"""The most characters of an agent's id, of an address, and of what names a membership."""
 NUMBER_MAX: Final = 999
 """The highest number of a membership under one law."""
 
 _known: Final = lru_cache(maxsize=4_096)
-"""Every message asks for the same few again and again."""
+"""Every message asks for the same few again and again. What others choose is bounded in length
+before it comes here (`ADDRESS_CHARS_MAX`), as it is remembered."""
 _ENDING: Final = re.compile(r"(.+)~([2-9]|[1-9][0-9]{1,2})", re.DOTALL)
 
 
@@ -67,6 +70,19 @@ def check_name(what: str, value: object) -> str:
     if "@" in value or any(character.isspace() for character in value):
         raise BadName(what=what, value=repr(value)[:60])
     return value
+
+
+def is_agent_id(given: object) -> bool:
+    """Whether something is an id, or an address, that an agent could have.
+
+    >>> is_agent_id("nurse@ward"), is_agent_id("ward"), is_agent_id("a b@ward"), is_agent_id(7)
+    (True, False, False, False)
+    """
+    if type(given) is not str or len(given) > ADDRESS_CHARS_MAX or not given.isprintable():
+        return False
+    name, _, domain = given.rpartition("@")
+    fits = 0 < len(name) <= NAME_MAX + len("~999") and 0 < len(domain) <= NAME_MAX
+    return fits and " " not in given
 
 
 def address_of(agent: str, number: int) -> str:

@@ -10,6 +10,7 @@ Exit codes: 0 fine; 1 a check or a run said no, or a part is not available; 2 ba
 70 a bug of ours, with its traceback; 130 interrupted; 141 the reader of our output went away.
 """
 
+import errno
 import os
 import sys
 from typing import NamedTuple
@@ -69,6 +70,10 @@ def main(arguments: list[str] | None = None) -> int:
     nomospace 0.1.0
     0
     """
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # who started this has closed it
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"))
+    unwritten = False
     try:
         code = _run(sys.argv[1:] if arguments is None else arguments)
         sys.stdout.flush()
@@ -76,7 +81,13 @@ def main(arguments: list[str] | None = None) -> int:
         code = READER_GONE
     except KeyboardInterrupt:
         code = INTERRUPTED
-    if code == READER_GONE:
+    except OSError as error:
+        if not _is_of_output(error):
+            raise
+        why = f"its output cannot be written: {error.strerror}; make room, or send it elsewhere"
+        print(f"nomospace: {why}", file=sys.stderr)
+        code, unwritten = SAID_NO, True
+    if code == READER_GONE or unwritten:
         # What is left in the buffer has nowhere to go; without this the interpreter would
         # complain about it on its way out.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -140,6 +151,8 @@ def _carry_out(name: str, command: Command, arguments: list[str]) -> int:
     except BrokenPipeError:
         raise
     except Exception as error:
+        if _is_of_output(error):
+            raise
         if isinstance(error, ModuleNotFoundError):
             from nomospace.extras import missing
 
@@ -155,6 +168,12 @@ def _carry_out(name: str, command: Command, arguments: list[str]) -> int:
         traceback.print_exc()
         return BUG
     return OK
+
+
+def _is_of_output(error: Exception) -> bool:
+    """Whether an error says that what is printed finds no room: it is about no file with a name."""
+    full = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+    return isinstance(error, OSError) and error.errno in full and error.filename is None
 
 
 def _exists(command: Command) -> bool:

@@ -154,8 +154,13 @@ class TupleSeeking:
                 find_one = opened.read_nowait if how == "read" else opened.take_nowait
                 one = await find_one(*template, **self.place, **self.sets)
                 found = [] if one is None else [one]
-            for fields in found:
-                _print_tuple(fields, as_json=remote.as_json)
+            try:
+                for fields in found:
+                    _print_tuple(fields, as_json=remote.as_json)
+            except OSError:
+                if how == "take":  # nobody has read them
+                    await opened.out_many(found)
+                raise
             return bool(found)
 
         if not remote.run(work):
@@ -269,8 +274,8 @@ def take(
     For example: nomospace tuple take jobs job _:1..20 _
 
     Without --wait, what lies on this host counts, or at the place of --at. With it, a tuple is gone
-    once it is printed; if the command is killed before, it comes back, or all of a set do. Exit
-    code 1 when nothing matches.
+    once it is printed; if the command is killed before, it comes back, or all of a set do. What
+    cannot be printed is written back. Exit code 1 when nothing matches.
     """
     seeking.run("take", remote, space, patterns)
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Set as AbstractSet
 from typing import TYPE_CHECKING, Any, Final
 
 from nomospace.calls.addresses import (
+    ADDRESS_CHARS_MAX,
     home_of,
     key_at,
     new_address,
@@ -167,6 +168,8 @@ class Governing(HostPart):
 
     def member(self, agent: str, key: str) -> Membership:
         """A membership of an agent here, as calls name it; raises `NotAMember`."""
+        if len(key) > ADDRESS_CHARS_MAX:
+            raise NotAMember(agent=agent, law=key[:ADDRESS_CHARS_MAX])
         home, law = home_of(agent, key)
         found = self._members.get((home, law))
         if found is None or found.ended:
@@ -521,6 +524,9 @@ class Governing(HostPart):
 
     def _forward(self, origin: Membership, forward: Forward, number: int) -> None:
         host, law = self._host, origin.law.hash
+        if len(forward.to) > ADDRESS_CHARS_MAX or not forward.to.isprintable():
+            self._except(origin, forward, "unknownDestination")
+            return
         there = self._members.get((forward.to, law))
         agent, by = split_address(origin.home)
         to = owner_of(forward.to)

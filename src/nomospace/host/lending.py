@@ -17,6 +17,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, cast
 
+from msgspec.structs import replace
+
 from nomospace.calls.answers import Found
 from nomospace.calls.problems import AgentLeft, Busy, DelayTooLong, InDoubt, LeaseLapsed
 from nomospace.calls.requests import Settle
@@ -184,6 +186,8 @@ class Lending(GroupFollower):
         """An agent acknowledges a tuple under a lease, gives it back, or renews the lease."""
         if request.delay_us > DELAY_US_MAX:
             raise DelayTooLong(delay_s=request.delay_us / 1e6)
+        if len(request.why) > WHY_CHARS_MAX:
+            request = replace(request, why=request.why[:WHY_CHARS_MAX])
         interface = resident.interface(request.space)
         if interface.law and not request.done:
             fields = self._fields_of(request.lease, resident.id, request.space)

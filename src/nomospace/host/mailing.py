@@ -22,8 +22,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from nomospace.calls.addresses import (
+    NAME_MAX,
     address_of,
     home_of,
+    is_agent_id,
     key_of,
     owner_of,
     split_address,
@@ -66,8 +68,8 @@ class Mailing(HostPart):
 
     def send(self, op: int, resident: Resident, request: SendPlain) -> None:
         """A plain message of an agent: answered when it is on its way, and on disk."""
-        if not _is_agent(request.to):
-            raise NotAnAgent(given=request.to)
+        if not is_agent_id(request.to):
+            raise NotAnAgent(given=request.to[:NAME_MAX])
         posting = self._host.posting
         if posting.creating and posting.waits(
             op, resident.id, partial(self.send, op, resident, request)
@@ -85,9 +87,9 @@ class Mailing(HostPart):
         message = order.message
         home, by = split_address(member.home)
         for named in order.to if order.to.__class__ is tuple else (order.to,):
-            to = owner_of(named) if type(named) is str else ""
+            to = owner_of(named) if is_agent_id(named) else ""
             peer = self._host.group.where.get(to)
-            if not _is_agent(to):
+            if not to:
                 self._complain(member, message, named, "unknownDestination")
             elif home in self._spaces.residents:
                 letter = Letter(RELEASED + member.law.hash, home, message, by=by)
@@ -180,7 +182,7 @@ class Mailing(HostPart):
         if self._host.group.doubts(peer, body.law):
             return
         if not body.law:
-            if body.to in self._spaces.residents and not _is_agent(body.sender):
+            if body.to in self._spaces.residents and not is_agent_id(body.sender):
                 self._submit(body.to, body.sender, body.message, HERE)
             return
         there = self._host.governing.find(body.to, body.law)
@@ -196,11 +198,6 @@ def _journey(post: Post, letter: Letter) -> Journey:
     if letter.sender == post.sender and letter.by == 1:
         return Journey(post.hops, path, letter.cause)
     return Journey(post.hops, path, letter.cause, address_of(post.sender, letter.by))
-
-
-def _is_agent(name: str) -> bool:
-    user, _, domain = name.rpartition("@")
-    return bool(user and domain)
 
 
 REASONS_MAX: Final = 20

@@ -8,6 +8,7 @@ partition that it has at engaged hosts.
 from __future__ import annotations
 
 from nomospace.calls import problems
+from nomospace.calls.addresses import check_name
 from nomospace.calls.partition import OtherPartition, PartitionKey, tied, untied
 from nomospace.calls.requests import Open
 from nomospace.calls.ways import DEAD
@@ -52,6 +53,7 @@ class SpaceOpening(HostPart):
         engine = self._engine_for(name, here, request)
         if known is not None:
             return
+        check_name("a space", name)
         if engine and parted_by:
             why = "what is partitioned lies in the memory of its homes; name the engine memory"
             raise problems.OtherEngine(space=name, given=engine, why=why)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
+from nomospace.calls.addresses import NAME_MAX, is_agent_id
 from nomospace.calls.partition import KEY_BYTES_MAX, AtHomeElsewhere, KeyTooLarge, NoKey
 from nomospace.calls.problems import NotAnAgent, ReadOnly
 from nomospace.calls.requests import Out, OutMany
@@ -47,8 +48,8 @@ class TupleWriting(HostPart):
         if request.space == SYSTEM:
             raise ReadOnly(space=SYSTEM)
         interface = resident.interface(request.space)
-        if request.to and "@" not in request.to:
-            raise NotAnAgent(given=request.to)
+        if request.to and not is_agent_id(request.to):
+            raise NotAnAgent(given=request.to[:NAME_MAX])
         if interface.partition is not None:
             self._check_key(interface, request)
         if interface.law:

@@ -35,7 +35,7 @@ from nomospace.node.turns import LOT_FRAMES, QUANTUM_BYTES, QUANTUM_FRAMES, TURN
 from nomospace.sessions.host_session import SOME, HostSession
 from nomospace.wire import talk
 from nomospace.wire.admin import Question, pack_answer
-from nomospace.wire.calls import CALL_PARTS_MAX, DEEP_MAX, CallTooWide, Unready
+from nomospace.wire.calls import CALL_PARTS_MAX, DEEP_MAX, BadCall, CallTooWide, Unready
 from nomospace.wire.common_calls import goes_along, read_common
 from nomospace.wire.framing import STRANGER_BYTES_MAX, BadFrame, Framer, join
 from nomospace.wire.talk import ASK, SEEK_PLAIN
@@ -544,3 +544,6 @@ class ClientLink(asyncio.Protocol):
             self.send(talk.pack_told(seq, pack_answer(answer)))
         except NomospaceError as error:
             self.send(talk.pack_failure(0, seq, error))
+        except OverflowError:
+            why = "a number in it is too large"
+            self.send(talk.pack_failure(0, seq, BadCall(what="a question", why=why)))

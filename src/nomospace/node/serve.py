@@ -15,7 +15,6 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from functools import cached_property, partial
-from glob import escape
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -50,11 +49,13 @@ from nomospace.node.worker_port import WorkerListener
 from nomospace.node.workers import WorkerHost, WorkerPart, check_spread
 from nomospace.node.working import TooManyJobs, Workers
 from nomospace.protocols.policy import is_position
+from nomospace.store.holds import HOLDS
 from nomospace.store.journal import RulingCounts
 from nomospace.store.opening import open_store
 from nomospace.store.private import narrow
 from nomospace.wire.calls import LawShelf, Unready
 from nomospace.wire.frames import too_large
+from nomospace.wire.segments import MANIFEST
 
 if TYPE_CHECKING:
     from nomospace.node.nats import NatsLinks
@@ -274,14 +275,17 @@ class Server:
         self.note("started", life=self.host.life, address=str(self.listener.address))
 
     def _narrow(self) -> None:
-        """Take from others what an earlier version of this host has let them read."""
+        """Take from others what an earlier version of this host has let them read.
+
+        These are files of its own alone, whatever else lies beside them.
+        """
         files: list[Path] = []
-        store, folder = self.config.store, self.config.journal.folder
+        store, folder = self.config.store.removeprefix("sqlite:"), self.config.journal.folder
         if store != "memory" and "://" not in store:
-            place = Path(store.removeprefix("sqlite:"))
-            files += place.parent.glob(f"{escape(place.name)}*")
+            files += [Path(store + end) for end in ("", "-wal", "-shm", "-sums", ".lock") if store]
         if folder:
-            files += Path(folder).rglob("*")
+            kept = Path(folder)
+            files += [kept / MANIFEST, *kept.glob("*/seg-*.parquet"), *kept.glob(f"{HOLDS}/*")]
         narrowed = narrow(files)
         if narrowed:
             self.note("narrowed", files=len(narrowed), first=str(narrowed[0]))

@@ -26,7 +26,10 @@ def open_store(url: str) -> Store:
         need("postgres", "a store in PostgreSQL")
         from nomospace.store.postgres import PostgresStore
 
-        return PostgresStore(url)
+        try:
+            return PostgresStore(url)
+        except ValueError as error:
+            raise BadStoreUrl(url=f"{scheme}://…", why=str(error)) from None
     if scheme == "sqlite" and colon:
         url = rest.removeprefix("//")
     elif "://" in url:

@@ -101,10 +101,22 @@ class NotFollowed(psycopg.OperationalError):
 
 
 class Servers:
-    """The servers that a URL names; `connect` finds the primary among them."""
+    """The servers that a URL names; `connect` finds the primary among them.
+
+    Raises `BadStoreUrl` for one that cannot be read.
+    """
 
     def __init__(self, url: str) -> None:
         self.url = url
+        try:
+            self._told: dict[str, Any] = conninfo.conninfo_to_dict(url)
+        except psycopg.ProgrammingError as error:
+            said = str(error).strip()
+            why = "it is no address of a database" if url in said else said  # with its password
+            raise BadStoreUrl(url=shown(url), why=why) from None
+        for port in str(self._told.get("port") or "0").split(","):
+            if port and not port.isdigit():
+                raise BadStoreUrl(url=shown(url), why=f"{port!r} is no port")
         self.system = self.timeline = 0
         """What was followed last; 0 before anything was."""
         self._last: dict[str, Any] | None = None
@@ -198,7 +210,7 @@ class Servers:
 
     def _servers(self) -> list[dict[str, Any]]:
         """What to connect with, for one server after the other."""
-        told = conninfo.conninfo_to_dict(self.url)
+        told = dict(self._told)
         hosts, ports = str(told.get("host", "")).split(","), str(told.get("port", "")).split(",")
         if len(hosts) == 1 or "hostaddr" in told:
             return [told | {"connect_timeout": CONNECT_S}]

@@ -26,7 +26,7 @@ LAW = load("law(open).\nR1. sent(_, _, _) :- do(forward).\nR2. arrived(_, _, _) 
 
 
 def own_space(pair: Pair, agent: str) -> None:
-    pair.settle(agent, f"jobs of {agent.partition('@')[0]}")
+    pair.settle(agent, f"jobs-of-{agent.partition('@')[0]}")
 
 
 def one_space(pair: Pair, agent: str) -> None:
@@ -44,7 +44,7 @@ def reactions(pair: Pair, agent: str) -> None:
 def under_law(pair: Pair, agent: str) -> None:
     """Each is a member, and has a take under way that its law has seen."""
     name = agent.partition("@")[2]
-    pair.settle(agent, f"jobs of {agent}")
+    pair.settle(agent, f"jobs-of-{agent}")
     for request in (
         Adopt(LAW),
         Open("desk", LAW),
@@ -107,7 +107,7 @@ def test_what_is_told_of_a_move_are_the_lines_of_its_agent(monkeypatch: pytest.M
 
     monkeypatch.setattr(Streams, "send", listen)
     pair.move("ann@a", "a", "b")
-    lines = (Sharing("jobs of ann", "", "ann@a"),)
+    lines = (Sharing("jobs-of-ann", "", "ann@a"),)
     went, came = told
     assert (went.came, went.went, went.shared, went.parted) == ((), ("ann@a",), (), lines)
     assert (came.came, came.went, came.shared, came.parted) == (("ann@a",), (), lines, ())

@@ -174,6 +174,11 @@ def test_an_older_store_is_brought_up_to_date(tmp_path: Path) -> None:
         ("/tmp/", "a file's path is missing"),
         (":memory:", "say `memory`"),
         ("postgresql://u:secret@h/db?schema=No;", "a schema has a name"),
+        ("postgresql://", "no address of a database"),
+        ("postgresql://u:secret@h/db?nosuch=1", "nosuch"),
+        ("postgresql://u:secret@[::/db", "Invalid IPv6 URL"),
+        ("postgresql://u:secret@h:none/db", "'none' is no port"),
+        ("postgresql://u:sec ret@h/db", "spaces|no address"),
     ],
 )
 def test_a_url_that_names_no_store(url: str, why: str) -> None:

@@ -12,6 +12,7 @@ is no HTTP without TLS but on the loopback (`node.services.web`).
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import stat
 import sys
@@ -38,6 +39,8 @@ CALLS_MAX: Final = 64
 """How many calls of tools may be under way."""
 MESSAGE_BYTES_MAX: Final = 1 << 20
 """The largest message of a client."""
+PARSE_ERROR: Final = -32_700
+"""What JSON-RPC calls a message that is no JSON."""
 SESSIONS_MAX: Final = 64
 """How many clients may be connected over HTTP."""
 IDLE_S: Final = 1_800.0
@@ -229,24 +232,39 @@ class _Watchers:
 
 
 class _Lines:
-    """The lines of a pipe, each up to a limit. Unlike those of a thread, waiting for one can be
-    cancelled, so that a signal ends the process though its client says nothing.
+    """The lines of a pipe that are JSON, each up to a limit; `refuse` is told what others are not.
+
+    Unlike those of a thread, waiting for one can be cancelled, so that a signal ends the process
+    though its client says nothing.
     """
 
-    def __init__(self, reader: asyncio.StreamReader) -> None:
+    def __init__(self, reader: asyncio.StreamReader, refuse: Callable[[str], None]) -> None:
         self._reader = reader
+        self._refuse = refuse
 
     def __aiter__(self) -> _Lines:
         return self
 
     async def __anext__(self) -> str:
+        from pydantic_core import from_json
+
+        while True:
+            line = await self._line()
+            try:
+                from_json(line)
+            except ValueError as error:
+                self._refuse(str(error))
+            else:
+                return line
+
+    async def _line(self) -> str:
         try:
             line = await self._reader.readuntil(b"\n")
         except asyncio.IncompleteReadError as error:
             line = error.partial
         except asyncio.LimitOverrunError:
             await self._skip()
-            return "a message that is too large"  # no JSON: the protocol answers it as such
+            return "a message that is too large"  # which is no JSON
         if not line:
             raise StopAsyncIteration
         return line.decode("utf-8", "replace")
@@ -264,6 +282,12 @@ class _Lines:
                 return
 
 
+def _not_json(why: str) -> None:
+    """Answer what is no message: whose answer it is cannot be known."""
+    error = {"code": PARSE_ERROR, "message": f"this is no JSON: {why}"}
+    print(json.dumps({"jsonrpc": "2.0", "id": None, "error": error}), flush=True)
+
+
 async def serve_stdio(member: ModelMember, *, version: str = "") -> None:
     """Serve the process that started this one, until it closes standard input."""
     from mcp.server.stdio import stdio_server
@@ -279,7 +303,7 @@ async def serve_stdio(member: ModelMember, *, version: str = "") -> None:
         raise NoPipe from None
     server = build(member, version=version)
     try:
-        lines = cast("anyio.AsyncFile[str]", _Lines(reader))
+        lines = cast("anyio.AsyncFile[str]", _Lines(reader, _not_json))
         async with stdio_server(stdin=lines) as (incoming, outgoing):
             await server.run(incoming, outgoing, server.create_initialization_options())
     finally:

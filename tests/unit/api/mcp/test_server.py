@@ -131,27 +131,30 @@ def test_listeners_of_the_later_era_are_told() -> None:
     play("2026-07-28", script)
 
 
-def test_lines_have_a_limit() -> None:
+def test_lines_are_json_and_have_a_limit() -> None:
     async def program() -> None:
-        reader = asyncio.StreamReader(limit=16)
-        lines = server._Lines(reader)
-        reader.feed_data(b"short\n")
-        assert await anext(lines) == "short\n"
+        reader, refused = asyncio.StreamReader(limit=16), list[str]()
+        lines = server._Lines(reader, refused.append)
+        reader.feed_data(b'"short"\n')
+        assert await anext(lines) == '"short"\n'
         long = asyncio.create_task(anext(lines))
         for _ in range(10):
-            reader.feed_data(b"x" * 20)
+            reader.feed_data(b"1" * 20)
             await asyncio.sleep(0)
-        reader.feed_data(b"\nnext\n")
-        assert await long == "a message that is too large"
-        assert await anext(lines) == "next\n"
+        reader.feed_data(b"\n2\n")
+        assert await long == "2\n"
+        assert len(refused) == 1, "it was too large"
+        reader.feed_data(b'{\n["\\ud83d"]\n\xff\n3\n')
+        assert await anext(lines) == "3\n"
+        assert len(refused) == 4
         waiting = asyncio.create_task(anext(lines))
         await asyncio.sleep(0)
         waiting.cancel()
         with pytest.raises(asyncio.CancelledError):
             await waiting
-        reader.feed_data(b"\xff")
+        reader.feed_data(b"4")
         reader.feed_eof()
-        assert await anext(lines) == "\ufffd"
+        assert await anext(lines) == "4"
         with pytest.raises(StopAsyncIteration):
             await anext(lines)
 
