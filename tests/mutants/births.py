@@ -62,7 +62,7 @@ BIRTHS: Final = (
     Mutant(
         "that numbers begin anew is forgotten in a crash",
         CHANGES,
-        "            self.transfers.forget(change.peer)\n",
+        "            disk.transfers.forget(self.peer)\n",
         "            return\n",
         WORLDS,
     ),

@@ -1,7 +1,8 @@
 """What a host writes down, change by change, and the state that these changes make.
 
 A `Persist` carries the changes of one step. `Durable` is the plainest store of them: what is on a
-simulated disk, and the model for real ones. A host that starts again is given its `Durable`.
+simulated disk, and the model for real ones; each change says what it does to that (`carry_out`). A
+host that starts again is given its `Durable`.
 
 Waiting operations, reactions and what others watch for here are not written down: they belong to
 programs that die with the host, and come again when those do.
@@ -35,12 +36,24 @@ class AgentCame(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="age
     agent: str
     count: int
 
+    def carry_out(self, disk: Durable) -> None:
+        disk.agents[self.agent] = max(self.count, disk.agents.get(self.agent, 0))
+
 
 class AgentWent(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="agent-went"):
     """An agent left with all its spaces and memberships, those at addresses of their own too."""
 
     agent: str
     homes: tuple[str, ...] = ()
+
+    def carry_out(self, disk: Durable) -> None:
+        del disk.agents[self.agent]
+        disk.programs.pop(self.agent, None)
+        for key in [key for key in disk.spaces if key[0] == self.agent]:
+            del disk.spaces[key]
+        gone = (self.agent, *self.homes)
+        for home in [home for home in disk.members if home[0] in gone]:
+            del disk.members[home]
 
 
 class ProgramKept(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="program-kept"):
@@ -56,12 +69,22 @@ class ProgramKept(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="p
     origin: str = ""
     why: str = ""
 
+    def carry_out(self, disk: Durable) -> None:
+        if self.program:
+            disk.programs[self.agent] = self
+        else:
+            disk.programs.pop(self.agent, None)
+
 
 class StateKept(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="state-kept"):
     """The program of an agent would begin again from this state."""
 
     agent: str
     state: Any
+
+    def carry_out(self, disk: Durable) -> None:
+        kept = disk.programs[self.agent]
+        disk.programs[self.agent] = msgspec.structs.replace(kept, state=self.state)
 
 
 class Opened(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="opened"):
@@ -78,6 +101,9 @@ class Opened(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="opened
     ontology: str = ""
     engine: str = ""
 
+    def carry_out(self, disk: Durable) -> None:
+        disk.spaces[self.agent, self.space] = self
+
 
 class TuplePut(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="tuple-put"):
     """A tuple is in a space, as this row says; an older row of it is replaced.
@@ -89,6 +115,16 @@ class TuplePut(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="tupl
     row: Row
     order: int = 0
 
+    def carry_out(self, disk: Durable) -> None:
+        row = self.row
+        if self.order:
+            disk.tables.put(self.space, row, self.order)
+            disk.tuples.get(self.space, {}).pop((row.writer, row.count), None)
+        else:
+            disk.tuples.setdefault(self.space, {})[row.writer, row.count] = row
+        if disk.agents.get(row.writer, row.count) < row.count:
+            disk.agents[row.writer] = row.count
+
 
 class TupleGone(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="tuple-gone"):
     """A tuple is in a space no more; `order` as it was put."""
@@ -97,49 +133,68 @@ class TupleGone(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="tup
     id: Id
     order: int = 0
 
+    def carry_out(self, disk: Durable) -> None:
+        if self.order:
+            disk.tables.gone(self.space, self.id)
+        else:
+            disk.tuples.get(self.space, {}).pop(self.id, None)
 
-class TransferGiven(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="transfer-given"):
+
+class _Given(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """Something has a number from now on, and waits."""
+
+    peer: str
+    number: int
+    what: Any
+
+
+class _UpTo(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """Everything up to a number is done with."""
+
+    peer: str
+    number: int
+
+
+class TransferGiven(_Given, frozen=True, gc=False, array_like=True, tag="transfer-given"):
     """Something is under way to a peer."""
 
-    peer: str
-    number: int
-    what: Any
+    def carry_out(self, disk: Durable) -> None:
+        disk.transfers.given(self.peer, self.number, self.what)
 
 
-class TransferTaken(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="transfer-taken"):
+class TransferTaken(_UpTo, frozen=True, gc=False, array_like=True, tag="transfer-taken"):
     """A peer has everything up to a number."""
 
-    peer: str
-    number: int
+    def carry_out(self, disk: Durable) -> None:
+        disk.transfers.taken(self.peer, self.number)
 
 
-class TransferPlaced(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="transfer-placed"):
+class TransferPlaced(_UpTo, frozen=True, gc=False, array_like=True, tag="transfer-placed"):
     """Everything up to a number has come from a peer."""
 
-    peer: str
-    number: int
+    def carry_out(self, disk: Durable) -> None:
+        disk.transfers.got[self.peer] = self.number
 
 
-class ParcelGiven(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="parcel-given"):
+class ParcelGiven(_Given, frozen=True, gc=False, array_like=True, tag="parcel-given"):
     """The courier has something for a peer."""
 
-    peer: str
-    number: int
-    what: Any
+    def carry_out(self, disk: Durable) -> None:
+        disk.parcels.given(self.peer, self.number, self.what)
 
 
-class ParcelTaken(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="parcel-taken"):
+class ParcelTaken(_UpTo, frozen=True, gc=False, array_like=True, tag="parcel-taken"):
     """A peer has every parcel up to a number."""
 
-    peer: str
-    number: int
+    def carry_out(self, disk: Durable) -> None:
+        disk.parcels.taken(self.peer, self.number)
 
 
-class ParcelPlaced(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="parcel-placed"):
+class ParcelPlaced(_UpTo, frozen=True, gc=False, array_like=True, tag="parcel-placed"):
     """Every parcel up to a number has come from a peer."""
 
-    peer: str
-    number: int
+    def carry_out(self, disk: Durable) -> None:
+        disk.parcels.got[self.peer] = self.number
 
 
 class BirthLearnt(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="birth-learnt"):
@@ -153,12 +208,21 @@ class BirthLearnt(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="b
     own: int
     anew: bool = False
 
+    def carry_out(self, disk: Durable) -> None:
+        disk.births[self.peer] = (self.birth, self.own)
+        if self.anew:
+            disk.transfers.forget(self.peer)
+            disk.parcels.forget(self.peer)
+
 
 class RoutingChanged(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="routing-changed"):
     """The daemon (an empty name), or the server of a domain, has changed."""
 
     core: str
     change: Any
+
+    def carry_out(self, disk: Durable) -> None:
+        disk.routing.setdefault(self.core, []).append(self.change)
 
 
 class RoutingFolded(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="routing-folded"):
@@ -167,11 +231,17 @@ class RoutingFolded(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=
     core: str
     changes: tuple[Any, ...]
 
+    def carry_out(self, disk: Durable) -> None:
+        disk.routing[self.core] = list(self.changes)
+
 
 class LawLearnt(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="law-learnt"):
     """An agent brought a law along that this host did not have."""
 
     text: LawText
+
+    def carry_out(self, disk: Durable) -> None:
+        disk.laws[self.text.hash] = self.text
 
 
 class OntologyLearnt(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="ontology-learnt"):
@@ -179,23 +249,39 @@ class OntologyLearnt(msgspec.Struct, frozen=True, gc=False, array_like=True, tag
 
     text: OntologyText
 
+    def carry_out(self, disk: Durable) -> None:
+        disk.ontologies[self.text.hash] = self.text
 
-class MemberJoined(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="member-joined"):
+
+class _MemberIs(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """A membership is as it stands here, whatever came before."""
+
+    snapshot: Snapshot
+
+    def carry_out(self, disk: Durable) -> None:
+        snapshot = self.snapshot
+        disk.members[snapshot.home, snapshot.law] = StoredMember(snapshot)
+
+
+class MemberJoined(_MemberIs, frozen=True, gc=False, array_like=True, tag="member-joined"):
     """A membership begins, or comes with its agent."""
 
-    snapshot: Snapshot
 
-
-class MemberKept(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="member-kept"):
+class MemberKept(_MemberIs, frozen=True, gc=False, array_like=True, tag="member-kept"):
     """A membership as it is now, with all that its rulings have changed."""
-
-    snapshot: Snapshot
 
 
 class MemberRuled(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="member-ruled"):
     """A controller ruled, and its membership changed as the ruling says."""
 
     ruling: Ruling
+
+    def carry_out(self, disk: Durable) -> None:
+        ruling = self.ruling
+        member = disk.members[ruling.home, ruling.law]
+        member.log.append(ruling)
+        if len(member.log) >= COMPACT_FROM:
+            member.fold()
 
 
 class Suspension(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="suspension"):
@@ -205,20 +291,27 @@ class Suspension(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="su
     since: int
     why: str = ""
 
+    def carry_out(self, disk: Durable) -> None:
+        if self.since:
+            disk.suspended[self.name] = self
+        else:
+            disk.suspended.pop(self.name, None)
 
-class EventHeld(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="event-held"):
+
+class EventHeld(_Given, frozen=True, gc=False, array_like=True, tag="event-held"):
     """An event waits for a membership that is suspended; `peer` is its agent and its law."""
 
-    peer: str
-    number: int
     what: Event
 
+    def carry_out(self, disk: Durable) -> None:
+        disk.held.given(self.peer, self.number, self.what)
 
-class EventServed(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="event-served"):
+
+class EventServed(_UpTo, frozen=True, gc=False, array_like=True, tag="event-served"):
     """Every event that was held for a membership up to a number has been ruled on."""
 
-    peer: str
-    number: int
+    def carry_out(self, disk: Durable) -> None:
+        disk.held.taken(self.peer, self.number)
 
 
 class SmallKept(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="small-kept"):
@@ -227,11 +320,20 @@ class SmallKept(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="sma
     name: str
     body: bytes
 
+    def carry_out(self, disk: Durable) -> None:
+        if self.body:
+            disk.small[self.name] = self.body
+        else:
+            disk.small.pop(self.name, None)
+
 
 class FloorRaised(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="floor-raised"):
     """View numbers up to this one have been seen."""
 
     number: int
+
+    def carry_out(self, disk: Durable) -> None:
+        disk.floor = max(disk.floor, self.number)
 
 
 Change: TypeAlias = (
@@ -343,143 +445,4 @@ class Durable:
     def apply(self, *changes: Change) -> None:
         """Carry changes out. Those of one `Persist` are carried out together or not at all."""
         for change in changes:
-            _APPLY[change.__class__](self, change)
-
-    def _tuple_put(self, change: TuplePut) -> None:
-        row = change.row
-        if change.order:
-            self.tables.put(change.space, row, change.order)
-            self.tuples.get(change.space, {}).pop((row.writer, row.count), None)
-        else:
-            self.tuples.setdefault(change.space, {})[row.writer, row.count] = row
-        if self.agents.get(row.writer, row.count) < row.count:
-            self.agents[row.writer] = row.count
-
-    def _tuple_gone(self, change: TupleGone) -> None:
-        if change.order:
-            self.tables.gone(change.space, change.id)
-        else:
-            self.tuples.get(change.space, {}).pop(change.id, None)
-
-    def _transfer_given(self, change: TransferGiven) -> None:
-        self.transfers.given(change.peer, change.number, change.what)
-
-    def _transfer_taken(self, change: TransferTaken) -> None:
-        self.transfers.taken(change.peer, change.number)
-
-    def _transfer_placed(self, change: TransferPlaced) -> None:
-        self.transfers.got[change.peer] = change.number
-
-    def _parcel_given(self, change: ParcelGiven) -> None:
-        self.parcels.given(change.peer, change.number, change.what)
-
-    def _parcel_taken(self, change: ParcelTaken) -> None:
-        self.parcels.taken(change.peer, change.number)
-
-    def _parcel_placed(self, change: ParcelPlaced) -> None:
-        self.parcels.got[change.peer] = change.number
-
-    def _event_held(self, change: EventHeld) -> None:
-        self.held.given(change.peer, change.number, change.what)
-
-    def _event_served(self, change: EventServed) -> None:
-        self.held.taken(change.peer, change.number)
-
-    def _suspension(self, change: Suspension) -> None:
-        if change.since:
-            self.suspended[change.name] = change
-        else:
-            self.suspended.pop(change.name, None)
-
-    def _birth_learnt(self, change: BirthLearnt) -> None:
-        self.births[change.peer] = (change.birth, change.own)
-        if change.anew:
-            self.transfers.forget(change.peer)
-            self.parcels.forget(change.peer)
-
-    def _routing_changed(self, change: RoutingChanged) -> None:
-        self.routing.setdefault(change.core, []).append(change.change)
-
-    def _routing_folded(self, change: RoutingFolded) -> None:
-        self.routing[change.core] = list(change.changes)
-
-    def _agent_came(self, change: AgentCame) -> None:
-        self.agents[change.agent] = max(change.count, self.agents.get(change.agent, 0))
-
-    def _agent_went(self, change: AgentWent) -> None:
-        del self.agents[change.agent]
-        self.programs.pop(change.agent, None)
-        for key in [key for key in self.spaces if key[0] == change.agent]:
-            del self.spaces[key]
-        gone = (change.agent, *change.homes)
-        for home in [home for home in self.members if home[0] in gone]:
-            del self.members[home]
-
-    def _program_kept(self, change: ProgramKept) -> None:
-        if change.program:
-            self.programs[change.agent] = change
-        else:
-            self.programs.pop(change.agent, None)
-
-    def _state_kept(self, change: StateKept) -> None:
-        kept = self.programs[change.agent]
-        self.programs[change.agent] = msgspec.structs.replace(kept, state=change.state)
-
-    def _opened(self, change: Opened) -> None:
-        self.spaces[change.agent, change.space] = change
-
-    def _law_learnt(self, change: LawLearnt) -> None:
-        self.laws[change.text.hash] = change.text
-
-    def _ontology_learnt(self, change: OntologyLearnt) -> None:
-        self.ontologies[change.text.hash] = change.text
-
-    def _member_joined(self, change: MemberJoined | MemberKept) -> None:
-        snapshot = change.snapshot
-        self.members[snapshot.home, snapshot.law] = StoredMember(snapshot)
-
-    def _member_ruled(self, change: MemberRuled) -> None:
-        ruling = change.ruling
-        member = self.members[ruling.home, ruling.law]
-        member.log.append(ruling)
-        if len(member.log) >= COMPACT_FROM:
-            member.fold()
-
-    def _floor_raised(self, change: FloorRaised) -> None:
-        self.floor = max(self.floor, change.number)
-
-    def _small_kept(self, change: SmallKept) -> None:
-        if change.body:
-            self.small[change.name] = change.body
-        else:
-            self.small.pop(change.name, None)
-
-
-_APPLY: Final[dict[type, Any]] = {
-    AgentCame: Durable._agent_came,
-    AgentWent: Durable._agent_went,
-    ProgramKept: Durable._program_kept,
-    StateKept: Durable._state_kept,
-    Opened: Durable._opened,
-    TuplePut: Durable._tuple_put,
-    TupleGone: Durable._tuple_gone,
-    TransferGiven: Durable._transfer_given,
-    TransferTaken: Durable._transfer_taken,
-    TransferPlaced: Durable._transfer_placed,
-    ParcelGiven: Durable._parcel_given,
-    ParcelTaken: Durable._parcel_taken,
-    ParcelPlaced: Durable._parcel_placed,
-    BirthLearnt: Durable._birth_learnt,
-    RoutingChanged: Durable._routing_changed,
-    RoutingFolded: Durable._routing_folded,
-    LawLearnt: Durable._law_learnt,
-    OntologyLearnt: Durable._ontology_learnt,
-    MemberJoined: Durable._member_joined,
-    MemberKept: Durable._member_joined,
-    MemberRuled: Durable._member_ruled,
-    Suspension: Durable._suspension,
-    EventHeld: Durable._event_held,
-    EventServed: Durable._event_served,
-    FloorRaised: Durable._floor_raised,
-    SmallKept: Durable._small_kept,
-}
+            change.carry_out(self)
