@@ -45,6 +45,7 @@ from typing import TYPE_CHECKING, Final
 
 from nomospace.errors import LimitReached, NomospaceError, Unavailable
 from nomospace.host.effects import TAKEN
+from nomospace.host.linda import answer_of
 from nomospace.host.mirroring import Reflection, Wide
 from nomospace.host.operations import Op, ask_of, gathered_of
 from nomospace.host.part import GroupFollower
@@ -388,7 +389,7 @@ class Collecting(GroupFollower):
         records = {id: wide.known[id] for id in found.ids}
         if one.law:
             answer = gathered_of(found, list(records.values()))
-            attempt.answer = self._host.governed.answer_to(one, answer)
+            attempt.answer = answer_of(one.message, (answer,), all_=False)
         if one.takes:
             wide.reserve(found.ids)
         else:

@@ -25,7 +25,7 @@ from nomospace.errors import NomospaceError
 from nomospace.host.calls import Waiting
 from nomospace.host.deciding import no_ruling
 from nomospace.host.effects import HERE, Journey
-from nomospace.host.linda import firing_of, read, show
+from nomospace.host.linda import answer_of, firing_of, read, show
 from nomospace.host.monitoring import Monitoring
 from nomospace.host.outstanding import (
     ANSWERED,
@@ -45,7 +45,6 @@ from nomospace.terms.values import parts_of, same
 if TYPE_CHECKING:
     from nomospace.host.operations import Op, Registered
     from nomospace.host.ports import HostParts
-    from nomospace.host.residents import Level
 
 OUTSTANDING_MAX: Final = 100_000
 """How many operations of one agent on one governed space may be without an answer."""
@@ -322,16 +321,6 @@ class Governed(HostPart):
 
     # -- answers ---------------------------------------------------------------------------
 
-    def answer_to(self, op: Op, found: Found) -> Term:
-        """An answer with one tuple, or with one set, as laws see it."""
-        return self._answer_term(op.message, (found,), all_=False)
-
-    def _answer_term(self, message: Term, founds: tuple[Found, ...], *, all_: bool) -> Term:
-        if not founds and not all_:
-            return Compound("none", (message,))
-        shown = tuple([found.fields for found in founds]) if all_ else founds[0].fields
-        return Compound("found", (message, shown))
-
     def _release(self, space: str, law: str, agent: str, answer: Term) -> Released:
         """Ask the manager's law whether an answer may go. Its other orders are carried out."""
         manager = self._host.governing.manager(space, law)
@@ -348,33 +337,14 @@ class Governed(HostPart):
 
     def release(self, op: Op, founds: tuple[Found, ...]) -> Released:
         """May an answer go to an agent of this host?"""
-        answer = self._answer_term(op.message, founds, all_=op.seek.how in BULK)
+        answer = answer_of(op.message, founds, all_=op.seek.how in BULK)
         return self._release(op.seek.space, op.law, op.agent, answer)
 
-    def release_for(
-        self,
-        level: Level,
-        agent: str,
-        message: Term,
-        founds: tuple[Found, ...],
-        *,
-        all_: bool,
-    ) -> Term:
-        """May an answer go to an agent of another host? The message, or `None`."""
-        answer = self._answer_term(message, founds, all_=all_)
-        return self.let_go(level.name, level.law, agent, answer)
-
     def let_go(self, space: str, law: str, agent: str, answer: Term) -> Term:
-        """What the manager here lets go of an answer; `None` when the law keeps it."""
+        """What the manager here lets go of an answer or a firing; `None` when the law keeps it."""
         released = self._release(space, law, agent, answer)
         self._host.governing.drain()
         return released.message
-
-    def release_reacted(
-        self, space: str, law: str, agent: str, message: Term, found: Found
-    ) -> Term:
-        """May a firing be told to an agent? The message, or `None`."""
-        return self.let_go(space, law, agent, firing_of(message, found))
 
     def admits(self, space: str, law: str, agent: str, message: Term) -> bool:
         """Does the manager here let an operation arrive that was sent at another host?"""
@@ -400,7 +370,7 @@ class Governed(HostPart):
 
     def nothing(self, op: Op) -> None:
         """There is no match for an operation that does not wait."""
-        answer = self._answer_term(op.message, (), all_=op.seek.how in BULK)
+        answer = answer_of(op.message, (), all_=op.seek.how in BULK)
         released = self._release(op.seek.space, op.law, op.agent, answer)
         if released.message is None:
             self.keep(op, released)
@@ -412,7 +382,7 @@ class Governed(HostPart):
         call, calls = op.call, self._outstanding[op.agent, op.seek.space]
         assert call is not None, "every operation under a law has a term"
         if message is None:  # a peer's manager kept it
-            message = self._answer_term(call.message, (), all_=op.seek.how in BULK)
+            message = answer_of(call.message, (), all_=op.seek.how in BULK)
         elif message.__class__ is Compound:
             asked = message.args[0]
             if asked is not call.message and same(asked, call.message):
@@ -477,7 +447,7 @@ class Governed(HostPart):
     def shown(self, one: Registered, found: Found) -> Found | None:
         """Both rulings on a strong firing, inside the step; what the listener may see."""
         space = one.request.space
-        message = self.release_reacted(space, one.law, one.agent, one.message, found)
+        message = self.let_go(space, one.law, one.agent, firing_of(one.message, found))
         member = self._host.governing.find(one.agent, one.law)
         if message is None or member is None:
             return None

@@ -197,6 +197,14 @@ def _micros(options: dict[str, Any], name: str) -> int:
     return round(value * 1_000_000) if value.__class__ in (int, float) and value > 0 else 0
 
 
+def answer_of(message: Term, founds: tuple[Found, ...], *, all_: bool) -> Term:
+    """What an operation, as laws see it, is answered with: a tuple or a set, or `all_` of them."""
+    if not founds and not all_:
+        return Compound("none", (message,))
+    shown = tuple([found.fields for found in founds]) if all_ else founds[0].fields
+    return Compound("found", (message, shown))
+
+
 def firing_of(message: Term, found: Found) -> Term:
     """What a reaction, as laws see it, is told of: a tuple, or the fields of a set."""
     return Compound("reacted", (parts_of(message)[0], found.fields))

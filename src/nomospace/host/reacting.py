@@ -414,9 +414,8 @@ class Reacting(GroupFollower):
                 return
             level, agent, message = known
             if level.law:
-                message = host.governed.release_reacted(
-                    name, level.law, agent, message, _found(record)
-                )
+                firing = firing_of(message, _found(record))
+                message = host.governed.let_go(name, level.law, agent, firing)
                 if message is None:
                     return
             host.group.tell(peer, Reacted(key, row_of(record), message))
@@ -429,8 +428,8 @@ class Reacting(GroupFollower):
         """Let a weak reaction fire for what was met here, if no law stands against it."""
         governed = self._host.governed
         if one.law:
-            space = one.request.space
-            shown = governed.release_reacted(space, one.law, one.agent, one.message, found)
+            firing = firing_of(one.message, found)
+            shown = governed.let_go(one.request.space, one.law, one.agent, firing)
             if shown is not None:
                 governed.react_arrived(one, shown, found)
         else:

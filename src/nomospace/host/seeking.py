@@ -66,6 +66,8 @@ class Seeking(GroupFollower):
         self._open = OpenOperations(self._step.shares, host.looking)
         self._ops = self._open.by_number
         self.number = self._open.number
+        self.open = self._open.add
+        """An operation begins that is not answered in this step."""
         self._searches = LocalSearches(host, self._conclude, self.refuse)
 
     # -- the agents' calls -----------------------------------------------------------------
@@ -80,7 +82,8 @@ class Seeking(GroupFollower):
         if seek.space == SYSTEM:
             if seek.how in TAKING:
                 raise problems.ReadOnly(space=SYSTEM)
-            begin = partial(self._begin_in, op, resident.id, seek, host.system.space)
+            one = Op(0, op, resident.id, "", seek)
+            begin = partial(self.look_in, one, host.system.space)
             host.looking.in_pieces(resident.id, host.system.fill, begin, op)
             return
         interface = resident.interface(seek.space)
@@ -103,49 +106,30 @@ class Seeking(GroupFollower):
         call: Outstanding | None = None,
     ) -> None:
         """Carry out a read or a take that no law stands against any more."""
-        if not interface.shared:
-            if seek.how in WAITING:
-                raise problems.PrivateSpace(space=seek.space)
-            if self._site(seek.at or self._step.name) != self._step.name:
-                self._host.answering.nothing(Op(0, op, resident.id, interface.law, seek, call))
-                return
-            self._begin_in(op, resident.id, seek, interface.private, call, interface.law)
-            return
+        one = Op(0, op, resident.id, interface.law, seek, call)
         if seek.how in WAITING:
-            self._wait(op, resident.id, interface.law, seek, call)
+            if not interface.shared:
+                raise problems.PrivateSpace(space=seek.space)
+            self._wait(one)
             return
-        if interface.partition is not None and not seek.at:
+        if interface.shared and interface.partition is not None and not seek.at:
             level = self._spaces.levels[seek.space]
             sites = self._host.partitioning.sites(level, seek.template)
             if sites is not None:
-                one = Op(0, op, resident.id, interface.law, seek, call, rest=tuple(sites))
+                one.rest = tuple(sites)
                 self._host.claiming.ask_next(one)
                 return
         site = self._site(seek.at or self._step.name)
         if site == self._step.name:
-            space = self._spaces.shared(seek.space)
-            self._begin_in(op, resident.id, seek, space, call, interface.law)
-        elif site in self._sites(seek, interface.law):
-            self._host.claiming.ask(
-                site, Op(self._open.number(), op, resident.id, interface.law, seek, call)
-            )
+            self.look_in(one, self._spaces.space_of(interface))
+        elif interface.shared and site in self._sites(seek, one.law):
+            one.number = self._open.number()
+            self._host.claiming.ask(site, one)
         else:
-            self._host.answering.nothing(Op(0, op, resident.id, interface.law, seek, call))
-
-    def _begin_in(
-        self,
-        op: int,
-        agent: str,
-        seek: Seek,
-        space: Space,
-        call: Outstanding | None = None,
-        law: str = "",
-    ) -> None:
-        """Look in one space of this host; wait there when the operation does."""
-        self.look_in(Op(0, op, agent, law, seek, call), space)
+            self._host.answering.nothing(one)
 
     def look_in(self, one: Op, space: Space) -> None:
-        """The same for an operation that has come so far."""
+        """Look in one space of this host; wait there when the operation does."""
         try:
             records, sets = self._searches.find(one, space)
         except CutSearch as cut:
@@ -185,7 +169,7 @@ class Seeking(GroupFollower):
         if where is space:
             self._answer(one, space, records, sets)
         elif where is not None:  # the space was shared or parted meanwhile, so it is another one
-            self._begin_in(one.op, one.agent, one.seek, where, one.call, one.law)
+            self.look_in(Op(0, one.op, one.agent, one.law, one.seek, one.call), where)
         else:
             self._host.answering.nothing(one)
 
@@ -205,10 +189,8 @@ class Seeking(GroupFollower):
             self._host.answering.nothing(one)
         elif seek.how in BULK:
             self._host.answering.serve(one, space, records, sets)
-        elif self._answered(one, space, records, sets):
-            pass
         elif records or sets:
-            pass  # a law keeps it, and has said so
+            self._host.answering.serve(one, space, records, sets)  # if a law keeps it, it says so
         elif one.waits:  # only in the system space
             one.number = self._open.number()
             self.open(one)
@@ -245,15 +227,11 @@ class Seeking(GroupFollower):
             self._host.governed.forget(one)
         self._step.fail(one.op, error)
 
-    def open(self, one: Op) -> None:
-        """An operation begins that is not answered in this step."""
-        self._open.add(one)
-
-    def _wait(self, op: int, agent: str, law: str, seek: Seek, call: Outstanding | None) -> None:
-        one = Op(self._open.number(), op, agent, law, seek, call)
-        here = self._step.name in self._sites(seek, law)
+    def _wait(self, one: Op) -> None:
+        one.number = self._open.number()
+        here = self._step.name in self._sites(one.seek, one.law)
         if here:
-            space = self._spaces.shared(seek.space)
+            space = self._spaces.shared(one.seek.space)
             try:
                 records, sets = self._searches.find(one, space)
             except CutSearch as cut:

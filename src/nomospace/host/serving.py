@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from nomospace.calls.problems import CorrelationTooDear, TooManyFound
 from nomospace.errors import LimitReached, NomospaceError
 from nomospace.host.effects import TAKEN
+from nomospace.host.linda import answer_of
 from nomospace.host.operations import (
     READ_MAX,
     TAKEN_MAX,
@@ -28,6 +29,7 @@ from nomospace.host.residents import row_of
 from nomospace.protocols import spaces as frames
 from nomospace.protocols.transfers import Transfer
 from nomospace.space import OFFER, Record, Search, SetQuestion as SetsAsk, Slice, Space, Unfinished
+from nomospace.space.asking import in_scope
 from nomospace.space.search import FIRST_UNITS_MAX
 from nomospace.terms import Term
 from nomospace.terms.templates import Template
@@ -150,22 +152,10 @@ class Serving(GroupFollower):
     def _offer(self, peer: str, watched: Watched, record: Record) -> None:
         """Tell a peer of a tuple: offer it to a take, or give it at once, show it to a read."""
         watch = watched.watch
-        if watch.takes:
-            if not watch.sole:
-                self._host.group.tell(peer, frames.TupleOffer(watch.key, record.id))
-            elif not self._give(peer, watched, record):
-                watched.level.space.rearm((peer, watch.key))
-            return
-        message = None
-        if watch.law:
-            message = self._host.governed.release_for(
-                watched.level, watch.agent, watch.message, (found_of(record),), all_=False
-            )
-            if message is None:  # the law keeps it; the watch goes on for the next to come
-                watched.level.space.rearm((peer, tuple(watch.key)))
-                return
-        self._unwatch(peer, watch.key)
-        self._host.group.tell(peer, frames.Shown(watch.key, (row_of(record),), message))
+        if watch.takes and not watch.sole:
+            self._host.group.tell(peer, frames.TupleOffer(watch.key, record.id))
+        elif not self._give(peer, watched, record):  # the watch goes on for the next to come
+            watched.level.space.rearm((peer, watch.key))
 
     def lost(self, peer: str) -> None:
         """Contact with a peer is lost: nothing is watched for it any more."""
@@ -196,30 +186,30 @@ class Serving(GroupFollower):
             return
         watch, space = watched.watch, watched.level.space
         record = space.get(body.id)
-        if record is not None and 0 < record.expires <= self._step.now:
-            record = None
-        at, dest = watch.at or None, watch.dest or None
-        if record is not None and (
-            (at is not None and record.cur != at) or (dest is not None and record.dest != dest)
+        if (
+            record is not None
+            and not 0 < record.expires <= self._step.now
+            and in_scope(record, (watch.at, watch.dest))  # else it has moved since it was offered
+            and self._give(peer, watched, record)
         ):
-            record = None  # it has moved since it was offered
-        if record is not None and self._give(peer, watched, record):
             return
         host.group.tell(peer, frames.Denied(key, body.id))
         space.rearm((peer, key))
         self._look((peer, key), watched, but=body.id)
 
     def _give(self, peer: str, watched: Watched, record: Record) -> bool:
-        """Give a tuple for a watch, which is over then; false if a law keeps it."""
-        watch, message = watched.watch, None
+        """Give or show a tuple for a watch, which is over then; false if a law keeps it."""
+        watch, level, message = watched.watch, watched.level, None
         if watch.law:
-            message = self._host.governed.release_for(
-                watched.level, watch.agent, watch.message, (found_of(record),), all_=False
-            )
+            answer = answer_of(watch.message, (found_of(record),), all_=False)
+            message = self._host.governed.let_go(level.name, level.law, watch.agent, answer)
             if message is None:
                 return False
         self._unwatch(peer, watch.key)
-        self._hand_over(peer, watch.key, watch, watched.level.space, [record], message)
+        if watch.takes:
+            self._hand_over(peer, watch.key, watch, level.space, [record], message)
+        else:
+            self._host.group.tell(peer, frames.Shown(watch.key, (row_of(record),), message))
         return True
 
     def let_go(self, peer: str, body: frames.Fetch) -> Term:
@@ -288,9 +278,8 @@ class Serving(GroupFollower):
                 self._fail(ticket, error)
                 return
             if body.law:
-                message = host.governed.release_for(
-                    level, body.agent, body.message, founds, all_=body.all
-                )
+                answer = answer_of(body.message, founds, all_=body.all)
+                message = host.governed.let_go(level.name, level.law, body.agent, answer)
                 if message is None:
                     records, sizes = [], ()
         rows = tuple([row_of(record) for record in records])
