@@ -101,8 +101,8 @@ class MonitorSpace(msgspec.Struct, frozen=True):
     op: int = 0
 
 
-class Certified(msgspec.Struct, frozen=True):
-    """A certificate that an agent here presents checks out. Who has checked it vouches for that.
+class _Presented(msgspec.Struct, frozen=True):
+    """What a certificate says that an agent here presents under a law.
 
     `subject` is whom it is about; when that is empty, the agent itself.
     """
@@ -114,24 +114,16 @@ class Certified(msgspec.Struct, frozen=True):
     subject: str = ""
 
 
-class Uncertified(msgspec.Struct, frozen=True):
-    """A certificate that an agent here presents does not check out; what it says of itself."""
-
-    agent: str
-    law: str
-    issuer: str
-    attributes: tuple[Term, ...]
-    subject: str = ""
+class Certified(_Presented, frozen=True):
+    """A certificate checks out. Who has checked it vouches for that."""
 
 
-class Revoked(msgspec.Struct, frozen=True):
-    """A certificate that an agent here presented counts no longer."""
+class Uncertified(_Presented, frozen=True):
+    """A certificate does not check out; what it says of itself."""
 
-    agent: str
-    law: str
-    issuer: str
-    attributes: tuple[Term, ...]
-    subject: str = ""
+
+class Revoked(_Presented, frozen=True):
+    """A certificate that was presented counts no longer."""
 
 
 class Loaded(msgspec.Struct, frozen=True):

@@ -143,17 +143,22 @@ class Met(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="met"):
     birth: int = SILENT
 
 
-class Watch(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="watch"):
+class _ForAgent(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """What the agent of another host asks of a space, under its law."""
+
+    key: Key
+    space: str
+    law: str
+    agent: str
+
+
+class Watch(_ForAgent, frozen=True, gc=False, array_like=True, tag="watch"):
     """An agent waits for a tuple: to read it, or to take it (perhaps under a lease).
 
     `message` is the operation as laws see it, for a governed space; else `None`. With `sole` no
     other host is watched: a tuple for a take is given at once, and need not be offered.
     """
 
-    key: Key
-    space: str
-    law: str
-    agent: str
     takes: bool
     pattern: tuple[Term, ...]
     at: str
@@ -169,16 +174,12 @@ class Unwatch(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="unwat
     key: Key
 
 
-class Ask(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="ask"):
+class Ask(_ForAgent, frozen=True, gc=False, array_like=True, tag="ask"):
     """Read or take at once what there is, one or all.
 
     With `sets` several tuples may answer together: how, by which key, and how many at most.
     """
 
-    key: Key
-    space: str
-    law: str
-    agent: str
     takes: bool
     all: bool
     pattern: tuple[Term, ...]
@@ -310,13 +311,9 @@ class Fetch(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="fetch")
     reaction: Key | None = None
 
 
-class ReactWatch(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="react"):
+class ReactWatch(_ForAgent, frozen=True, gc=False, array_like=True, tag="react"):
     """Tell of every tuple that a weak reaction is for; `spans` are those it knows."""
 
-    key: Key
-    space: str
-    law: str
-    agent: str
     pattern: tuple[Term, ...]
     mode: Mode
     at: str
@@ -353,12 +350,16 @@ class Mailed(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="mailed
     by: str = ""
 
 
-class Migrated(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="migrated"):
-    """A transfer: a tuple for an agent of the receiver's."""
+class _OfRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """A transfer of one tuple."""
 
     space: str
     law: str
     row: Row
+
+
+class Migrated(_OfRow, frozen=True, gc=False, array_like=True, tag="migrated"):
+    """A transfer: a tuple for an agent of the receiver's."""
 
 
 class Given(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="given"):
@@ -372,17 +373,9 @@ class Given(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="given")
     sets: tuple[int, ...] = ()
 
 
-class Returned(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="returned"):
+class Returned(_OfRow, frozen=True, gc=False, array_like=True, tag="returned"):
     """A transfer: a tuple that the sender could not place, back where it came from."""
 
-    space: str
-    law: str
-    row: Row
 
-
-class Handed(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="handed"):
+class Handed(_OfRow, frozen=True, gc=False, array_like=True, tag="handed"):
     """A transfer: a tuple that follows its holder, who moved on."""
-
-    space: str
-    law: str
-    row: Row

@@ -26,11 +26,15 @@ STAYS_HOME: dict[ModuleType, set[str]] = {
         *[kind.__name__ for kind in get_args(calls.Event)],  # told to a host by its own driver
         "PutBack",  # asked by drivers, never by agents
         "PaceLimits",  # travels as its numbers
+        "_Presented",  # what three of these events have
     },
     requests: {"Open", "Adopt"},  # as `forms.WireOpen` and `forms.WireAdopt`
     answers: {"Listed"},  # as `forms.WireListed`
     transfers: {"Numbered", "Acknowledged"},  # as transfers and parcels, and words on them
-    changes: {"_Given", "_UpTo", "_MemberIs"},  # as the changes that have these fields
+    # What these have in common several others of their module are made of.
+    changes: {"_Given", "_UpTo", "_MemberIs"},
+    spaces: {"_ForAgent", "_OfRow"},
+    posts: {"_AboutAgent", "_OfTerm", "_OfStep"},
 }
 """Structs of modules whose others travel."""
 

@@ -67,6 +67,27 @@ class Post(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="post"):
         return self.sender if self.why else self.to
 
 
+class _AboutAgent(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """Between a server and a daemon, about an agent after so many of its moves."""
+
+    domain: str
+    agent: str
+    epoch: int
+
+
+class _OfTerm(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """Of a domain, while one of its servers is the primary."""
+
+    domain: str
+    term: int
+
+
+class _OfStep(_OfTerm, frozen=True, gc=False, array_like=True):
+    """The same, about a step of that primary."""
+
+    step: int
+
+
 # -- to a daemon -------------------------------------------------------------------------------
 
 
@@ -89,38 +110,29 @@ class PostReturned(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="
     why: str
 
 
-class MayGo(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="may-go"):
+class MayGo(_AboutAgent, frozen=True, gc=False, array_like=True, tag="may-go"):
     """An agent's mail is queued from now on; it may leave, with this ticket.
 
     Answers say in which `term` of its primary the server gave them.
     """
 
-    domain: str
-    agent: str
-    epoch: int
     ticket: str
     term: int = 0
 
 
-class RecordAck(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="ack"):
+class RecordAck(_AboutAgent, frozen=True, gc=False, array_like=True, tag="ack"):
     """The server of `domain` has the record of an agent as it was told.
 
     At a birth `strays` names the posts to this agent that failed before: they are not waited for.
     """
 
-    domain: str
-    agent: str
-    epoch: int
     strays: tuple[tuple[str, int], ...] = ()
     term: int = 0
 
 
-class Refuse(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="refuse"):
+class Refuse(_AboutAgent, frozen=True, gc=False, array_like=True, tag="refuse"):
     """The server of `domain` does not believe what it was told about an agent."""
 
-    domain: str
-    agent: str
-    epoch: int
     why: str
     term: int = 0
 
@@ -146,56 +158,41 @@ class SeekAgent(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="see
     post: Post
 
 
-class Register(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="register"):
+class Register(_AboutAgent, frozen=True, gc=False, array_like=True, tag="register"):
     """An agent was born at the sending site (no ticket), or came there from another domain."""
 
-    domain: str
-    agent: str
-    epoch: int
     ticket: str = ""
 
 
-class Migrating(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="migrating"):
+class Migrating(_AboutAgent, frozen=True, gc=False, array_like=True, tag="migrating"):
     """An agent at the sending site would leave for another."""
 
-    domain: str
-    agent: str
-    epoch: int
     to: str
 
 
-class AgentMigrated(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="migrated"):
+class AgentMigrated(_AboutAgent, frozen=True, gc=False, array_like=True, tag="migrated"):
     """An agent is at the sending site now, in domain `there`, and this is its ticket.
 
     `tell` asks for the eager policy after a move across domains, and names the sites to be told.
     """
 
-    domain: str
-    agent: str
-    epoch: int
     ticket: str
     there: str
     tell: tuple[str, ...] | None = None
 
 
-class Stayed(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="stayed"):
+class Stayed(_AboutAgent, frozen=True, gc=False, array_like=True, tag="stayed"):
     """An agent that might go stayed at the sending site after all."""
 
-    domain: str
-    agent: str
-    epoch: int
     ticket: str
 
 
-class AgentEnded(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="ended"):
+class AgentEnded(_AboutAgent, frozen=True, gc=False, array_like=True, tag="ended"):
     """An agent is no more; from its last site, then from its last server to its home.
 
     `got` has the last numbers that it got from those whom it met last: such posts did not fail.
     """
 
-    domain: str
-    agent: str
-    epoch: int
     got: tuple[tuple[str, int], ...] = ()
 
 
@@ -229,59 +226,42 @@ class Hint(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="hint"):
 # -- between the servers of one domain ---------------------------------------------------------
 
 
-class Replicate(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="replicate"):
+class Replicate(_OfStep, frozen=True, gc=False, array_like=True, tag="replicate"):
     """Step number `step` of the primary: what it wrote down, and the frames it holds, with sites.
 
     `done` is the last step whose frames the primary has let out, `after` the term of the step
     before this one.
     """
 
-    domain: str
-    term: int
-    step: int
     changes: tuple[Change, ...]
     frames: tuple[tuple[str, AnyFrame], ...]
     done: int
     after: int = 0
 
 
-class Replicated(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="replicated"):
+class Replicated(_OfStep, frozen=True, gc=False, array_like=True, tag="replicated"):
     """The standby has every step up to this one."""
 
-    domain: str
-    term: int
-    step: int
 
-
-class ServerSnapshot(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="snapshot"):
+class ServerSnapshot(_OfStep, frozen=True, gc=False, array_like=True, tag="snapshot"):
     """All that the primary had after a step, for a standby that was away.
 
     `held` has the frames of the steps behind `done`; `lineage` says with which step each term of
     its steps began.
     """
 
-    domain: str
-    term: int
-    step: int
     changes: tuple[Change, ...]
     done: int = 0
     held: tuple[Replicate, ...] = ()
     lineage: tuple[tuple[int, int], ...] = ()
 
 
-class Deposed(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="deposed"):
+class Deposed(_OfStep, frozen=True, gc=False, array_like=True, tag="deposed"):
     """The standby took over in `term`, with every step up to `step` of the primary before it."""
 
-    domain: str
-    term: int
-    step: int
 
-
-class Rejoin(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="rejoin"):
+class Rejoin(_OfTerm, frozen=True, gc=False, array_like=True, tag="rejoin"):
     """A server that is not up to date knows of the primary and would be its standby."""
-
-    domain: str
-    term: int
 
 
 class Relayed(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="relayed"):
@@ -295,56 +275,42 @@ class Relayed(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="relay
 # -- said once between the servers of one domain: it may get lost -------------------------------
 
 
-class PrimaryBeat(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="beat"):
+class PrimaryBeat(_OfStep, frozen=True, gc=False, array_like=True, tag="beat"):
     """The primary lives, and has taken `step` and let out all up to `done`.
 
     `servers` are those of the domain as it knows them.
     """
 
-    domain: str
-    term: int
-    step: int
     done: int
     servers: tuple[str, ...]
 
 
-class BeatHeard(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="beat-heard"):
+class BeatHeard(_OfStep, frozen=True, gc=False, array_like=True, tag="beat-heard"):
     """A server lives, in `term`; its last step is `step`, of the term `last`."""
 
-    domain: str
-    term: int
-    step: int
     last: int
 
 
-class AskVote(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="ask-vote"):
+class AskVote(_OfStep, frozen=True, gc=False, array_like=True, tag="ask-vote"):
     """A server whose last step is `step`, of the term `last`, would be the primary of `term`.
 
     On `trial` it only asks whether it would be given the vote: nobody's term changes.
     """
 
-    domain: str
-    term: int
-    step: int
     last: int
     trial: bool
 
 
-class Vote(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="vote"):
+class Vote(_OfTerm, frozen=True, gc=False, array_like=True, tag="vote"):
     """The answer to an `AskVote`, from a server that is in the term `own`."""
 
-    domain: str
-    term: int
     trial: bool
     given: bool
     own: int
 
 
-class WhoServes(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="who-serves"):
+class WhoServes(_OfTerm, frozen=True, gc=False, array_like=True, tag="who-serves"):
     """Said once by any site: has another than the primary of `term` taken over? `NotPrimary`."""
-
-    domain: str
-    term: int
 
 
 Frame: TypeAlias = (
