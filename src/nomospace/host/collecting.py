@@ -39,7 +39,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -88,6 +88,7 @@ class TooManySeen(Unavailable):
     why: str
 
 
+@dataclass(slots=True, eq=False)
 class Attempt:
     """A set that is being collected. `escrow` is what has come, `missing` what was asked for.
 
@@ -95,37 +96,24 @@ class Attempt:
     the tuples as they were seen.
     """
 
-    __slots__ = (
-        "answer",
-        "asked",
-        "broken",
-        "escrow",
-        "gathering",
-        "missing",
-        "number",
-        "one",
-        "reaction",
-        "then",
-        "todo",
-        "wide",
-    )
+    number: int
+    wide: Wide
+    one: Op
+    gathering: Gathering
+    escrow: dict[TupleId, Record] = field(default_factory=dict)
+    answer: Term = None
+    asked: str = ""
+    missing: dict[TupleId, None] = field(default_factory=dict)
+    broken: bool = False
+    reaction: frames.Key | None = None
+    then: Callable[[Term, bool], None] | None = None
+    """For a reaction: who is told what the managers let go, or that it may be tried again."""
+    todo: deque[tuple[str, tuple[frames.Id, ...]]] = field(init=False)
 
-    def __init__(self, number: int, wide: Wide, one: Op, gathering: Gathering) -> None:
-        self.number = number
-        self.wide = wide
-        self.one = one
-        self.gathering = gathering
-        self.escrow: dict[TupleId, Record] = {}
-        self.answer: Term = None
-        self.asked = ""
-        self.missing: dict[TupleId, None] = {}
-        self.broken = False
-        self.reaction: frames.Key | None = None
-        self.then: Callable[[Term, bool], None] | None = None
-        """For a reaction: who is told what the managers let go, or that it may be tried again."""
+    def __post_init__(self) -> None:
         sites: dict[str, list[frames.Id]] = {}
-        for id in gathering.ids:
-            found = wide.find(id)
+        for id in self.gathering.ids:
+            found = self.wide.find(id)
             assert found is not None, "facts lie somewhere"
             sites.setdefault(found[0], []).append(id)
         self.todo = deque([(site, tuple(ids)) for site, ids in sorted(sites.items())])
@@ -338,8 +326,8 @@ class Collecting(GroupFollower):
             one.fires(TooManySeen(space=wide.name, why=why), None)
             return
         number = self._number()
-        attempt = Attempt(number, wide, replace(one, number=FIRINGS - number), found)
-        attempt.answer, attempt.reaction, attempt.then = answer, reaction, then
+        asking = replace(one, number=FIRINGS - number)
+        attempt = Attempt(number, wide, asking, found, answer=answer, reaction=reaction, then=then)
         self._attempts[attempt.one.number] = attempt
         self._advance(attempt)
 

@@ -37,19 +37,6 @@ class Directory:
     (['bob@b', 'cat@b'], True, 5)
     """
 
-    __slots__ = (
-        "_agents",
-        "_believed",
-        "_listed",
-        "_spaces",
-        "away",
-        "birth",
-        "capacity",
-        "certificate",
-        "edition",
-        "settled",
-    )
-
     def __init__(
         self, entry: DirectoryEntry, believed: Callable[[bytes, str], bool] | None = None
     ) -> None:

@@ -353,7 +353,3 @@ class ParkedSearches(HostPart):
                 look.failed(error)
             if isinstance(look, Pieces):
                 return  # its last piece has cost what any does, and is not counted
-
-
-_REACHED: Final = (Woken, Gathered, Fired)
-"""What a space has for those who wait and react."""

@@ -51,27 +51,6 @@ TRANSITIONS: Final[dict[tuple[RoundPhase, RoundCause], RoundPhase]] = {
 class Round:
     """A proposal, as one of its members knows it."""
 
-    __slots__ = (
-        "again_at",
-        "broken",
-        "children",
-        "commit",
-        "committed_at",
-        "heard",
-        "home",
-        "id",
-        "life",
-        "members",
-        "parent",
-        "prepare",
-        "ready",
-        "room",
-        "said",
-        "started_at",
-        "steps",
-        "wait",
-    )
-
     def __init__(self, prepare: Prepare, host: str, retry: int, now: int) -> None:
         members, parents = prepare.members, prepare.parents
         place = members.index(host)
