@@ -27,6 +27,7 @@ SHARED = {
     "Space": f"{_BLOCKING}; and the engine behind it",
     "Disengage": f"{_TOLD}; {_ORDERED}",
     "Engage": f"{_TOLD}; {_ORDERED}",
+    "Event": _TOLD,
     "Heard": _TOLD,
     "Moved": _TOLD,
     "Tick": _TOLD,

@@ -38,7 +38,11 @@ Asked: TypeAlias = Request | PutBack
 """What the driver of a host may ask of it in an agent's name."""
 
 
-class Call(msgspec.Struct, frozen=True, gc=False):
+class Event(msgspec.Struct, frozen=True):
+    """A fact that a host is told."""
+
+
+class Call(Event, frozen=True, gc=False):
     """One operation of one agent of this host."""
 
     op: int
@@ -46,7 +50,7 @@ class Call(msgspec.Struct, frozen=True, gc=False):
     request: Asked
 
 
-class Abandoned(msgspec.Struct, frozen=True):
+class Abandoned(Event, frozen=True):
     """A client of an agent is gone: what it waited for, by the numbers of the calls, and its
     reactions are to end. They do in their turn, as many as fit in each step.
     """
@@ -56,20 +60,20 @@ class Abandoned(msgspec.Struct, frozen=True):
     reactions: tuple[str, ...]
 
 
-class Arrive(msgspec.Struct, frozen=True):
+class Arrive(Event, frozen=True):
     """An agent comes to this host: new, or with all that it carries."""
 
     agent: str
     bundle: Bundle | None = None
 
 
-class Depart(msgspec.Struct, frozen=True):
+class Depart(Event, frozen=True):
     """An agent leaves this host with all that it carries; answered with `effects.Packed`."""
 
     agent: str
 
 
-class Speak(msgspec.Struct, frozen=True):
+class Speak(Event, frozen=True):
     """The operator of a governed space lets it say something: `sent` by its manager here."""
 
     space: str
@@ -90,7 +94,7 @@ class PaceLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     longest: float = 60.0
 
 
-class MonitorSpace(msgspec.Struct, frozen=True):
+class MonitorSpace(Event, frozen=True):
     """The operator of a governed space has it watch its load, or (without limits) no longer.
 
     Without an `op` nobody waits for an answer, and the space may not be open yet.
@@ -101,7 +105,7 @@ class MonitorSpace(msgspec.Struct, frozen=True):
     op: int = 0
 
 
-class _Presented(msgspec.Struct, frozen=True):
+class _Presented(Event, frozen=True):
     """What a certificate says that an agent here presents under a law.
 
     `subject` is whom it is about; when that is empty, the agent itself.
@@ -126,58 +130,58 @@ class Revoked(_Presented, frozen=True):
     """A certificate that was presented counts no longer."""
 
 
-class Loaded(msgspec.Struct, frozen=True):
+class Loaded(Event, frozen=True):
     """Tuples that an earlier life wrote down, for a host that began without them."""
 
     rows: tuple[Any, ...]
     last: bool
 
 
-class TablesAnswered(msgspec.Struct, frozen=True):
+class TablesAnswered(Event, frozen=True):
     """Rows that a search waits for have come (`effects.AskTables`), or why there are none."""
 
     question: RowsQuestion
     page: RowsPage | Unavailable
 
 
-class TellPeer(msgspec.Struct, frozen=True):
+class TellPeer(Event, frozen=True):
     """The driver has a question, or an answer, for that of an engaged host (`effects.PeerTold`)."""
 
     peer: str
     talk: PeerTalk
 
 
-class RevocationsLearnt(msgspec.Struct, frozen=True):
+class RevocationsLearnt(Event, frozen=True):
     """An authority has published a newer list of the certificates that it revoked."""
 
     revoked: Any
 
 
-class Absent(msgspec.Struct, frozen=True):
+class Absent(Event, frozen=True):
     """The program behind an agent here has gone away without a word."""
 
     agent: str
 
 
-class Present(msgspec.Struct, frozen=True):
+class Present(Event, frozen=True):
     """The program behind an agent here is back."""
 
     agent: str
 
 
-class Unattended(msgspec.Struct, frozen=True):
+class Unattended(Event, frozen=True):
     """No program speaks for some agents here any more: the time of their sessions is over."""
 
     agents: tuple[str, ...]
 
 
-class Attended(msgspec.Struct, frozen=True):
+class Attended(Event, frozen=True):
     """A program speaks for an agent here again."""
 
     agent: str
 
 
-class Primary(msgspec.Struct, frozen=True):
+class Primary(Event, frozen=True):
     """A site is the primary server of a domain since a term; told to it, and to those it serves.
 
     Whoever watches over the servers of a domain decides that: a standby takes over so.
@@ -188,86 +192,55 @@ class Primary(msgspec.Struct, frozen=True):
     term: int
 
 
-class Promote(msgspec.Struct, frozen=True):
+class Promote(Event, frozen=True):
     """An operator has this host serve a domain without the other of its two servers."""
 
     domain: str
     op: int
 
 
-class Suspend(msgspec.Struct, frozen=True):
+class Suspend(Event, frozen=True):
     """An operator suspends an agent (its id) or a law (its hash) at this host."""
 
     name: str
     why: str = ""
 
 
-class Resume(msgspec.Struct, frozen=True):
+class Resume(Event, frozen=True):
     """An operator ends the suspension of an agent or a law."""
 
     name: str
 
 
-class Drain(msgspec.Struct, frozen=True):
+class Drain(Event, frozen=True):
     """An operator has this host keep no share of partitioned spaces any more, or keep one again."""
 
     drained: bool = True
 
 
-class Engage(msgspec.Struct, frozen=True):
+class Engage(Event, frozen=True):
     """Join whom the policy lets this host join."""
 
 
-class Disengage(msgspec.Struct, frozen=True):
+class Disengage(Event, frozen=True):
     """Leave the group by announcement, and stay alone."""
 
 
-class Moved(msgspec.Struct, frozen=True):
+class Moved(Event, frozen=True):
     """The host is at another place now, in metres."""
 
     position: tuple[float, ...]
 
 
-class Heard(msgspec.Struct, frozen=True, gc=False):
+class Heard(Event, frozen=True, gc=False):
     """A frame came from a neighbour."""
 
     neighbour: str
     frame: Any
 
 
-class Tick(msgspec.Struct, frozen=True, gc=False):
+class Tick(Event, frozen=True, gc=False):
     """Time has passed."""
-
-
-Event: TypeAlias = (
-    Call
-    | Abandoned
-    | Arrive
-    | Depart
-    | Speak
-    | MonitorSpace
-    | Certified
-    | Uncertified
-    | Revoked
-    | RevocationsLearnt
-    | Loaded
-    | TablesAnswered
-    | TellPeer
-    | Absent
-    | Present
-    | Unattended
-    | Attended
-    | Primary
-    | Promote
-    | Suspend
-    | Resume
-    | Drain
-    | Engage
-    | Disengage
-    | Moved
-    | Heard
-    | Tick
-)
 
 
 class CarriedSpace(msgspec.Struct, frozen=True):

@@ -6,7 +6,7 @@ by anyone before it is on disk.
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import msgspec
 
@@ -31,20 +31,24 @@ ACKNOWLEDGED: Final = "acknowledged"
 LAPSED: Final = "lapsed"
 
 
-class Persist(msgspec.Struct, frozen=True, gc=False):
+class Effect(msgspec.Struct, frozen=True):
+    """What a host orders."""
+
+
+class Persist(Effect, frozen=True, gc=False):
     """Write these changes down, all or none (see `changes`)."""
 
     changes: tuple[Any, ...]
 
 
-class Transmit(msgspec.Struct, frozen=True, gc=False):
+class Transmit(Effect, frozen=True, gc=False):
     """Bring a frame to a neighbour, or (`None`) to everyone who can hear. It may get lost."""
 
     to: str | None
     frame: Any
 
 
-class Answer(msgspec.Struct, frozen=True, gc=False):
+class Answer(Effect, frozen=True, gc=False):
     """A call is answered: with a value, or with an error.
 
     The value of a `Seek` is a `Found` or `None`, for the bulk forms a tuple of `Found`.
@@ -55,7 +59,7 @@ class Answer(msgspec.Struct, frozen=True, gc=False):
     error: NomospaceError | None = None
 
 
-class Fire(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="fire"):
+class Fire(Effect, frozen=True, gc=False, array_like=True, tag="fire"):
     """A weak reaction fires: run its listener some time from now."""
 
     agent: str
@@ -63,7 +67,7 @@ class Fire(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="fire"):
     tuple: Found
 
 
-class Mail(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="mail"):
+class Mail(Effect, frozen=True, gc=False, array_like=True, tag="mail"):
     """A message of a community is delivered to an agent of this host."""
 
     agent: str
@@ -72,7 +76,7 @@ class Mail(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="mail"):
     message: Term
 
 
-class Left(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="left"):
+class Left(Effect, frozen=True, gc=False, array_like=True, tag="left"):
     """An agent is on its way to another host: its program here must stop now.
 
     `epoch` tells its moves apart.
@@ -83,7 +87,7 @@ class Left(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="left"):
     epoch: int = 0
 
 
-class Halted(msgspec.Struct, frozen=True):
+class Halted(Effect, frozen=True):
     """An agent is suspended, or has `ended`: its clients are cut off."""
 
     agent: str
@@ -91,7 +95,7 @@ class Halted(msgspec.Struct, frozen=True):
     ended: bool = False
 
 
-class Came(msgspec.Struct, frozen=True):
+class Came(Effect, frozen=True):
     """An agent has come, with its program and its state; with `error`, it is back where it was.
 
     `mail` was delivered to it where it was, and not read there; `epoch` is that of its `Left`.
@@ -107,13 +111,13 @@ class Came(msgspec.Struct, frozen=True):
     epoch: int = 0
 
 
-class Packed(msgspec.Struct, frozen=True):
+class Packed(Effect, frozen=True):
     """A departing agent's bundle. The host holds nothing of it any more."""
 
     bundle: Bundle
 
 
-class Traced(msgspec.Struct, frozen=True, gc=False):
+class Traced(Effect, frozen=True, gc=False):
     """A tuple was `written`, `taken`, `expired` or `moved` here: for the journal.
 
     `agent` is who did it; for a tuple that expired or moved, who holds it. `cause` is the number of
@@ -130,7 +134,7 @@ class Traced(msgspec.Struct, frozen=True, gc=False):
     cause: int = 0
 
 
-class LeaseTraced(msgspec.Struct, frozen=True, gc=False):
+class LeaseTraced(Effect, frozen=True, gc=False):
     """A tuple of this host was `lent`, `renewed`, `returned`, `acknowledged` or `lapsed`.
 
     `agent` is the taker. `until` is when the lease is to end; of a tuple that was returned, when
@@ -165,7 +169,7 @@ HERE: Final = Journey()
 """That of what no ruling has sent."""
 
 
-class Ruled(msgspec.Struct, frozen=True, gc=False):
+class Ruled(Effect, frozen=True, gc=False):
     """A controller of this host ruled: for whoever watches, and for the journal.
 
     `came` is how what was ruled on came here, and `took_ns` how long the ruling took
@@ -177,42 +181,25 @@ class Ruled(msgspec.Struct, frozen=True, gc=False):
     came: Journey = HERE
 
 
-class AskTables(msgspec.Struct, frozen=True, gc=False):
+class AskTables(Effect, frozen=True, gc=False):
     """Look for rows of a space that lies in the store, beside the loop (`calls.TablesAnswered`)."""
 
     question: RowsQuestion
 
 
-class PeerTold(msgspec.Struct, frozen=True, gc=False):
+class PeerTold(Effect, frozen=True, gc=False):
     """The driver of an engaged host asks or answers that of this one (`calls.TellPeer`)."""
 
     peer: str
     talk: PeerTalk
 
 
-class Note(msgspec.Struct, frozen=True, gc=False):
+class Note(Effect, frozen=True, gc=False):
     """Something happened that an operator may want to know: a word, and its facts."""
 
     what: str
     facts: dict[str, Any]
 
 
-Effect: TypeAlias = (
-    Persist
-    | Transmit
-    | Answer
-    | Fire
-    | Mail
-    | Left
-    | Halted
-    | Came
-    | Packed
-    | Traced
-    | LeaseTraced
-    | Ruled
-    | AskTables
-    | PeerTold
-    | Note
-)
 JOURNALED: Final = frozenset({Persist, Ruled, Traced, LeaseTraced})
 """Effects that are done when a step is kept: what must survive, and what the journal is told."""

@@ -19,14 +19,21 @@ from nomospace.wire.shapes import Shapes
 from nomospace.wire.slots import CARRIED, CHANGES, FRAMES, RELAYED, SHAPES, SLOTS, STREAMED
 
 Struct = type[msgspec.Struct]
+
+
+def _is_told(one: object) -> bool:
+    return isinstance(one, type) and issubclass(one, calls.Event)
+
+
 REACHED = SHAPES.reached(*FRAMES.holds(), *CHANGES.holds(), *REQUESTS, *ANSWERS)
 STAYS_HOME: dict[ModuleType, set[str]] = {
     messages: {"View"},
     calls: {
-        *[kind.__name__ for kind in get_args(calls.Event)],  # told to a host by its own driver
+        *[
+            one.__name__ for one in vars(calls).values() if _is_told(one)
+        ],  # by the host's own driver
         "PutBack",  # asked by drivers, never by agents
         "PaceLimits",  # travels as its numbers
-        "_Presented",  # what three of these events have
     },
     requests: {"Open", "Adopt"},  # as `forms.WireOpen` and `forms.WireAdopt`
     answers: {"Listed"},  # as `forms.WireListed`
