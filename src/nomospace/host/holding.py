@@ -16,7 +16,7 @@ from nomospace.calls import problems
 from nomospace.calls.requests import End, Share
 from nomospace.errors import CallerError
 from nomospace.host.calls import Arrive, Attended, Bundle, CarriedSpace, Depart, Unattended
-from nomospace.host.changes import AgentCame, AgentWent, Durable, Opened, TuplePut
+from nomospace.host.changes import AgentCame, AgentWent, Durable, TuplePut
 from nomospace.host.directory import News, Tie
 from nomospace.host.effects import EXPIRED, MOVED, Halted, Packed
 from nomospace.host.opening import check_tie
@@ -298,7 +298,7 @@ class Holding(HostPart):
             self._host.governing.manager(name, law)
         speaks = self._host.speaking.get(ontology)
         interface = resident.spaces[name] = Interface(name, tie, durable, speaks, engine)
-        self._step.write_down(Opened(resident.id, name, law, False, durable, ontology, engine))
+        self._step.opened(resident.id, interface)
         return interface
 
     def share_for(self, op: int, resident: Resident, request: Share) -> None:
@@ -357,17 +357,7 @@ class Holding(HostPart):
             if not shared:
                 self._host.looking.finish(interface.name, self._spaces.levels[interface.name].space)
             interface.shared = shared
-            self._step.write_down(
-                Opened(
-                    resident.id,
-                    interface.name,
-                    interface.law,
-                    shared,
-                    interface.durable,
-                    interface.ontology,
-                    interface.engine,
-                )
-            )
+            self._step.opened(resident.id, interface)
             if shared:
                 self._merge(resident, interface)
             else:
@@ -475,8 +465,7 @@ class Holding(HostPart):
     def next_deadline(self) -> int | None:
         """When a lease lapses or a tuple expires next."""
         due = [space.next_deadline() for space in self._spaces.timed]
-        known = [at for at in due if at is not None]
-        return min(known) if known else None
+        return min([at for at in due if at is not None], default=None)
 
     def tick(self) -> None:
         """Let leases lapse and tuples expire."""

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from nomospace.calls.partition import untied
 from nomospace.host.calls import Drain
-from nomospace.host.changes import Durable, Opened, SmallKept
+from nomospace.host.changes import Durable, SmallKept
 from nomospace.host.part import GroupFollower
 from nomospace.host.residents import Interface, Level, ShareLines, is_keeper, keeper_of
 from nomospace.host.shares import TooManySpaces, few_bytes
@@ -135,8 +135,7 @@ class Partitioning(GroupFollower):
             mine = holding.make_interface(resident, name, interface.tie, durable=interface.durable)
         elif interface.durable and not mine.durable:
             mine.durable = True
-            opened = Opened(self.keeper, name, mine.law, mine.shared, True, mine.ontology)
-            self._step.write_down(opened)
+            self._step.opened(self.keeper, mine)
         if not mine.shared:
             holding.share(resident, (name,), shared=True)
             self._refresh_all((name,))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from nomospace.control import Ruling
 from nomospace.errors import NomospaceError
-from nomospace.host.changes import Change, MemberRuled, TupleGone, TuplePut
+from nomospace.host.changes import Change, MemberRuled, Opened, TupleGone, TuplePut
 from nomospace.host.effects import (
     WRITTEN,
     Answer,
@@ -19,7 +19,7 @@ from nomospace.host.effects import (
     Ruled,
     Traced,
 )
-from nomospace.host.residents import row_of
+from nomospace.host.residents import Interface, row_of
 from nomospace.host.shares import Shares
 from nomospace.space import Record
 from nomospace.space.stored import StoreEngine
@@ -161,6 +161,11 @@ class HostStep:
                 del self.orders[place]
                 return order
         return None
+
+    def opened(self, agent: str, one: Interface) -> None:
+        """Have an interface space on disk as it is now."""
+        shown = (one.law, one.shared, one.durable, one.ontology, one.engine)
+        self.changes.append(Opened(agent, one.name, *shown))
 
     def keep(self, name: str, record: Record) -> None:
         """Have a tuple on disk as it is now."""
