@@ -148,7 +148,7 @@ class Node:
     def tell(self, event: Event) -> None:
         """Hand the core an event and carry its effects out, one by one."""
         self.do(self.core.handle(event, now=self.now))
-        due = self.core.next_deadline()
+        due = self.core.due
         assert due is not None
         at = max(due - self.now, 0) + self.world.now
         if self.wake < self.world.now or at < self.wake:

@@ -56,8 +56,4 @@ class CallTable(HostPart):
                 self.call(Call(0, agent, left.popleft()))
             return bool(left)
 
-        self._host.looking.in_pieces(agent, some, _nothing)
-
-
-def _nothing() -> None:
-    """Nobody waits for it."""
+        self._host.looking.in_pieces(agent, some)

@@ -236,7 +236,7 @@ class Claiming(HostPart):
         )
         if one.law:
             for found in founds:
-                host.lending.borrowed(one.agent, found)
+                host.lending.borrow(found.lease, one.agent, found.fields)
         self._answer(one, body.message, founds)
 
     def _answer(self, one: Op, message: Term, founds: tuple[Found, ...]) -> None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from nomospace.calls.addresses import owner_of
@@ -51,19 +52,17 @@ RESTARTS_MAX: Final = 3
 """How many times a ruling begins anew for others that cannot wait; then it is made at once."""
 
 
+@dataclass(slots=True, eq=False)
 class Case:
     """A member that decides: on the first of its events."""
 
-    __slots__ = ("bytes", "decision", "events", "home", "member", "restarts", "took_ns")
-
-    def __init__(self, member: Membership) -> None:
-        self.member = member
-        self.home = (member.home, member.law.hash)
-        self.events: deque[Pending] = deque()
-        self.bytes = 0  # of their events
-        self.decision: Decision | None = None
-        self.restarts = 0
-        self.took_ns = 0
+    home: Home
+    member: Membership
+    events: deque[Pending] = field(default_factory=deque)
+    bytes: int = 0  # of their events
+    decision: Decision | None = None
+    restarts: int = 0
+    took_ns: int = 0
 
 
 class Deciding(HostPart):
@@ -120,7 +119,8 @@ class Deciding(HostPart):
 
     def begin(self, member: Membership, about: Undecided, pending: Pending | None) -> None:
         """A member could not decide in this step; `pending` is the event that it was told."""
-        case = self.cases[member.home, member.law.hash] = Case(member)
+        home = (member.home, member.law.hash)
+        case = self.cases[home] = Case(home, member)
         self._line.append(case)
         self._decide(case, about)
         if pending is not None:
@@ -132,7 +132,7 @@ class Deciding(HostPart):
         if not self.full(home):
             case = self.cases.get(home)
             if case is None:
-                case = self.cases[home] = Case(member)
+                case = self.cases[home] = Case(home, member)
                 self._line.append(case)
                 self._host.governing.wait_for_resume((member,))
             self._add(case, pending)
@@ -241,7 +241,7 @@ class Deciding(HostPart):
         for line in (self._active, self._line, self._paused):
             if case in line:
                 line.remove(case)
-        self._host.governing.go_on(case.member)
+        self._host.governing.note_due(case.member)
         while case.events:
             pending = self._next(case)
             self._tell(pending, no_ruling(case.member, pending.event, self._step.now))

@@ -88,6 +88,8 @@ class Governing(HostPart):
         self._alarms = Alarms()
         self.timed = self._alarms.timed
         self._agenda: deque[Order] = deque()
+        self.post = self._agenda.append
+        """Put an order of a ruling on the agenda."""
         self._draining = False
         self._may_cause = CAUSED_MAX
 
@@ -100,7 +102,7 @@ class Governing(HostPart):
             self._enter(member)
             if "@" not in home:
                 self._managers[home, law] = None
-            self._note_due(member)
+            self.note_due(member)
             self._host.certifying.take_up(member)
 
     def adopt(self, op: int, resident: Resident, request: Adopt) -> None:
@@ -228,7 +230,7 @@ class Governing(HostPart):
             member = Membership.restore(self._laws[snapshot.law], snapshot)
             self._enter(member)
             self._step.write_down(MemberJoined(snapshot))
-            self._note_due(member)
+            self.note_due(member)
             self._host.certifying.take_up(member)
             if origin != self._step.name:  # else it was sent back, and has not moved
                 self.rule(member, Event("moved", (origin, self._step.name)))
@@ -315,8 +317,9 @@ class Governing(HostPart):
             return ruling
         began = self._step.stopwatch()
         home = (member.home, member.law.hash)
-        most = self._most(home) if home in self._alarms.paid else FIRED_IN_STEP
-        effects = member.handle(event, now=self._step.now, most=most, slice=slice)
+        alarms, now = self._alarms, self._step.now
+        most = alarms.allowed(home, now) if home in alarms.paid else FIRED_IN_STEP
+        effects = member.handle(event, now=now, most=most, slice=slice)
         host.deciding.left -= max(member.spent, RULING_UNITS)
         if effects and effects[-1].__class__ is Undecided:
             undecided = effects.pop()
@@ -368,16 +371,13 @@ class Governing(HostPart):
         began = self._step.stopwatch()
         home = (member.home, member.law.hash)
         host.deciding.overtake(home)
-        most = self._most(home) if home in self._alarms.paid else FIRED_IN_STEP
+        alarms, now = self._alarms, self._step.now
+        most = alarms.allowed(home, now) if home in alarms.paid else FIRED_IN_STEP
         if "@" not in member.home:
             most = min(most, FIRED_BEFORE)
-        effects = member.handle(event, now=self._step.now, most=most)
+        effects = member.handle(event, now=now, most=most)
         host.deciding.left -= max(member.spent, RULING_UNITS)
         return self._write_down(member, effects, event, came, self._step.stopwatch() - began)
-
-    def post(self, order: Order) -> None:
-        """Put an order of a ruling on the agenda."""
-        self._agenda.append(order)
 
     def find(self, home: str, law: str) -> Membership | None:
         """A membership at this host that has not ended."""
@@ -431,7 +431,7 @@ class Governing(HostPart):
         if fired:
             self._alarms.charge((member.home, member.law.hash), fired, self._step.now)
         if changed:  # else what it owes is as it was
-            self._note_due(member)
+            self.note_due(member)
         if mine is None:  # it has quit, or what was due is repealed
             mine = no_ruling(member, event or Event("quit", ()), self._step.now)
         return mine, orders
@@ -441,16 +441,8 @@ class Governing(HostPart):
         for member in members:
             self._alarms.drop((member.home, member.law.hash))
 
-    def go_on(self, member: Membership) -> None:
-        """A member is suspended no more: what it owes falls due again."""
-        self._note_due(member)
-
-    def _most(self, home: Home) -> int:
-        """How many obligations of a member may fall due now."""
-        alarms = self._alarms
-        return alarms.allowed(home, self._step.now) if home in alarms.paid else FIRED_IN_STEP
-
-    def _note_due(self, member: Membership) -> None:
+    def note_due(self, member: Membership) -> None:
+        """What a member owes falls due when it should, unless it is suspended or decides."""
         due = member.next_deadline()
         home = (member.home, member.law.hash)
         waits = due is None or home in self._host.deciding.cases
@@ -474,9 +466,9 @@ class Governing(HostPart):
         left = FIRED_IN_STEP
         for home in homes:
             member = self._members[home]
-            most = min(left, self._most(home))
+            most = min(left, self._alarms.allowed(home, now))
             if most <= 0 or host.deciding.left <= 0:
-                self._note_due(member)
+                self.note_due(member)
                 continue
             began = self._step.stopwatch()
             effects = member.handle(TICK, now=now, most=most, slice=host.deciding.slice)

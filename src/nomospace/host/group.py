@@ -252,7 +252,7 @@ class Group(HostPart):
 
     def _relieve(self, peer: str) -> None:
         """A peer has worked off half of what waits for it: let it have what found no room."""
-        if self._streams.half_full(peer) or self.transfers.half_full(peer):
+        if self._streams.full(peer, 2) or self.transfers.full(peer, 2):
             return
         del self._crowded[peer]
         for one in self.followers:

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, cast
 
 from msgspec.structs import replace
 
-from nomospace.calls.answers import Found
 from nomospace.calls.problems import AgentLeft, Busy, DelayTooLong, InDoubt, LeaseLapsed
 from nomospace.calls.requests import Settle
 from nomospace.errors import NomospaceError
@@ -314,7 +313,7 @@ class Lending(GroupFollower):
         if not body.counts or resident is None:  # who lent knows all words that have counted
             self._step.fail(one.op, LeaseLapsed(lease=one.request.lease))
         elif one.asks:
-            self._borrow(one.request.lease, one.agent, body.fields)
+            self.borrow(one.request.lease, one.agent, body.fields)
             try:
                 self.settle(one.op, resident, one.request)
             except NomospaceError as error:
@@ -322,11 +321,8 @@ class Lending(GroupFollower):
         else:
             self._step.answer(one.op)
 
-    def borrowed(self, agent: str, found: Found) -> None:
+    def borrow(self, lease: str, agent: str, fields: Fields) -> None:
         """A peer lent a tuple of a governed space: its law will want to see it given back."""
-        self._borrow(found.lease, agent, found.fields)
-
-    def _borrow(self, lease: str, agent: str, fields: Fields) -> None:
         self._borrowed[lease] = (agent, fields)
         if len(self._borrowed) > BORROWED_MAX:
             del self._borrowed[next(iter(self._borrowed))]

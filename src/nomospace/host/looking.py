@@ -265,7 +265,7 @@ class ParkedSearches(HostPart):
         return look
 
     def in_pieces(
-        self, agent: str, some: Callable[[], bool], then: Callable[[], None], op: int = 0
+        self, agent: str, some: Callable[[], bool], then: Callable[[], None] = _done, op: int = 0
     ) -> None:
         """Do work of many pieces: some now, and the rest in later slices; `then` after the last.
 

@@ -30,6 +30,7 @@ import msgspec
 
 from nomospace.calls.problems import Cancelled, HasEnded, MoveRefused, NoProgram
 from nomospace.calls.requests import CLIENT_PROGRAM, Launch, LawText, Move, Save, Unread
+from nomospace.errors import NomospaceError
 from nomospace.host.calls import Bundle
 from nomospace.host.changes import Durable, ProgramKept, StateKept
 from nomospace.host.effects import Came, Left, Mail
@@ -241,10 +242,14 @@ class Moving(HostPart):
         return one
 
     def _stays(self, agent: str, why: str) -> None:
+        self._keep_here(agent, MoveRefused(agent=agent, to=self._asking[agent].to, why=why))
+
+    def _keep_here(self, agent: str, error: NomospaceError) -> None:
+        """An agent does not leave; it is told what it was to take along."""
         one = self._forget(agent)
         for mail in one.mail:
             self._step.order(mail)
-        self._step.fail(one.op, MoveRefused(agent=agent, to=one.to, why=why))
+        self._step.fail(one.op, error)
 
     def end(self, agent: str, why: str) -> None:
         """An agent ends: it runs nothing any more, and goes nowhere."""
@@ -257,10 +262,7 @@ class Moving(HostPart):
         one = self._asking.get(agent)
         if one is None or one.op != op or not one.until:
             return False
-        self._forget(agent)
-        for mail in one.mail:
-            self._step.order(mail)
-        self._step.fail(op, Cancelled())
+        self._keep_here(agent, Cancelled())
         return True
 
     def go(self, effect: Go) -> None:
@@ -270,12 +272,9 @@ class Moving(HostPart):
         if one is None or one.until or one.to != effect.site:
             host.posting.stay(agent)  # it was asked for in an earlier life
             return
-        if suspended := host.suspending.stays(agent):  # since it was welcome there
-            host.posting.stay(agent)
-            self._stays(agent, str(suspended))
-            return
         if (
-            why := host.deciding.stays(agent)
+            why := host.suspending.stays(agent)  # since it was welcome there
+            or host.deciding.stays(agent)
             or host.holding.stays(agent)
             or self._overweight(agent)
         ):
@@ -336,8 +335,7 @@ class Moving(HostPart):
 
     def next_deadline(self) -> int | None:
         """When the patience of an agent that would move ends."""
-        due = [one.until for one in self._asking.values() if one.until]
-        return min(due) if due else None
+        return min([one.until for one in self._asking.values() if one.until], default=None)
 
     # -- what comes by courier -------------------------------------------------------------
 

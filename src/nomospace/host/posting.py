@@ -482,11 +482,7 @@ class Posting(GroupFollower):
             times += [self._ask_at, *(server.next_deadline() for server in self._elected)]
         if self.creating:
             times += [waiting[0][0] for waiting in self.creating.values() if waiting]
-        due: int | None = None
-        for at in times:
-            if at is not None and (due is None or at < due):
-                due = at
-        return due
+        return min([at for at in times if at is not None], default=None)
 
     # -- what routing orders ---------------------------------------------------------------
 

@@ -114,7 +114,7 @@ class Suspending(HostPart):
             waits = host.seeking.end(name, error, ENDED_IN_STEP)
             return waits or host.reacting.end(name, ENDED_IN_STEP)
 
-        host.looking.in_pieces(name, some, _nothing)
+        host.looking.in_pieces(name, some)
         if "@" in name:
             host.governed.end(name, error)
             host.deciding.end(name, error)
@@ -129,7 +129,7 @@ class Suspending(HostPart):
         self._step.write_down(Suspension(event.name, 0))
         self._step.note("resumed", name=event.name)
         for member in self._members(event.name):
-            host.governing.go_on(member)
+            host.governing.note_due(member)
         if "@" not in event.name:
             self._take_up(event.name)
         self._resuming.update(dict.fromkeys(key for key in self._held if self._is_free(key)))
@@ -238,10 +238,6 @@ class Suspending(HostPart):
                 governing.rule_held(member, event, number)
             else:
                 self.served(home, number)
-
-
-def _nothing() -> None:
-    """Nobody waits for it."""
 
 
 def _bytes(event: Event) -> int:

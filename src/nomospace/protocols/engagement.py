@@ -84,6 +84,12 @@ class Engagement:
         self._links = Links(host, life=life, policy=policy, pace=pace, view=self.view.id, now=now)
         self.way = self._links.way
         """How a body for another host is sent; `None` where there is no way to it."""
+        self.linked = self._links.linked
+        """Whether a link leads straight to a host."""
+        self.direct = self._links.direct
+        """Whether both ends of a link to a host know of it: what is sent goes straight."""
+        self.reaches = self._links.reaches
+        """Whether a host can be reached now."""
         self._life = life
         self._origin: messages.Origin = (*self.view.id, life)
         self._entry: object = _UNTOLD
@@ -100,7 +106,7 @@ class Engagement:
         self._owing = False
         self._pause_until = now
         self.due = now
-        """When `handle` next wants to hear the time."""
+        """When `handle` next wants to hear the time. It may turn out to be early."""
 
     def __repr__(self) -> str:
         return f"<{self.host} {self.phase.name} in {self.view.id}, promised {self.promised}>"
@@ -121,18 +127,6 @@ class Engagement:
         """What its hellos say of itself: a position, or nothing."""
         return self._links.info
 
-    def reaches(self, host: str) -> bool:
-        """Whether a host can be reached now."""
-        return self._links.reaches(host)
-
-    def linked(self, host: str) -> bool:
-        """Whether a link leads straight to a host."""
-        return self._links.linked(host)
-
-    def direct(self, host: str) -> bool:
-        """Whether both ends of a link to a host know of it: what is sent goes straight."""
-        return self._links.direct(host)
-
     def believes(self, neighbour: str, src: str) -> bool:
         """Whether a neighbour may pass on what a host has said.
 
@@ -150,10 +144,6 @@ class Engagement:
             return [events.DeliverRelayed(self.host, body)]
         way = self.way(dst, body)
         return [] if way is None else [way]
-
-    def next_deadline(self) -> int:
-        """When `handle` next wants to hear the time. It may turn out to be early."""
-        return self.due
 
     # -- events ----------------------------------------------------------------------------
 

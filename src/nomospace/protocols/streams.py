@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from itertools import islice
 from typing import Final, TypeAlias
 
 import msgspec
@@ -111,15 +112,10 @@ class Streams:
     def __iter__(self) -> Iterator[str]:
         return iter(self._sessions)
 
-    def full(self, peer: str) -> bool:
-        """Whether so much waits for a peer that it must be given no more to do."""
+    def full(self, peer: str, share: int = 1) -> bool:
+        """Whether as much waits for a peer as may, or one part in `share` of it."""
         stream = self._streams.get(peer)
-        return stream is not None and len(stream.unacked) >= QUEUE_MAX
-
-    def half_full(self, peer: str) -> bool:
-        """Whether half as much waits for a peer as may."""
-        stream = self._streams.get(peer)
-        return stream is not None and len(stream.unacked) >= QUEUE_MAX // 2
+        return stream is not None and len(stream.unacked) >= QUEUE_MAX // share
 
     def idle(self) -> bool:
         """Whether everything that was sent has come."""
@@ -162,16 +158,10 @@ class Streams:
         for peer, stream in self._streams.items():
             if stream.unacked and stream.retry_at <= now:
                 stream.retry_at = now + RETRY_US
-                for place, (number, body) in enumerate(stream.unacked):
-                    if place == BURST_MAX:
-                        break
+                for number, body in islice(stream.unacked, BURST_MAX):
                     again.append((peer, Data(stream.session, number, stream.got, body)))
         return again
 
     def next_deadline(self) -> int | None:
         """When something must next be sent again."""
-        due: int | None = None
-        for stream in self._streams.values():
-            if stream.unacked and (due is None or stream.retry_at < due):
-                due = stream.retry_at
-        return due
+        return min([one.retry_at for one in self._streams.values() if one.unacked], default=None)

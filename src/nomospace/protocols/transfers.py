@@ -94,13 +94,9 @@ class Transfers:
         self.waiting.setdefault(peer, {})[number] = what
         return number
 
-    def full(self, peer: str) -> bool:
-        """Whether so much is under way to a peer that it must be given no more."""
-        return len(self.waiting.get(peer, ())) >= PENDING_MAX
-
-    def half_full(self, peer: str) -> bool:
-        """Whether half as much is under way to a peer as may be."""
-        return len(self.waiting.get(peer, ())) >= PENDING_MAX // 2
+    def full(self, peer: str, share: int = 1) -> bool:
+        """Whether as much is under way to a peer as may be, or one part in `share` of it."""
+        return len(self.waiting.get(peer, ())) >= PENDING_MAX // share
 
     def peers(self) -> list[str]:
         """Those who have not said to have all that was for them."""

@@ -81,7 +81,7 @@ class Bench:
         found: list[Effect] = []
         end = self.now + span
         while True:
-            due = self.core.next_deadline()
+            due = self.core.due
             assert due is not None
             at = min(max(due, self.now), self.beat)
             if at > end:

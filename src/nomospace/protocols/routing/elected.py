@@ -369,11 +369,7 @@ class ElectedServer(ReplicatedServer):
         for one in snapshot.held:
             self._hold(one.step, HeldStep("", None, one.frames, one.term), out)
         self._step, self._done, self._lineage = snapshot.step, snapshot.done, snapshot.lineage
-        self._ahead = {n: each for n, each in self._ahead.items() if n > snapshot.step}
-        self._write_role(out)
-        self._note_follows(out)
-        self._say_replicated(out)
-        self._catch_up(out)
+        self._follow_on(out)
 
     def _follow(self, src: str, out: list[Effect]) -> None:
         """A server is the primary of this term."""

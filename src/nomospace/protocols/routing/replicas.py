@@ -250,6 +250,14 @@ class ReplicatedServer:
         out.append(PersistChange(written.Emptied()))
         out += [PersistChange(change) for change in changes]
 
+    def _follow_on(self, out: list[Effect]) -> None:
+        """All that a snapshot has is here: go on with the steps behind it."""
+        self._ahead = {n: each for n, each in self._ahead.items() if n > self._step}
+        self._write_role(out)
+        self._note_follows(out)
+        self._say_replicated(out)
+        self._catch_up(out)
+
     def _pass_on(self, src: str, frame: Frame) -> list[Effect]:
         """Let the primary have what was sent to this server, or its sender ask the primary."""
         out: list[Effect] = []

@@ -161,11 +161,7 @@ class PairedServer(ReplicatedServer):
     def _start_from(self, snapshot: ServerSnapshot, out: list[Effect]) -> None:
         self._begin_from(snapshot.changes, out)
         self.role, self._step, self._done = STANDBY, snapshot.step, snapshot.step
-        self._ahead = {n: each for n, each in self._ahead.items() if n > snapshot.step}
-        self._write_role(out)
-        self._note_follows(out)
-        self._say_replicated(out)
-        self._catch_up(out)
+        self._follow_on(out)
 
     def _step_down(self, deposed: Deposed, out: list[Effect]) -> None:
         """Give everything to the new primary that it has not got, and begin again as standby."""
