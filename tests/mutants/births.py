@@ -20,15 +20,15 @@ BIRTHS: Final = (
     Mutant(
         "what has come from a peer counts on when it was born again",
         TRANSFERS,
-        "        self._got.pop(peer, None)\n",
-        "",
+        "(self.numbers, self.waiting, self.placed)",
+        "(self.numbers, self.waiting)",
         WORLDS,
     ),
     Mutant(
         "what is under way to a peer is lost when it was born again",
         TRANSFERS,
-        "        waiting = self.waiting.pop(peer, {})\n",
-        "        waiting = self.waiting.pop(peer, {}) and {}\n",
+        "        waiting = self.waiting.get(peer, {})\n",
+        "        waiting = self.waiting.get(peer, {}) and {}\n",
         WORLDS,
     ),
     Mutant(

@@ -52,8 +52,8 @@ ROUTING: Final = (
     Mutant(
         "parcels under way are forgotten when a host starts again",
         POSTING,
-        "                pending=durable.parcels.pending,\n",
-        "",
+        "        self.timed = True\n",
+        "        self.timed = True\n        self.courier.book.waiting.clear()\n",
         WORLDS,
     ),
     Mutant(

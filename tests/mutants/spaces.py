@@ -214,8 +214,8 @@ SPACES: Final = (
     Mutant(
         "a transfer that comes again is placed again",
         TRANSFERS,
-        "return number == self._got.get(peer, 0) + 1",
-        "return number <= self._got.get(peer, 0) + 1",
+        "return number == self.placed.get(peer, 0) + 1",
+        "return number <= self.placed.get(peer, 0) + 1",
         FEDERATION,
     ),
     # -- a host in its group ---------------------------------------------------------------
@@ -229,15 +229,17 @@ SPACES: Final = (
     Mutant(
         "transfers under way are forgotten when a host starts again",
         GROUP,
-        "            pending=durable.transfers.pending,\n",
-        "",
+        "        self.transfers = Transfers(durable.transfers)\n",
+        "        self.transfers = Transfers(durable.transfers)\n"
+        "        self.transfers.waiting.clear()\n",
         FEDERATION,
     ),
     Mutant(
         "a host that starts again does not know which transfers it has placed",
         GROUP,
-        "            got=durable.transfers.got,\n",
-        "",
+        "        self.transfers = Transfers(durable.transfers)\n",
+        "        self.transfers = Transfers(durable.transfers)\n"
+        "        self.transfers.placed.clear()\n",
         FEDERATION,
     ),
     Mutant(

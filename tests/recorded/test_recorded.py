@@ -129,7 +129,7 @@ def test_a_store_has_all_that_was_in_it(kept: Kept) -> None:
     assert "inspector(fire)" in kept.states(ward, "ap")["ann"]
     pending = redo(*kept.member(ward, "ann@ward", "ledger")).obligations
     assert [term for _, term, _ in pending] == [t.interest(5)]
-    assert ward.transfers.pending["icu"] or ward.parcels.pending["icu"]
+    assert ward.transfers.waiting["icu"] or ward.parcels.waiting["icu"]
     assert {kept.agent.partition(" ")[2] for kept in beginning.outbox} >= {SESSION}
 
 

@@ -19,6 +19,7 @@ from nomospace.control import Event, Membership, Ruling, Snapshot, redo
 from nomospace.host.kept_tables import PlainTables
 from nomospace.law import CompiledLaw
 from nomospace.protocols.spaces import Row
+from nomospace.protocols.transfers import Book
 
 COMPACT_FROM: Final = 256
 """So many rulings of a membership are kept as changes before they are folded into its base."""
@@ -173,7 +174,7 @@ class TransferPlaced(_UpTo, frozen=True, gc=False, array_like=True, tag="transfe
     """Everything up to a number has come from a peer."""
 
     def carry_out(self, disk: Durable) -> None:
-        disk.transfers.got[self.peer] = self.number
+        disk.transfers.placed[self.peer] = self.number
 
 
 class ParcelGiven(_Given, frozen=True, gc=False, array_like=True, tag="parcel-given"):
@@ -194,7 +195,7 @@ class ParcelPlaced(_UpTo, frozen=True, gc=False, array_like=True, tag="parcel-pl
     """Every parcel up to a number has come from a peer."""
 
     def carry_out(self, disk: Durable) -> None:
-        disk.parcels.got[self.peer] = self.number
+        disk.parcels.placed[self.peer] = self.number
 
 
 class BirthLearnt(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="birth-learnt"):
@@ -383,34 +384,6 @@ class StoredMember:
     def restore(self, law: CompiledLaw) -> Membership:
         """The membership as the disk has it."""
         return Membership.restore(law, redo(self.base, self.log))
-
-
-class Book:
-    """What two hosts have given each other and not yet got, as numbers and what they stand for."""
-
-    __slots__ = ("got", "numbers", "pending")
-
-    def __init__(self) -> None:
-        self.numbers: dict[str, int] = {}
-        self.pending: dict[str, dict[int, Any]] = {}
-        self.got: dict[str, int] = {}
-
-    def given(self, peer: str, number: int, what: object) -> None:
-        """Something is under way to a peer."""
-        self.numbers[peer] = number
-        self.pending.setdefault(peer, {})[number] = what
-
-    def taken(self, peer: str, number: int) -> None:
-        """A peer has everything up to a number."""
-        waiting = self.pending.get(peer, {})
-        last = self.numbers.get(peer, 0)
-        for known in range(last - len(waiting) + 1, min(number, last) + 1):  # there are no gaps
-            del waiting[known]
-
-    def forget(self, peer: str) -> None:
-        """Begin anew with a peer."""
-        for kept in (self.numbers, self.pending, self.got):
-            kept.pop(peer, None)
 
 
 class Durable:

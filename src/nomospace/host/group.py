@@ -93,11 +93,7 @@ class Group(HostPart):
             floor=durable.floor,
         )
         self._streams = Streams()
-        self.transfers = Transfers(
-            numbers=durable.transfers.numbers,
-            pending=durable.transfers.pending,
-            got=durable.transfers.got,
-        )
+        self.transfers = Transfers(durable.transfers)
         self._sharers = SpaceSharers()
         self._joining: tuple[View, dict[str, Directory]] | None = None
         self._awaited: dict[str, None] = {}
@@ -215,10 +211,6 @@ class Group(HostPart):
         """A peer was born again: what is under way to it gets other numbers."""
         for number, what in self.transfers.renew(peer):
             self._step.write_down(TransferGiven(peer, number, what))
-
-    def owes(self, peer: str) -> bool:
-        """Whether something is under way to a peer."""
-        return bool(self.transfers.waiting.get(peer))
 
     def under_way(self, peer: str) -> int:
         """How much of what was handed over to a peer has not come there, as far as is known."""

@@ -38,11 +38,13 @@ class Peers(HostPart):
         pairs = dict(durable.births)
         if birth == BEFORE:  # with whom there are numbers, births were never spoken of
             for book in (durable.transfers, durable.parcels):
-                for peer in (*book.numbers, *book.got):
+                for peer in (*book.numbers, *book.placed):
                     pairs.setdefault(peer, (SILENT, birth))
         self.birth = birth
         """Of this host."""
         self.births = Births(birth, pairs)
+        self.stamp = self.births.stamp
+        """What a frame for a peer says: the birth of this host, and that of the peer."""
 
     def hear(
         self, peer: str, frame: Parcel | Receipt | Transfer | Taken, *, straight: bool
@@ -57,17 +59,10 @@ class Peers(HostPart):
             self._learn(peer, news)
         return word
 
-    def stamp(self, peer: str) -> tuple[int, int]:
-        """What a frame for a peer says: the birth of this host, and that of the peer."""
-        return self.births.stamp(peer)
-
     def remembers(self, peer: str) -> bool:
         """Whether there were ever numbers for a peer, or of it."""
-        return (
-            peer in self.births.pairs
-            or self._host.group.owes(peer)
-            or self._host.posting.owes(peer)
-        )
+        group, posting = self._host.group, self._host.posting
+        return peer in self.births.pairs or group.under_way(peer) > 0 or posting.owes(peer)
 
     def acquaint(self, peer: str) -> None:
         """Before the first number for a peer: know its birth, if the group's directory has it."""

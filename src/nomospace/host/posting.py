@@ -153,11 +153,7 @@ class Posting(GroupFollower):
         self._ask_every = limits.silence
         self._ask_at = self._step.now + limits.silence
         self.courier = Courier(
-            Transfers(
-                numbers=durable.parcels.numbers,
-                pending=durable.parcels.pending,
-                got=durable.parcels.got,
-            ),
+            Transfers(durable.parcels),
             births=host.peers.births,
             now=self._step.now,
         )

@@ -49,7 +49,7 @@ class Suspending(HostPart):
         super().__init__(host)
         self._suspended = dict(durable.suspended)
         self._numbers = dict(durable.held.numbers)
-        self._held = {key: dict(held) for key, held in durable.held.pending.items() if held}
+        self._held = {key: dict(held) for key, held in durable.held.waiting.items() if held}
         """By membership (agent and law), what waits for it, by number."""
         self._bytes = {key: sum(map(_bytes, held.values())) for key, held in self._held.items()}
         """How much that is."""

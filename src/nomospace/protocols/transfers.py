@@ -24,7 +24,6 @@ own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
 import msgspec
@@ -64,8 +63,46 @@ class Taken(Acknowledged, frozen=True, gc=False, array_like=True, tag="taken"):
     """All of it has been placed."""
 
 
-class Transfers:
+class Book:
+    """What two hosts have given each other and not yet got, as numbers and what they stand for."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {}
+        """The last number given to each peer."""
+        self.waiting: dict[str, dict[int, Payload]] = {}
+        """What each peer has not said to have, by number. There are no gaps."""
+        self.placed: dict[str, int] = {}
+        """The last number of each peer that has come."""
+
+    def given(self, peer: str, number: int, what: object) -> None:
+        """Something is under way to a peer."""
+        self.numbers[peer] = number
+        self.waiting.setdefault(peer, {})[number] = what
+
+    def taken(self, peer: str, number: int) -> bool:
+        """The peer has everything up to a number; whether that is news."""
+        waiting = self.waiting.get(peer)
+        if not waiting:
+            return False
+        first = self._first(peer, waiting)
+        for n in range(first, min(number, self.numbers[peer]) + 1):
+            del waiting[n]
+        return number >= first
+
+    def _first(self, peer: str, waiting: dict[int, Payload]) -> int:
+        """The oldest that waits. Numbers have no gaps: those that wait are the last ones given."""
+        return self.numbers[peer] - len(waiting) + 1
+
+    def forget(self, peer: str) -> None:
+        """Begin anew with a peer."""
+        for kept in (self.numbers, self.waiting, self.placed):
+            kept.pop(peer, None)
+
+
+class Transfers(Book):
     """The transfers of one host: what it has given and not yet been rid of, what it has got.
+
+    It goes on from a book, which is the driver's and stays as it is.
 
     >>> here = Transfers()
     >>> number = here.give("b", "a tuple")
@@ -75,22 +112,17 @@ class Transfers:
     (True, [])
     """
 
-    def __init__(
-        self,
-        *,
-        numbers: Mapping[str, int] | None = None,
-        pending: Mapping[str, Mapping[int, Payload]] | None = None,
-        got: Mapping[str, int] | None = None,
-    ) -> None:
-        self._numbers = dict(numbers or {})
-        self.waiting = {peer: dict(waiting) for peer, waiting in (pending or {}).items()}
-        """What each peer has not said to have, by number."""
-        self._got = dict(got or {})
+    def __init__(self, book: Book | None = None) -> None:
+        super().__init__()
+        if book is not None:
+            self.numbers.update(book.numbers)
+            self.waiting.update({peer: dict(its) for peer, its in book.waiting.items()})
+            self.placed.update(book.placed)
 
     def give(self, peer: str, what: object) -> int:
         """Note something for a peer and say under which number."""
-        number = self._numbers.get(peer, 0) + 1
-        self._numbers[peer] = number
+        number = self.numbers.get(peer, 0) + 1
+        self.numbers[peer] = number
         self.waiting.setdefault(peer, {})[number] = what
         return number
 
@@ -108,42 +140,27 @@ class Transfers:
         if not waiting:
             return []
         first = self._first(peer, waiting)
-        last = self._numbers[peer] if most is None else first + most - 1
-        return [(n, waiting[n]) for n in range(first, min(last, self._numbers[peer]) + 1)]
-
-    def _first(self, peer: str, waiting: dict[int, Payload]) -> int:
-        """The oldest that waits. Numbers have no gaps: those that wait are the last ones given."""
-        return self._numbers[peer] - len(waiting) + 1
-
-    def taken(self, peer: str, number: int) -> bool:
-        """The peer has everything up to a number; whether that is news."""
-        waiting = self.waiting.get(peer)
-        if not waiting:
-            return False
-        first = self._first(peer, waiting)
-        for n in range(first, min(number, self._numbers[peer]) + 1):
-            del waiting[n]
-        return number >= first
+        last = self.numbers[peer] if most is None else first + most - 1
+        return [(n, waiting[n]) for n in range(first, min(last, self.numbers[peer]) + 1)]
 
     def is_next(self, peer: str, number: int) -> bool:
         """Whether a transfer from a peer is the one to be placed now."""
-        return number == self._got.get(peer, 0) + 1
+        return number == self.placed.get(peer, 0) + 1
 
     def place(self, peer: str, number: int) -> None:
         """The transfer has been placed."""
-        assert number == self._got.get(peer, 0) + 1, "transfers are placed in order"
-        self._got[peer] = number
+        assert number == self.placed.get(peer, 0) + 1, "transfers are placed in order"
+        self.placed[peer] = number
 
     def got(self, peer: str) -> int:
         """The last transfer of a peer that has been placed."""
-        return self._got.get(peer, 0)
+        return self.placed.get(peer, 0)
 
     def renew(self, peer: str) -> list[tuple[int, Payload]]:
         """Begin anew with a peer, and give it again what it has not said to have.
 
         One of the two has forgotten all numbers, and whatever it had placed is gone with it.
         """
-        waiting = self.waiting.pop(peer, {})
-        self._numbers.pop(peer, None)
-        self._got.pop(peer, None)
+        waiting = self.waiting.get(peer, {})
+        self.forget(peer)
         return [(self.give(peer, what), what) for _, what in sorted(waiting.items())]

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from nomospace.host.changes import (
     AgentCame,
     BirthLearnt,
-    Book,
     Change,
     Durable,
     EventHeld,
@@ -27,6 +26,7 @@ from nomospace.host.changes import (
     TransferGiven,
     TransferPlaced,
 )
+from nomospace.protocols.transfers import Book
 from nomospace.store.interface import PARCELS, TRANSFERS
 
 
@@ -57,7 +57,7 @@ def changes_of(durable: Durable) -> Iterator[Change]:
     yield from _book(durable.transfers, TransferGiven, TransferPlaced)
     yield from _book(durable.parcels, ParcelGiven, ParcelPlaced)
     yield from durable.suspended.values()
-    for peer, waiting in durable.held.pending.items():
+    for peer, waiting in durable.held.waiting.items():
         for number, what in waiting.items():
             yield EventHeld(peer, number, what)
     for name, body in durable.small.items():
@@ -73,7 +73,7 @@ def numbers_of(durable: Durable) -> tuple[tuple[str, str, int], ...]:
             (name, peer, number)
             for name, book in ((TRANSFERS, durable.transfers), (PARCELS, durable.parcels))
             for peer, number in book.numbers.items()
-            if not book.pending.get(peer)
+            if not book.waiting.get(peer)
         ]
     )
 
@@ -81,8 +81,8 @@ def numbers_of(durable: Durable) -> tuple[tuple[str, str, int], ...]:
 def _book(
     book: Book, given: Callable[..., Change], placed: Callable[..., Change]
 ) -> Iterator[Change]:
-    for peer, waiting in book.pending.items():
+    for peer, waiting in book.waiting.items():
         for number, what in waiting.items():
             yield given(peer, number, what)
-    for peer, number in book.got.items():
+    for peer, number in book.placed.items():
         yield placed(peer, number)

@@ -31,7 +31,7 @@ FEW_RECORDS: Final = 16
 TRANSFERS: Final = "transfers"
 PARCELS: Final = "parcels"
 HELD: Final = "held"
-"""The books in which hosts keep what they have given each other (`host.changes.Book`)."""
+"""The books in which hosts keep what they have given each other (`protocols.transfers.Book`)."""
 
 
 class KeptForClient(msgspec.Struct, frozen=True, gc=False, array_like=True):

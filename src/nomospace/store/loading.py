@@ -13,7 +13,8 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import msgspec
 
 from nomospace.control import Ruling, Snapshot
-from nomospace.host.changes import Book, Durable, StoredMember
+from nomospace.host.changes import Durable, StoredMember
+from nomospace.protocols.transfers import Book
 from nomospace.space.records import BAND, FIRST_ORDER, LEAST_ORDER, arrival
 from nomospace.store.backlog import Backlog, decode_part
 from nomospace.store.batch import Counters, MemberLog
@@ -168,14 +169,14 @@ class StoreReader:
         ):
             if given is not None:
                 book.numbers[peer] = given
-                book.pending[peer] = {}
+                book.waiting[peer] = {}
             if got is not None:
-                book.got[peer] = got
+                book.placed[peer] = got
         for peer, number, blob in self.ask(
             "SELECT peer, number, body FROM given WHERE book = ? ORDER BY peer, number", (name,)
         ):
             change = self._change("given", f"{name} {number} to {peer}", blob)
-            book.pending.setdefault(peer, {})[number] = change.what
+            book.waiting.setdefault(peer, {})[number] = change.what
 
     def members(
         self, needed: int

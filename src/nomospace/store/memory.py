@@ -184,7 +184,7 @@ class MemoryStore:
         for name, peer, number in header.numbers:
             book = self.durable.transfers if name == TRANSFERS else self.durable.parcels
             book.numbers[peer] = number
-            book.pending[peer] = {}
+            book.waiting[peer] = {}
 
     def inspect(self) -> Iterator[StoreFinding]:
         """Memory is as it is."""

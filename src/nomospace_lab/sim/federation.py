@@ -412,7 +412,7 @@ class Sites(Simulation):
             self._transmit(site.name, effect)  # type: ignore[arg-type]
         elif kind is Persist:
             apply = site.disk.apply
-            for change in effect.changes:  # type: ignore[union-attr]
+            for change in effect.changes:  # type: ignore[attr-defined]
                 apply(decode_change(encode_change(change)) if self.encode else change)
                 if type(change) is MemberRuled:
                     self._ruled(site, change.ruling)

@@ -93,9 +93,9 @@ def test_transfers_are_kept_until_they_are_taken() -> None:
         TransferTaken("c", 9),
         TransferPlaced("b", 4),
     )
-    assert disk.transfers.pending["b"] == {3: "z"}
+    assert disk.transfers.waiting["b"] == {3: "z"}
     assert disk.transfers.numbers == {"b": 3}
-    assert disk.transfers.got == {"b": 4}
+    assert disk.transfers.placed == {"b": 4}
 
 
 def test_the_floor_only_rises() -> None:

@@ -72,7 +72,7 @@ def test_a_crash_in_between_loses_and_doubles_nothing(net: Hosts) -> None:
         net.start("a")
     net.run(1)
     assert sorted(one.agent for one in net.mail) == sorted(ALL[1:])
-    assert net.disks["a"].held.pending.get(f"{ALL[1]} {LAW.hash}", {}) == {}
+    assert net.disks["a"].held.waiting.get(f"{ALL[1]} {LAW.hash}", {}) == {}
 
 
 def test_whoever_is_told_later_is_served_meanwhile(net: Hosts) -> None:

@@ -1,6 +1,6 @@
 """A host that has forgotten all comes back under its name, and others find out."""
 
-# mypy: disable-error-code="union-attr"
+# mypy: disable-error-code="attr-defined"
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def test_what_is_noted_of_a_birth_outlives_a_crash() -> None:
     for _ in range(4):
         ends.give("b", "a")
     ends.settle()
-    assert ends.disk.parcels.got["b"] == 4
+    assert ends.disk.parcels.placed["b"] == 4
     ends.reborn(ends.now + 1)
     mine = ends.give("b", "a")
     ends.settle()
@@ -181,14 +181,14 @@ def test_what_is_noted_of_a_birth_outlives_a_crash() -> None:
     yours = ends.give("a", "b")
     ends.settle()
     assert ends.came["a"] == [1, 2, 3, 4, mine]
-    assert (ends.came["b"], ends.disk.parcels.got["b"]) == ([yours], 1)
+    assert (ends.came["b"], ends.disk.parcels.placed["b"]) == ([yours], 1)
 
 
 def test_a_store_from_before_births_goes_on_with_all() -> None:
     """Nobody takes it for a host that has forgotten, and it takes nobody for one."""
     disk = Durable()
-    disk.parcels.numbers["b"], disk.parcels.got["b"] = 7, 9
-    disk.parcels.pending["b"] = {7: Welcome(7)}
+    disk.parcels.numbers["b"], disk.parcels.placed["b"] = 7, 9
+    disk.parcels.waiting["b"] = {7: Welcome(7)}
     a = Host("a", life=8, now=0, durable=disk)
     effects = a.handle(Heard("b", Receipt(7, BEFORE, SILENT)), now=0)
     assert effects[0].changes == (ParcelTaken("b", 7),)

@@ -92,7 +92,7 @@ def test_mail_and_obligations_wait_through_a_crash_and_come_once(net: Hosts, nam
     net.run(10)
     assert told(net, "ann@a").count("tea") == 1
     assert not net.disks["a"].suspended
-    assert not any(net.disks["a"].held.pending.values())
+    assert not any(net.disks["a"].held.waiting.values())
 
 
 def test_a_suspended_law_stops_its_members_and_nobody_else(net: Hosts) -> None:
@@ -206,7 +206,7 @@ def test_large_letters_are_held_up_to_so_many_bytes(
             net.stop("a")
             net.start("a")
         net.run(5)
-        assert len(net.disks["a"].held.pending[f"ann@a {law}"]) == held
+        assert len(net.disks["a"].held.waiting[f"ann@a {law}"]) == held
     exceptions = [r for _, r in net.ruled if r.event.kind == "exception" and r.home == "bob@b"]
     assert [show(one.event.args[1]) for one in exceptions] == ["mailboxFull"]
     net.tell("a", Resume("ann@a"))

@@ -34,9 +34,7 @@ def test_news_of_the_peer_puts_the_next_try_off() -> None:
     for _ in range(2):
         here.send("b", "parcel", now=0)
     assert here.next_deadline() == PAUSE_MIN_US
-    _, receipt = Courier(Transfers(got={"a": 0}), now=0).receive(
-        "a", here.send("b", "late", now=0)[1], now=0
-    )
+    _, receipt = Courier(Transfers(), now=0).receive("a", here.send("b", "late", now=0)[1], now=0)
     assert receipt is not None
     here.receive("b", receipt, now=100)
     assert here.next_deadline() == 100 + PAUSE_MIN_US

@@ -1,12 +1,11 @@
 """Transfers: every tuple is placed exactly once, whatever is repeated, lost or restarted."""
 
 import random
-from typing import Any
 
 import pytest
 
 from nomospace.protocols import transfers as room
-from nomospace.protocols.transfers import Transfers
+from nomospace.protocols.transfers import Book, Transfers
 
 
 def test_numbers_run_without_gaps_for_each_receiver() -> None:
@@ -51,7 +50,11 @@ def test_full_is_said_before_there_is_too_much(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_restart_goes_on_where_the_disk_is() -> None:
-    here = Transfers(numbers={"b": 7}, pending={"b": {6: "x", 7: "y"}}, got={"b": 3})
+    disk = Book()
+    disk.given("b", 6, "x")
+    disk.given("b", 7, "y")
+    disk.placed["b"] = 3
+    here = Transfers(disk)
     assert here.pending("b") == [(6, "x"), (7, "y")]
     assert here.give("b", "z") == 8
     assert here.is_next("b", 4)
@@ -59,18 +62,20 @@ def test_a_restart_goes_on_where_the_disk_is() -> None:
 
 def test_what_it_was_given_to_start_from_is_not_changed() -> None:
     """The disk is the driver's: it changes by what is written down, and by nothing else."""
-    numbers, pending, got = {"b": 1}, {"b": {1: "x"}}, {"b": 1}
-    here = Transfers(numbers=numbers, pending=pending, got=got)
+    disk = Book()
+    disk.given("b", 1, "x")
+    disk.placed["b"] = 1
+    here = Transfers(disk)
     here.give("b", "y")
     here.taken("b", 1)
     here.place("b", 2)
-    assert (numbers, pending, got) == ({"b": 1}, {"b": {1: "x"}}, {"b": 1})
+    assert (disk.numbers, disk.waiting, disk.placed) == ({"b": 1}, {"b": {1: "x"}}, {"b": 1})
 
 
 @pytest.mark.parametrize("seed", range(30))
 def test_each_is_placed_once_through_repeats_losses_and_restarts(seed: int) -> None:
     rng = random.Random(seed)
-    disk: dict[str, Any] = {"numbers": {}, "pending": {}, "got": {}}
+    disk_here, disk_there = Book(), Book()
     here, there = Transfers(), Transfers()
     placed: list[int] = []
     given = 0
@@ -78,8 +83,7 @@ def test_each_is_placed_once_through_repeats_losses_and_restarts(seed: int) -> N
         act = rng.random()
         if act < 0.2 and given < 60:
             number = here.give("b", given)
-            disk["numbers"]["b"] = number
-            disk["pending"].setdefault("b", {})[number] = given
+            disk_here.given("b", number, given)
             given += 1
         elif act < 0.6:
             for number, what in here.pending("b")[: rng.randrange(1, 5)]:
@@ -88,15 +92,15 @@ def test_each_is_placed_once_through_repeats_losses_and_restarts(seed: int) -> N
                 if there.is_next("a", number):
                     there.place("a", number)
                     placed.append(what)
-                    disk["got"]["a"] = number
+                    disk_there.placed["a"] = number
         elif act < 0.9:
             if here.taken("b", there.got("a")):
-                waiting = disk["pending"]["b"]
-                disk["pending"]["b"] = {n: w for n, w in waiting.items() if n > there.got("a")}
+                waiting = disk_here.waiting["b"]
+                disk_here.waiting["b"] = {n: w for n, w in waiting.items() if n > there.got("a")}
         elif act < 0.95:
-            here = Transfers(numbers=disk["numbers"], pending=disk["pending"])
+            here = Transfers(disk_here)
         else:
-            there = Transfers(got=disk["got"])
+            there = Transfers(disk_there)
     here.taken("b", there.got("a"))
     assert placed == list(range(60))
     assert here.pending("b") == []

@@ -12,7 +12,6 @@ from nomospace.host.changes import (
     AgentCame,
     AgentWent,
     BirthLearnt,
-    Book,
     Change,
     Durable,
     FloorRaised,
@@ -38,6 +37,7 @@ from nomospace.host.changes import (
 from nomospace.host.moving import There
 from nomospace.protocols.routing.changes import SeatGone, Sent
 from nomospace.protocols.spaces import Migrated, Row
+from nomospace.protocols.transfers import Book
 from nomospace.store.copying import changes_of, numbers_of
 from nomospace.store.interface import KeptForClient, Step, Store
 from nomospace.store.journal import EventRecord, LawRecord, encode_record

@@ -48,11 +48,11 @@ def test_numbers_with_one_that_was_born_again_begin_anew(kind: str, engines: Mak
     store.commit([Step((BirthLearnt("b", 800, 700, anew=True), *again))], at=2)
     durable = store.begin().durable
     assert durable.births == {"b": (800, 700)}
-    assert durable.parcels.pending["b"] == {1: Welcome(2)}
-    assert durable.parcels.pending["c"] == {1: Welcome(1), 2: Welcome(2)}
+    assert durable.parcels.waiting["b"] == {1: Welcome(2)}
+    assert durable.parcels.waiting["c"] == {1: Welcome(1), 2: Welcome(2)}
     assert durable.parcels.numbers == {"b": 1, "c": 2}
-    assert durable.parcels.got == {"c": 6}
-    assert (durable.transfers.pending, durable.transfers.got) == ({"b": {1: GIFT}}, {})
+    assert durable.parcels.placed == {"c": 6}
+    assert (durable.transfers.waiting, durable.transfers.placed) == ({"b": {1: GIFT}}, {})
     store.close()
 
 
