@@ -259,8 +259,9 @@ class Daemon(DaemonMemory):
     def hear(self, src: str, frame: Frame, *, now: int) -> list[Effect]:
         """Act on a frame from another site, or from the server at this one."""
         out: list[Effect] = []
+        passes = self._limits.passes_max
         if isinstance(frame, Post):
-            self._take_in(self._sound(frame) if frame.way else frame, now, out)
+            self._take_in(self._places.sound(frame, passes) if frame.way else frame, now, out)
         elif isinstance(frame, Update):
             self._learn(src, frame, out)
         elif isinstance(frame, QueueFull | Astray | PostReturned):
@@ -269,7 +270,7 @@ class Daemon(DaemonMemory):
             elif isinstance(frame, PostReturned):
                 self._fail(frame.post, frame.why, now, out)
             else:
-                self._hold(self._sound(frame.post), now, out)
+                self._hold(self._places.sound(frame.post, passes), now, out)
         elif isinstance(frame, RecordAck | Refuse | MayGo | NotPrimary | Hint):
             self._told_by_server(src, frame, now, out)
         else:
@@ -302,12 +303,6 @@ class Daemon(DaemonMemory):
             self._refused(frame, now, out)
         else:
             out += self.primary(domain, frame.site, frame.term)
-
-    def _sound(self, post: Post) -> Post:
-        """A post from a peer, without a way that leads nowhere."""
-        if not post.way or self._places.is_way(post.way, self._limits.passes_max):
-            return post
-        return msgspec.structs.replace(post, way=())
 
     def _take_in(self, post: Post, now: int, out: list[Effect]) -> None:
         resident = self._residents.get(post.target)

@@ -59,9 +59,7 @@ def drain(agent: str, resident: RoutedAgent, sender: str, out: list[Effect]) -> 
     early = resident.early
     while early and (sender, (n := resident.last_from(sender) + 1)) in early:
         kept = early.pop((sender, n))
-        if resident.got is None:
-            resident.got = {}
-        resident.got[sender] = n
+        resident.put_got(sender, n)
         out.append(PersistChange(written.LastGot(agent, sender, n)))
         if kept is not None:
             out.append(DeliverPost(agent, kept))

@@ -10,8 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeAlias
 
+from msgspec.structs import replace
+
 from nomospace.errors import CallerError
 from nomospace.protocols.routing.changes import Change, PrimaryLearnt
+from nomospace.protocols.routing.frames import Post
 
 Servers: TypeAlias = Mapping[str, tuple[str, ...]]
 """For every domain the sites that run its server: the first primary, then perhaps standbys."""
@@ -70,6 +73,12 @@ class Places:
         Every pass adds a domain at most, and so does whoever gives the post back.
         """
         return len(way) <= passes_max + 1 and all(self.knows(domain) for domain in way)
+
+    def sound(self, post: Post, passes_max: int) -> Post:
+        """A post from a peer, without a way that leads nowhere."""
+        if not post.way or self.is_way(post.way, passes_max):
+            return post
+        return replace(post, way=())
 
     def serves(self, site: str, domain: str) -> bool:
         """Whether a site runs the server of a domain, or its standby."""

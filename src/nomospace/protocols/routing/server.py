@@ -92,7 +92,7 @@ class DomainServer(ServerMemory):
         """Act on a frame from a daemon or another server."""
         out: list[Effect] = []
         if isinstance(frame, SeekAgent):
-            self._route(self._sound(frame.post), out)
+            self._route(self.places.sound(frame.post, self.limits.passes_max), out)
         elif isinstance(frame, Update):
             self._learn(src, frame, out)
         elif isinstance(frame, Migrating):
@@ -272,12 +272,6 @@ class DomainServer(ServerMemory):
         out.append(TransmitFrame(src, Refuse(self.domain, told.agent, told.epoch, why)))
 
     # -- posts ---------------------------------------------------------------------------------
-
-    def _sound(self, post: Post) -> Post:
-        """A post from a peer, without a way that leads nowhere."""
-        if not post.way or self.places.is_way(post.way, self.limits.passes_max):
-            return post
-        return msgspec.structs.replace(post, way=())
 
     def _route(self, post: Post, out: list[Effect]) -> None:
         target = post.target
