@@ -242,12 +242,12 @@ class Claiming(HostPart):
     def _answer(self, one: Op, message: Term, founds: tuple[Found, ...]) -> None:
         """Tell an agent what was found elsewhere; under a law its controller does."""
         host = self._host
-        if not founds and one.rest and host.claiming.ask_next(one):
+        if not founds and one.rest and self.ask_next(one):
             return
         if one.law:
             host.governed.deliver(one, message, founds)
         elif one.seek.how in BULK:
-            host.claiming.answer_all(one, founds)
+            self.answer_all(one, founds)
         else:
             self._step.answer(one.op, founds[0] if founds else None)
 
@@ -314,9 +314,7 @@ class LocalAnswers(HostPart):
             try:
                 check_found(founds)
             except TooManyFound as error:
-                if one.law:
-                    host.governed.forget(one)
-                self._step.fail(one.op, error)
+                host.seeking.give_up(one, error)
                 return True
         ruled = host.governed.release(one, founds) if one.law else None
         if ruled is not None and ruled.message is None:

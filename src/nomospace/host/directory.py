@@ -13,18 +13,14 @@ its entry of the other does not contain, in order, and skips those it does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import Final, TypeAlias
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import TypeAlias
 
 from nomospace.protocols.spaces import DirectoryChanged, DirectoryEntry, Sharing
 
 Tie: TypeAlias = tuple[str, str]
 """What must be the same for a space to be shared: the hashes of its law and of its ontology, and
 behind the latter how it is partitioned (`calls.partition`)."""
-
-
-SHARERS_MAX: Final = 1_000
-"""Spaces of which it is remembered who shares them."""
 
 
 class Directory:
@@ -147,31 +143,6 @@ class Directory:
             agents.pop(one.agent, None)
             if not agents:
                 del self._spaces[one.space]
-
-
-class SpaceSharers:
-    """The peers that share each space; remembered, where no law has a say in who is believed.
-
-    Whoever changes a line forgets them.
-    """
-
-    __slots__ = ("_by_space", "clear")
-
-    def __init__(self) -> None:
-        self._by_space: dict[tuple[str, str], dict[str, None]] = {}
-        self.clear = self._by_space.clear
-
-    def of(
-        self, entries: Mapping[str, Directory], space: str, law: str, ontology: str
-    ) -> Mapping[str, None]:
-        """Those that share a space under a law, with an ontology."""
-        found = self._by_space.get((space, ontology)) if not law else None
-        if found is None:
-            lines = entries.items()
-            found = {peer: None for peer, one in lines if one.shares(space, law, ontology=ontology)}
-            if not law and len(self._by_space) < SHARERS_MAX:
-                self._by_space[space, ontology] = found
-        return found
 
 
 class News:

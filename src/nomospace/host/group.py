@@ -32,7 +32,7 @@ from nomospace.host.changes import (
     TransferPlaced,
     TransferTaken,
 )
-from nomospace.host.directory import Directory, SpaceSharers
+from nomospace.host.directory import Directory
 from nomospace.host.effects import PeerTold, Transmit
 from nomospace.host.part import GroupFollower, HostPart
 from nomospace.law import CompiledLaw
@@ -57,6 +57,8 @@ CALL_US: Final = 5_000_000
 """How long a host that was called has for its link, before it is called again."""
 OWES_MAX: Final = 1_000
 """How many names of agents and hosts an entry has that tuples are for; past it, all are met."""
+SHARERS_MAX: Final = 1_000
+"""Spaces of which it is remembered who shares them."""
 HELD_MAX: Final = 250_000
 """How many messages of one peer are held while the group changes: more than a peer lets wait.
 
@@ -94,7 +96,8 @@ class Group(HostPart):
         )
         self._streams = Streams()
         self.transfers = Transfers(durable.transfers)
-        self._sharers = SpaceSharers()
+        self._sharers: dict[tuple[str, str], dict[str, None]] = {}
+        """The peers that share each space, by its ontology, where no law says who is believed."""
         self._joining: tuple[View, dict[str, Directory]] | None = None
         self._awaited: dict[str, None] = {}
         self._held: dict[str, list[tuple[Any, bool]]] = {}
@@ -482,7 +485,13 @@ class Group(HostPart):
 
     def sharers(self, space: str, law: str, ontology: str) -> Mapping[str, None]:
         """The peers that share a space under a law, with an ontology."""
-        return self._sharers.of(self.entries, space, law, ontology)
+        found = self._sharers.get((space, ontology)) if not law else None
+        if found is None:
+            lines = self.entries.items()
+            found = {peer: None for peer, one in lines if one.shares(space, law, ontology=ontology)}
+            if not law and len(self._sharers) < SHARERS_MAX:
+                self._sharers[space, ontology] = found
+        return found
 
     def sharer(self, space: str, agent: str) -> str | None:
         """The peer where an agent shares a space; first of all, the one that the agent is at."""
@@ -586,7 +595,5 @@ class Group(HostPart):
             self._step.write_down(TransferTaken(peer, body.number))
             if not self.frozen:
                 self._host.partitioning.taken(peer)
-        elif (
-            word is DEAF and self._host.peers.stamp(peer) == before
-        ):  # else all was said again already
-            self.retell(peer)
+        elif word is DEAF and self._host.peers.stamp(peer) == before:
+            self.retell(peer)  # else all was said again already

@@ -153,22 +153,7 @@ class Reacting(GroupFollower):
 
     def of(self, agent: str) -> tuple[Listed, ...]:
         """The reactions of an agent, oldest first."""
-        return tuple(
-            [
-                Listed(
-                    one.id,
-                    one.request.space,
-                    one.request.template,
-                    one.request.mode,
-                    one.request.strength,
-                    one.request.at,
-                    one.request.dest,
-                    one.enabled,
-                    one.fired,
-                )
-                for one in self._of_agent.of(agent)
-            ]
-        )
+        return tuple([_listed(one) for one in self._of_agent.of(agent)])
 
     def find(self, agent: str, space: str, pattern: Term) -> list[Registered]:
         """The governed reactions of an agent on a space through a template."""
@@ -571,6 +556,13 @@ def _seek_of(request: requests.React) -> requests.Seek:
     sets = msgspec.structs.replace(request.sets, correlate="always")
     space, template, at, dest = request.space, request.template, request.at, request.dest
     return requests.Seek(space, requests.READ, template, at, dest, sets=sets)
+
+
+def _listed(one: Registered) -> Listed:
+    """A reaction as its agent sees it."""
+    its = one.request
+    where = (its.space, its.template, its.mode, its.strength, its.at, its.dest)
+    return Listed(one.id, *where, one.enabled, one.fired)
 
 
 def _heed_not(called_off: bool) -> None:

@@ -284,7 +284,6 @@ class Seeking(GroupFollower):
 
     def _call_off(self, one: Op, op: int, then: Callable[[bool], None], wholly: bool) -> None:
         """End an operation, or let it go on without its caller; it may be over by now."""
-        host = self._host
         if self._open.by_call.get((one.agent, op)) is not one:
             then(False)
             return
@@ -292,9 +291,7 @@ class Seeking(GroupFollower):
             self.close(one)
         else:
             del self._open.by_call[one.agent, op]
-        if one.law:
-            host.governed.forget(one)
-        self._step.fail(one.op, problems.Cancelled())
+        self.give_up(one, problems.Cancelled())
         one.op = 0
         then(True)
 
@@ -304,8 +301,7 @@ class Seeking(GroupFollower):
         for one in self._open.of_agent.of(agent):
             self.close(one)
             if one.asked or not one.waits:
-                self._host.governed.forget(one)
-                self._step.fail(one.op, problems.AgentLeft(agent=agent))
+                self.give_up(one, problems.AgentLeft(agent=agent))
             elif not one.law:  # those of governed spaces go with what their controller holds
                 packed.append(Waiting(one.op, one.seek))
         return tuple(packed)
@@ -341,14 +337,8 @@ class Seeking(GroupFollower):
 
     def _end_some(self, ops: list[Op], error: NomospaceError, most: int | None) -> bool:
         for one in ops[:most]:
-            self._end(one, error)
+            self.refuse(one, error)
         return most is not None and len(ops) > most
-
-    def _end(self, one: Op, error: NomospaceError) -> None:
-        self.close(one)
-        if one.law:
-            self._host.governed.forget(one)
-        self._step.fail(one.op, error)
 
     def made_private(self, agent: str, space: str, most: int) -> bool:
         """A space was parted: what waits on it would wait for ever.
@@ -360,8 +350,7 @@ class Seeking(GroupFollower):
         )
         some = list(islice(mine, most))
         for one in some:
-            self.close(one)
-            self.give_up(one, problems.PrivateSpace(space=space))
+            self.refuse(one, problems.PrivateSpace(space=space))
         return len(some) == most
 
     # -- spreading over the group ----------------------------------------------------------
@@ -537,10 +526,7 @@ class Seeking(GroupFollower):
         """Contact with a peer is lost: what it was asked for is in doubt, what waits goes on."""
         for one in list(self._ops.values()):
             if one.asked == peer:
-                self.close(one)
-                if one.law:
-                    self._host.governed.forget(one)
-                self._step.fail(one.op, problems.ContactLost(peer=peer))
+                self.refuse(one, problems.ContactLost(peer=peer))
                 continue
             one.sites.pop(peer, None)
             one.offers = deque([offer for offer in one.offers if offer[0] != peer])
