@@ -224,11 +224,6 @@ class Wide:
     others.
     """
 
-    __slots__ = (
-        "at", "bytes", "ends_at", "fresh", "here", "known", "local", "mirrors", "name", "ops",
-        "reserved", "scope", "seen", "sets", "space", "unlooked",
-    )  # fmt: skip
-
     def __init__(self, here: str, name: str, at: str, scope: Scope, space: Space) -> None:
         from nomospace.space.correlating import Correlating  # the planner with it: on use
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable
+from copy import copy
 from typing import Self
 
 from nomospace.protocols.routing import changes as written
@@ -149,9 +150,7 @@ class DaemonMemory:
 
     def copy(self) -> Self:
         """The same daemon, apart."""
-        twin = type(self)(
-            self.site, self._domain, self._places, limits=self._limits, eager=self.eager
-        )
+        twin = copy(self)
         twin._primaries = self._primaries.copy()
         twin._residents = {agent: each.copy() for agent, each in self._residents.items()}
         twin._guesses = self._guesses.copy()
@@ -270,10 +269,9 @@ class Waits:
 
     def copy(self) -> Waits:
         """The same lines, apart."""
-        twin = Waits(self._limits)
+        twin = copy(self)
         twin._lines = {
             target: _Line(line.at, line.pause, list(line.posts))
             for target, line in self._lines.items()
         }
-        twin.count, twin.deadline = self.count, self.deadline
         return twin

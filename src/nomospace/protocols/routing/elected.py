@@ -527,8 +527,6 @@ class ElectedServer(ReplicatedServer):
         """The same server, apart."""
         twin = super().copy()
         twin._kept = list(self._kept)
-        twin._votes, twin._trial = set(self._votes), self._trial
+        twin._votes, twin._lost = set(self._votes), set(self._lost)
         twin._acked, twin._heard = dict(self._acked), dict(self._heard)
-        twin._lost, twin._since, twin._rejoined = set(self._lost), self._since, self._rejoined
-        twin._beat_at, twin._got_on, twin._due = self._beat_at, self._got_on, self._due
         return twin

@@ -16,6 +16,7 @@ everything else it passes on to the new primary.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
 from enum import Enum
 from typing import Final, Self
 
@@ -329,7 +330,7 @@ class ReplicatedServer:
 
     def copy(self) -> Self:
         """The same server, apart."""
-        twin = type(self)(self._inner.copy())
-        twin._take_role(self._role_put())
+        twin = copy(self)
+        twin._inner, twin._disagreed = self._inner.copy(), {}
         twin._held, twin._ahead = dict(self._held), dict(self._ahead)
         return twin

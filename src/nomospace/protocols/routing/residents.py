@@ -5,6 +5,7 @@ There may be very many, so a resident has no dictionary before it needs one.
 
 from __future__ import annotations
 
+from copy import copy
 from enum import Enum
 from typing import Final
 
@@ -153,12 +154,8 @@ class RoutedAgent:
 
     def copy(self) -> RoutedAgent:
         """The same resident, apart."""
-        twin = RoutedAgent.__new__(RoutedAgent)
-        twin.phase, twin.epoch, twin.domain = self.phase, self.epoch, self.domain
+        twin = copy(self)
         twin.sent = None if self.sent is None else dict(self.sent)
         twin.got = None if self.got is None else dict(self.got)
         twin.early = None if self.early is None else dict(self.early)
-        twin.writers, twin.to, twin.ticket = self.writers, self.to, self.ticket
-        twin.failed = self.failed
-        twin.ending = self.ending
         return twin

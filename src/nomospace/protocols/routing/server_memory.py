@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
+from copy import copy
 from typing import Self, TypeAlias
 
 from nomospace.protocols.routing import changes as written
@@ -179,13 +180,12 @@ class ServerMemory:
 
     def copy(self) -> Self:
         """The same server, apart."""
-        twin = self.fresh()
+        twin = copy(self)
         twin._primaries = self._primaries.copy()
         twin._records = dict(self._records)
         twin._queues = {agent: list(queue) for agent, queue in self._queues.items()}
         twin._tombs = dict(self._tombs)
         twin._strays = {agent: dict(strays) for agent, strays in self._strays.items()}
-        twin._stray_count, twin._life = self._stray_count, self._life
         twin._guesses = self._guesses.copy()
         twin._passed = self._passed.copy()
         return twin
