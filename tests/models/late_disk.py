@@ -31,11 +31,11 @@ class Disk:
         now = {record.id: row_of(record) for record in records}
         for id in [id for id in self.written if id not in now]:
             del self.written[id]
-            self.waiting.append((id, None, self.engine.gone("s", id)))
+            self.waiting.append((id, None, self.engine.spaces["s"].gone(id)))
         for id, row in now.items():
             if self.written.get(id) != row:
                 self.written[id] = row
-                self.waiting.append((id, row, self.engine.put("s", id)))
+                self.waiting.append((id, row, self.engine.spaces["s"].put_down(id)))
         self.engine.end_step()
         self.answer()
         for _ in range(self.rng.choice((0, 0, 1, 3, len(self.waiting)))):

@@ -24,7 +24,6 @@ from nomospace.space import (
     TupleId,
     Woken,
 )
-from nomospace.space.engines import MEMORY
 from nomospace.space.outcomes import (
     DeadLetter,
     Dear,
@@ -135,7 +134,7 @@ class Pair:
     def __init__(self, rng: Random, *, stored: bool = False) -> None:
         self.rng = rng
         self.disk = Disk(rng) if stored else None
-        self.space = Space("s", CARS, engine=self.disk.engine if self.disk else MEMORY)
+        self.space = Space("s", CARS, engine=self.disk.engine if self.disk else None)
         self.plain = PlainSpace(FIRINGS)
         self.now = 1
         self.serial = 0

@@ -35,7 +35,6 @@ from nomospace.host.shares import few_bytes
 from nomospace.host.step import without_frames
 from nomospace.protocols.spaces import DirectoryChanged, Row
 from nomospace.space import Record
-from nomospace.space.engines import MEMORY
 
 if TYPE_CHECKING:
     from nomospace.host.ports import HostParts
@@ -379,7 +378,7 @@ class Holding(HostPart):
     def _make_level(self, interface: Interface) -> Level:
         self._spaces.drop_idle()
         speaks = self._host.speaking.get(interface.ontology)
-        engine = self._step.engine if interface.engine else MEMORY
+        engine = self._step.engine if interface.engine else None
         name = interface.name
         host = self._step.name
         level = self._spaces.levels[name] = Level(name, interface.tie, speaks, engine, host=host)

@@ -17,7 +17,7 @@ from nomospace.meaning.ontology import PLAIN, Ontology
 from nomospace.protocols.homes import Homes
 from nomospace.protocols.spaces import Row, SharedSpace
 from nomospace.space import Record, Space
-from nomospace.space.engines import MEMORY, SpaceEngine
+from nomospace.space.stored import StoreEngine
 from nomospace.space.waits import SpaceWaits, WaitTimes
 from nomospace.terms import Template
 
@@ -139,7 +139,7 @@ class Level:
         name: str,
         tie: Tie,
         ontology: Ontology = PLAIN,
-        engine: SpaceEngine = MEMORY,
+        engine: StoreEngine | None = None,
         *,
         host: str = "",
     ) -> None:

@@ -92,17 +92,17 @@ class HostStep:
                 id = (row.writer, row.count)
                 order = 0
                 if row.lent is None:
-                    if (before := engine.left_behind(change.space, id)) != 0:
+                    if (before := spaces[change.space].left_behind(id)) != 0:
                         told.append(TupleGone(change.space, id, before))
-                    order = engine.put(change.space, id)
+                    order = spaces[change.space].put_down(id)
                     if order and row.deliveries:  # it was kept as a loan
                         told.append(TupleGone(change.space, id))
-                elif (lies := engine.gone(change.space, id)) != 0:
+                elif (lies := spaces[change.space].gone(id)) != 0:
                     # What is lent is not looked for: it is kept as tuples in memory are.
                     told.append(TupleGone(change.space, id, lies))
                 told.append(TuplePut(change.space, row, order))
             elif change.__class__ is TupleGone and change.space in spaces:
-                order = engine.gone(change.space, change.id)
+                order = spaces[change.space].gone(change.id)
                 told.append(TupleGone(change.space, change.id, order))
             else:
                 told.append(change)

@@ -21,7 +21,6 @@ from nomospace.calls.problems import SpaceFull
 from nomospace.errors import CallerError
 from nomospace.meaning.ontology import PLAIN, Ontology
 from nomospace.space.asking import EVERYONE, SetQuestion
-from nomospace.space.engines import MEMORY, SpaceEngine
 from nomospace.space.kinds import Kinds
 from nomospace.space.leases import Lease
 from nomospace.space.meant import Speech
@@ -32,6 +31,7 @@ from nomospace.space.searching import Searches
 from nomospace.space.sets import SetSearches
 from nomospace.space.steps import SpaceSteps
 from nomospace.space.store import Looker, SpaceRecords, TupleTwice
+from nomospace.space.stored import EngineRecords, StoreEngine
 from nomospace.space.timers import Timers
 from nomospace.space.waiting import Waiters
 from nomospace.space.watchers import Waiter, WaiterKind
@@ -81,10 +81,10 @@ class Space(Searches):
         waiters_max: int = 1_000_000,
         reactions_max: int = 1_000_000,
         deliveries_max: int = 0,
-        engine: SpaceEngine = MEMORY,
+        engine: StoreEngine | None = None,
     ) -> None:
         self.name = name
-        self.in_memory = engine.is_plain
+        self.in_memory = engine is None
         """Whether everything is; otherwise it lies in the store of its host."""
         self.observed = False
         """Whether someone follows what lies here."""
@@ -94,11 +94,15 @@ class Space(Searches):
         self.deliveries_max = deliveries_max  # 0: a tuple may be lent any number of times
         speech = Speech(ontology)
         itself: Space = proxy(self)  # its parts do not keep it: it ends with its last user
-        store = engine.records(name, speech, partial(Space._is_busy, itself))
+        store: EngineRecords = (
+            SpaceRecords(name, speech)
+            if engine is None
+            else engine.records(name, speech, partial(Space._is_busy, itself))
+        )
         super().__init__(store, speech)
         self.remove: Callable[[Record], None] = store.remove
         """Takes a tuple out for good. `NotInSpace` when it does not lie here."""
-        self.sets = SetSearches(store, ontology, in_memory=engine.is_plain)
+        self.sets = SetSearches(store, ontology)
         """Where tuples that answer a question together are looked for."""
         self._lent: dict[TupleId, Lease] = {}
         self._leases: Timers[Lease] = Timers(when=attrgetter("until"))

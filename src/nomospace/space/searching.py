@@ -12,11 +12,11 @@ from sys import maxsize
 from typing import Final, TypeAlias
 
 from nomospace.calls.problems import TooManyFound
-from nomospace.space.engines import EngineRecords, Lookup
 from nomospace.space.meant import Speech
 from nomospace.space.pages import RowsAway
 from nomospace.space.records import Record
 from nomospace.space.search import AWAY_UNITS, SEARCH_UNITS_MAX, Search, SetSearch, Unfinished
+from nomospace.space.stored import EngineRecords, Lookup
 from nomospace.space.waits import SpaceWaits
 from nomospace.terms import Term
 from nomospace.terms.budget import TEST_UNITS_MAX, WATCH_UNITS_MAX, Budget, Slice, TestTooDear

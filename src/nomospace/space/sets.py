@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Final
 
 from nomospace.meaning.ontology import Ontology
 from nomospace.space.asking import EVERYONE, Gathering, Scope, SetQuestion
-from nomospace.space.engines import EngineRecords
 from nomospace.space.records import Record, TupleId
 from nomospace.space.search import FACT_UNITS, SetSearch, Unfinished
+from nomospace.space.store import SpaceRecords
+from nomospace.space.stored import EngineRecords
 from nomospace.terms.budget import Slice
 
 if TYPE_CHECKING:
@@ -29,8 +30,8 @@ class SetSearches:
 
     __slots__ = ("_in_memory", "_ontology", "_store")
 
-    def __init__(self, store: EngineRecords, ontology: Ontology, *, in_memory: bool = True) -> None:
-        self._in_memory = in_memory
+    def __init__(self, store: EngineRecords, ontology: Ontology) -> None:
+        self._in_memory = isinstance(store, SpaceRecords)
         self._store = store
         self._ontology = ontology
 

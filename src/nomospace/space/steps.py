@@ -22,7 +22,6 @@ from typing import Any, Final
 
 from nomospace.calls.ways import ONCE
 from nomospace.errors import LimitReached
-from nomospace.space.engines import EngineRecords
 from nomospace.space.outcomes import (
     Dear,
     Fired,
@@ -38,6 +37,7 @@ from nomospace.space.records import Record
 from nomospace.space.search import Search, Unfinished
 from nomospace.space.searching import Searches
 from nomospace.space.sets import SetSearches
+from nomospace.space.stored import EngineRecords
 from nomospace.space.waiting import Waiters
 from nomospace.space.watchers import OFFER, READ, TAKE, Waiter, Watchers, watches
 from nomospace.terms.budget import WATCH_UNITS_MAX, Budget, Slice

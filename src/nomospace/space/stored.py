@@ -1,5 +1,9 @@
 """The store engine: spaces whose tuples lie in the tables of their host's store (`004_…` 5).
 
+There are two engines, as the paper's LIME has two tuple spaces below it (`002_…` 4.1). In the other
+one, the memory engine (`store`), everything is at hand. Those who wait, reactions, leases and the
+order of steps are the space's own, and the same above both (`EngineRecords`).
+
 A space may then be larger than memory. In memory are the tuples that the tables do not have yet,
 and some thousand that were written last; the rest is asked for, a page of rows at a time.
 
@@ -38,6 +42,7 @@ from nomospace.space.composites import Composite
 from nomospace.space.meant import Meant, Speech
 from nomospace.space.pages import Pages
 from nomospace.space.records import Record, TupleId
+from nomospace.space.shelves import Shelf
 from nomospace.space.store import Looker, NotInSpace, SpaceRecords, TupleTwice
 from nomospace.space.tables import RowsFound, TupleTables, Wanted, wanted_for, wanted_of
 from nomospace.terms import Term
@@ -83,8 +88,6 @@ class Hidden(msgspec.Struct, gc=False):
 class StoreEngine:
     """The spaces of one host that lie in its store."""
 
-    is_plain = False
-
     def __init__(
         self, tables: TupleTables, names: Iterable[str] = (), cache_max: int = CACHE_MAX
     ) -> None:
@@ -108,18 +111,6 @@ class StoreEngine:
         if before is not None:
             made.follow(before)
         return made
-
-    def put(self, space: str, id: TupleId) -> int:
-        """A tuple is written down as it is: its order, or 0 when it does not lie in the space."""
-        return self.spaces[space].put_down(id)
-
-    def gone(self, space: str, id: TupleId) -> int:
-        """It is written down that a tuple is gone: its order, or 0 for one that was not there."""
-        return self.spaces[space].gone(id)
-
-    def left_behind(self, space: str, id: TupleId) -> int:
-        """The order of a row of a tuple that has come again with another order; or 0."""
-        return self.spaces[space].left_behind(id)
 
     def end_step(self) -> None:
         """All that this step changed was written down."""
@@ -598,3 +589,9 @@ class StoredObjects:
 
     def _far(self, after: int) -> Iterator[Record]:
         return self._records.far(Wanted(deep=True), after)
+
+
+EngineRecords: TypeAlias = SpaceRecords | StoredRecords
+"""The records of one space, in either engine."""
+Lookup: TypeAlias = Shelf | StoredShelf
+"""Where the tuples of one width are looked for."""

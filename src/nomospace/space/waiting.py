@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from nomospace.space.engines import EngineRecords
 from nomospace.space.meant import Speech
 from nomospace.space.store import NotInSpace
+from nomospace.space.stored import EngineRecords
 from nomospace.space.watchers import OFFER, READ, TAKE, Waiter, WaiterKind, Watchers
 
 

@@ -8,7 +8,6 @@ import pytest
 
 from nomospace.calls.problems import CorrelationTooDear, SearchTooLong
 from nomospace.space import TAKE, Record, Search, SetQuestion, SetSearch, Slice, Space, Unfinished
-from nomospace.space.engines import MEMORY
 from nomospace.space.outcomes import Overran
 from nomospace.terms import ANY, Term, a, obj, where
 from nomospace.terms.templates import Template
@@ -44,7 +43,7 @@ def test_a_cut_search_finds_what_is_there_in_its_last_step(
     monkeypatch.setattr("nomospace.space.stored.PAGE_MIN", 2)
     monkeypatch.setattr("nomospace.space.searching.BATCH", rng.choice((2, 32)))
     monkeypatch.setattr("nomospace.space.searching.BATCH_UNITS", rng.choice((10, 2_000)))
-    space = Space("s", engine=disk.engine if disk else MEMORY)
+    space = Space("s", engine=disk.engine if disk else None)
     count = 0
 
     def put() -> None:

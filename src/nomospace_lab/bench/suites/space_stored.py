@@ -204,7 +204,7 @@ class StoredPairs:
         for record, template in ready:
             space.put(record, now=0)
             record.kept = True
-            order = engine.put(SPACE, record.id)
+            order = engine.spaces[SPACE].put_down(record.id)
             changes.append(TuplePut(SPACE, row_of(record), order))
             if template is None:
                 continue
@@ -212,7 +212,7 @@ class StoredPairs:
             if found is None:
                 raise Bug(story=("a take of `bench space` found nothing in the store",))
             space.remove(found)
-            changes.append(TupleGone(SPACE, found.id, engine.gone(SPACE, found.id)))
+            changes.append(TupleGone(SPACE, found.id, engine.spaces[SPACE].gone(found.id)))
         engine.end_step()
         self._store.commit([Step(tuple(changes))], at=2)
 
