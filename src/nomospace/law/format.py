@@ -26,9 +26,10 @@ import msgspec
 from nomospace.errors import Bug
 from nomospace.law.canon import canonical
 from nomospace.law.parse import parse
-from nomospace.law.render import WHOLE, functor_text, infix_text, is_infix, show_constant, show_node
+from nomospace.law.render import show_constant, show_node
 from nomospace.terms import Diagnostic, Faulty, Source, Span
-from nomospace.terms.syntax import INFIX, TEXT_BYTES_MAX, Reader
+from nomospace.terms.syntax import TEXT_BYTES_MAX, Infix, Reader
+from nomospace.terms.text import WHOLE, functor_text, infix_text, operator_of
 from nomospace.terms.tokens import (
     Const,
     ListSyntax,
@@ -353,10 +354,9 @@ class _Layout:
             self._add(indent, one, start)
         elif isinstance(node, ListSyntax):
             self._items(node, indent, column, lead + "[", "]" + suffix, start)
-        elif isinstance(node, Struct) and is_infix(node):
+        elif isinstance(node, Struct) and isinstance(allowed := operator_of(node), Infix):
             left, right = node.args
             operator = infix_text(node.name, spaced=True)
-            allowed = INFIX[node.name]
             if self._breaks(right):
                 opened, closed = _brackets(right, allowed.right)
                 lead += self._flat(left, allowed.left) + operator + opened
@@ -366,7 +366,7 @@ class _Layout:
                 suffix = closed + operator + self._flat(right, allowed.right) + suffix
                 self._term(left, indent, column, lead + opened, suffix, start)
         elif isinstance(node, Struct):
-            opening = f"{lead}{functor_text(node)}("
+            opening = f"{lead}{functor_text(node.name)}("
             if len(node.args) == 1 and self._breaks(node.args[0]):
                 self._term(node.args[0], indent, column, opening, ")" + suffix, start)
             else:
@@ -379,9 +379,9 @@ class _Layout:
                 return bool(node.items)
             if not isinstance(node, Struct):
                 return False
-            if not is_infix(node):
-                return not (len(node.args) == 1 and node.name in ("+", "-", "\\+"))
-            operator = INFIX[node.name]
+            operator = operator_of(node)
+            if not isinstance(operator, Infix):
+                return operator is None
             if operator.priority > 700:
                 return False
             node = node.args[0] if node.name == "@" else node.args[1]
@@ -411,7 +411,9 @@ class _Layout:
         start, end = node.span
         one = lead + self._flat(node) + suffix
         fits = column + len(one) <= WIDTH_MAX and not self.commented(start, end)
-        operator = node.name if isinstance(node, Struct) and is_infix(node) else ""
+        operator = ""
+        if isinstance(node, Struct) and isinstance(operator_of(node), Infix):
+            operator = node.name
         if operator == "," and not fits:  # goals inside `not` and `findall`
             self._goals(node, column, column + 2, lead + "( ", " )" + suffix, start)
         elif isinstance(node, Struct) and operator in (";", "->") and not fits:
@@ -424,7 +426,8 @@ class _Layout:
 
 def _brackets(node: Node, allowed: int) -> tuple[str, str]:
     """The brackets an operand needs: its operator may bind less tightly than its place allows."""
-    needed = isinstance(node, Struct) and is_infix(node) and INFIX[node.name].priority > allowed
+    operator = operator_of(node)
+    needed = isinstance(operator, Infix) and operator.priority > allowed
     return ("(", ")") if needed else ("", "")
 
 

@@ -17,25 +17,27 @@ a space after commas and around operators (not around `@`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Final, TypeAlias
+from collections.abc import Callable
+from typing import TypeAlias
 
 from nomospace.law import tree
-from nomospace.terms import quote, show
+from nomospace.terms import show
 from nomospace.terms.source import NOWHERE
-from nomospace.terms.syntax import INFIX, PREFIX
+from nomospace.terms.syntax import PREFIX
+from nomospace.terms.text import (
+    ARGUMENT,
+    WHOLE,
+    Piece,
+    apart,
+    bracketed,
+    functor_text,
+    operand,
+    operator_pieces,
+    separated,
+)
 from nomospace.terms.tokens import Const, ListSyntax, Node, Struct, Variable
 
-WHOLE: Final = 1200
-"""The priority of a whole clause body: nothing in it needs brackets for where it stands."""
-ARGUMENT: Final = 999
-"""The highest priority that an argument or an item of a list has without brackets."""
-
 Lexeme: TypeAlias = Callable[[Const], str]
-_Piece: TypeAlias = str | tuple[Node, int]
-
-_SYMBOLIC: Final = ("+", "-", "\\+")
-_WORDS: Final = ("is", "mod", "rem", "not")
 
 
 def show_constant(node: Const) -> str:
@@ -51,115 +53,39 @@ def show_node(
     `lexeme` spells constants; the formatter keeps an author's quotes with it.
     """
     out: list[str] = []
-    todo: list[_Piece] = [(node, allowed)]
+    todo: list[Piece] = [(node, allowed)]
     while todo:
         piece = todo.pop()
         if isinstance(piece, str):
-            out.append(_apart(out, piece))
+            out.append(apart(out, piece))
             continue
         item, limit = piece
         if isinstance(item, Const):
-            out.append(_apart(out, lexeme(item)))
+            out.append(apart(out, lexeme(item)))
         elif isinstance(item, Variable):
             out.append(item.name)
         elif isinstance(item, ListSyntax):
             todo.extend(reversed(_listing(item, spaced)))
-        else:
+        elif isinstance(item, Struct):
             todo.extend(reversed(_struct(item, limit, spaced)))
     return "".join(out)
 
 
-def _apart(out: list[str], text: str) -> str:
-    """`a< -1*b` would read as `a<-(1*b)` without the space."""
-    return " " + text if text[0] == "-" and out and out[-1] == "<" else text
-
-
-def infix_text(name: str, spaced: bool) -> str:
-    """An infix operator with the space around it."""
-    if name == ",":
-        return ", " if spaced else ","
-    if name in _WORDS or (spaced and name != "@"):
-        return f" {name} "
-    return name
-
-
-def functor_text(node: Struct) -> str:
-    """The name of a compound as it stands before its bracket."""
-    return node.name if node.name in ("true", "false", "null") else quote(node.name)
-
-
-def is_infix(node: Node) -> bool:
-    """Whether a node is printed with an operator between two operands."""
-    return (
-        isinstance(node, Struct)
-        and len(node.args) == 2
-        and node.name in INFIX
-        and node.name != "|"  # reading makes `;` of it; a quoted '|' is a name like any other
-    )
-
-
-def _is_operation(node: Node) -> bool:
-    return is_infix(node) or (
-        isinstance(node, Struct) and len(node.args) == 1 and node.name in _SYMBOLIC
-    )
-
-
-def _is_number(node: Node) -> bool:
-    return isinstance(node, Const) and node.value.__class__ in (int, float)
-
-
-def _listing(node: ListSyntax, spaced: bool) -> list[_Piece]:
-    pieces: list[_Piece] = ["[", *_separated(node.items, spaced)]
+def _listing(node: ListSyntax, spaced: bool) -> list[Piece]:
+    pieces = ["[", *separated(node.items, spaced)]
     if node.tail is not None:
         pieces += [" | " if spaced else "|", (node.tail, ARGUMENT)]
     return [*pieces, "]"]
 
 
-def _separated(nodes: Sequence[Node], spaced: bool) -> list[_Piece]:
-    pieces: list[_Piece] = []
-    for index, node in enumerate(nodes):
-        if index:
-            pieces.append(", " if spaced else ",")
-        pieces.append((node, ARGUMENT))
-    return pieces
-
-
-def _struct(node: Struct, allowed: int, spaced: bool) -> list[_Piece]:
-    if is_infix(node):
-        operator = INFIX[node.name]
-        tight = not spaced or node.name == "@"
-        pieces = [
-            *_operand(node.args[0], operator.left, bracket_signs=False),
-            infix_text(node.name, spaced),
-            *_operand(node.args[1], operator.right, bracket_signs=tight),
-        ]
-        return ["(", *pieces, ")"] if operator.priority > allowed else pieces
-    if len(node.args) == 1 and node.name in _SYMBOLIC:
-        return _prefix(node.name, node.args[0], allowed, spaced)
-    return [functor_text(node), "(", *_separated(node.args, spaced), ")"]
-
-
-def _prefix(name: str, argument: Node, allowed: int, spaced: bool) -> list[_Piece]:
-    operator = PREFIX[name]
-    if spaced and name == "\\+":
-        pieces = ["\\+ ", *_operand(argument, operator.right, bracket_signs=False)]
-    elif _is_number(argument) or _is_operation(argument):
-        # -(5) is not -5, and -(1^2) is not -1^2: as arguments they cannot be misread.
-        return [name, "(", (argument, ARGUMENT), ")"]
-    else:
-        pieces = [name, *_operand(argument, 0, bracket_signs=False)]
-    return ["(", *pieces, ")"] if operator.priority > allowed else pieces
-
-
-def _operand(node: Node, allowed: int, *, bracket_signs: bool) -> list[_Piece]:
-    if isinstance(node, Const) and node.value in _WORDS:
-        return [f"'{node.value}'"]  # beside an operator the bare word would be read as another
-    signed = _is_operation(node) and not is_infix(node)
-    if isinstance(node, Const) and isinstance(node.value, int | float):
-        signed = node.value < 0
-    if signed and bracket_signs:  # 1-(-1), a-(-b)
-        return ["(", (node, WHOLE), ")"]
-    return [(node, allowed)]
+def _struct(node: Struct, allowed: int, spaced: bool) -> list[Piece]:
+    if spaced and node.name == "\\+" and len(node.args) == 1:
+        operator = PREFIX[node.name]
+        pieces = ["\\+ ", *operand(node.args[0], operator.right)]
+        return bracketed(pieces) if operator.priority > allowed else pieces
+    tight = not spaced or node.name == "@"
+    pieces = operator_pieces(node, allowed, spaced, signs=tight)
+    return pieces or [f"{functor_text(node.name)}(", *separated(node.args, spaced), ")"]
 
 
 # -- goals ---------------------------------------------------------------------------------
@@ -209,7 +135,7 @@ def goal_node(goal: tree.Goal) -> Node:
     that mean nothing. Recursion is as deep as goals nest, which the parser bounds.
     """
     match goal:
-        case tree.TrueGoal():
+        case tree.TrueGoal() | tree.Toll():
             return Const(True, NOWHERE)
         case tree.Fail():
             return Const("fail", NOWHERE)
@@ -246,8 +172,6 @@ def goal_node(goal: tree.Goal) -> Node:
             return _made(goal.name, *goal.args)
         case tree.Do():
             return _made("do", goal.operation)
-        case tree.Toll():
-            return Const(True, NOWHERE)
 
 
 def _flat(goal: tree.Conj | tree.Disj) -> list[tree.Goal]:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, Final, TypeAlias, TypeGuard, final
+from typing import Any, Final, TypeAlias
 
 from nomospace.errors import CallerError
 from nomospace.terms.freezing import freeze
 from nomospace.terms.source import Faulty, Source
-from nomospace.terms.syntax import INFIX, PREFIX, SPELT_VALUES, Reader
+from nomospace.terms.syntax import INFIX, PREFIX, SPELT_VALUES, Infix, Prefix, Reader
 from nomospace.terms.tokens import Const, ListSyntax, Node, Struct, Variable as VariableNode, fold
 from nomospace.terms.values import (
     OBJECT,
@@ -40,6 +41,14 @@ QUOTED_CHARS: Final = 32_768
 """So many characters are quoted at a time, in a millisecond: between two, other threads run."""
 _HALVES: Final = re.compile("[\ud800-\udfff]")
 _WORDS: Final = ("is", "mod", "rem", "not")
+_SIGNS: Final = ("+", "-", "\\+")
+WHOLE: Final = 1200
+"""The priority of a whole clause body: nothing in it needs brackets for where it stands."""
+ARGUMENT: Final = 999
+"""The highest priority that an argument or an item of a list has without brackets."""
+Printed: TypeAlias = Term | Node
+Piece: TypeAlias = str | tuple[Printed, int]
+"""On a printer's stack: text, or what is yet to be printed with the priority that it may have."""
 _SHORT: Final = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0", "\\": "\\\\", "'": "\\'"}
 _UNSEEN: Final = (*range(0x20), *range(0x7F, 0xA1), 0x2028, 0x2029)
 _ESCAPES: Final = {code: f"\\u{code:04x}" for code in _UNSEEN} | str.maketrans(_SHORT)
@@ -53,13 +62,11 @@ class NotGround(CallerError):
     variable: str
 
     def __str__(self) -> str:
-        what = f"the term {self.text[:80]!r} holds the variable {self.variable}"
+        help = f"write '{self.variable}' in quotes if a string was meant"
         if self.variable == "_":
-            return f"{what}, and a value must be ground; write a value in its place"
-        return (
-            f"{what}, and a value must be ground; write '{self.variable}' in quotes if a string "
-            "was meant"
-        )
+            help = "write a value in its place"
+        what = f"the term {self.text[:80]!r} holds the variable {self.variable}"
+        return f"{what}, and a value must be ground; {help}"
 
 
 def term(text: str) -> Term:
@@ -202,7 +209,7 @@ def _show_light(value: Term, levels: int, left: list[int]) -> str:
             return f"{{{','.join(shown)}}}"
     if levels and type(value) is Compound and value.name not in _SPECIAL:
         parts = [_show_light(part, levels - 1, left) for part in value.args]
-        return f"{_functor(value.name)}({','.join(parts)})"
+        return f"{functor_text(value.name)}({','.join(parts)})"
     left[0] -= weight(value) >> 3
     if left[0] < 0:
         raise _Many
@@ -217,39 +224,34 @@ def _show_whole(value: Term, spaced: bool, limit: int) -> str:
     out: list[str] = []
     size = 0
     opened = 0
-    comma = ", " if spaced else ","
-    todo: list[_Shown] = [(value, 999)]
+    todo: list[Piece] = [(value, ARGUMENT)]
     while todo:
         piece = todo.pop()
-        if type(piece) is _Piece:
-            text = piece.text if piece.text[0] != "-" else _apart(out, piece.text)
-        else:
+        if type(piece) is tuple:
             item, allowed = piece
             if type(item) is Compound or type(item) is tuple:
                 opened += 1
                 if opened > limit + TERM_DEPTH_MAX:  # operators open many before they print one
                     return "".join(out)[: limit - 1] + "…"
             if type(item) is Compound:
-                items = dict_items(item, limit) if item.name == OBJECT else None
-                if items is not None:
-                    todo.extend(reversed(_dict_pieces(items, comma, spaced)))
-                    continue
-                pieces = _compound_pieces(item.name, item.args[:limit], allowed, comma, spaced)
-                todo.extend(reversed(pieces))
+                todo.extend(reversed(_compound_pieces(item, allowed, spaced, limit)))
                 continue
             if type(item) is tuple:
-                todo.append(_Piece("]"))
+                todo.append("]")
                 for index in range(min(len(item), limit) - 1, -1, -1):
-                    todo.append((item[index], 999))
+                    todo.append((item[index], ARGUMENT))
                     if index:
-                        todo.append(_Piece(comma))
+                        todo.append(", " if spaced else ",")
                 text = "["
             elif type(item) is str:
                 text = quote(item if len(item) <= limit else item[: limit + 1])
             elif type(item) is bytes:
                 text = _atomic(item[:limit])
             else:
-                text = _apart(out, _atomic(item))
+                text = apart(out, _atomic(item))
+        else:
+            assert type(piece) is str
+            text = piece if piece[0] != "-" else apart(out, piece)
         out.append(text)
         size += len(text)
         if size > limit:
@@ -261,24 +263,6 @@ _LEVELS: Final = 16
 _MANY: Final = 10_000
 _SPECIAL: Final = frozenset((*INFIX, *PREFIX, PARTIAL))
 """Functors that may be written otherwise than before brackets."""
-
-
-def _apart(out: list[str], text: str) -> str:
-    """`a< -1*b` would read as `a<-(1*b)` without the space."""
-    return " " + text if text[0] == "-" and out and out[-1] == "<" else text
-
-
-@final
-class _Piece:
-    """Text that is already final, on the printer's stack."""
-
-    __slots__ = ("text",)
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-
-_Shown: TypeAlias = _Piece | tuple[Term, int]
 
 
 def _atomic(value: object) -> str:
@@ -311,89 +295,106 @@ def _float(value: float) -> str:
     return text
 
 
-def _compound_pieces(
-    name: str, args: tuple[Term, ...], allowed: int, comma: str, spaced: bool
-) -> list[_Shown]:
-    if name == PARTIAL and len(args) > 1 and not _is_list(args[-1]):
-        pieces: list[_Shown] = [_Piece("[")]
-        for index, part in enumerate(args[:-1]):
-            if index:
-                pieces.append(_Piece(comma))
-            pieces.append((part, 999))
-        return [*pieces, _Piece("|"), (args[-1], 999), _Piece("]")]
-    infix = INFIX.get(name) if len(args) == 2 and name != "|" else None
-    if infix is not None:
-        left, right = args
-        middle = _infix_text(name, spaced)
-        inner = [
-            *_operand(left, infix.left, first=True),
-            _Piece(middle),
-            *_operand(right, infix.right, first=False),
-        ]
-        if infix.priority > allowed:
-            return [_Piece("("), *inner, _Piece(")")]
-        return inner
-    if len(args) == 1 and name in ("+", "-", "\\+"):
-        operator = PREFIX[name]
-        argument = args[0]
-        if _is_number(argument) or _is_operation(argument):
-            # -(5) is not -5, -(1^2) is not -1^2, \\+(a,b) has two arguments: keep the brackets.
-            return [_Piece(f"{name}("), (argument, 999), _Piece(")")]
-        if operator.priority > allowed:
-            return [_Piece(f"({name}"), *_operand(argument, 0, first=True), _Piece(")")]
-        return [_Piece(name), *_operand(argument, 0, first=True)]
-    pieces = [_Piece(_functor(name) + "(")]
-    for index, part in enumerate(args):
+def _compound_pieces(item: Compound, allowed: int, spaced: bool, limit: int) -> list[Piece]:
+    if item.name == OBJECT:
+        items = dict_items(item, limit)
+        if items is not None:
+            return _dict_pieces(items, spaced)
+    parts = item.args[:limit]
+    if item.name == PARTIAL and len(parts) > 1 and type(parts[-1]) is not tuple:
+        return ["[", *separated(parts[:-1], spaced), "|", (parts[-1], ARGUMENT), "]"]
+    if item.name in _SPECIAL:
+        pieces = operator_pieces(item, allowed, spaced)
+        if pieces:
+            return pieces
+    return [f"{functor_text(item.name)}(", *separated(parts, spaced), ")"]
+
+
+def _dict_pieces(items: tuple[tuple[str, Term], ...], spaced: bool) -> list[Piece]:
+    comma, colon = (", ", ": ") if spaced else (",", ":")
+    pieces: list[Piece] = ["{"]
+    for index, (key, value) in enumerate(items):
+        pieces += [f"{comma if index else ''}{quote(key)}{colon}", (value, ARGUMENT)]
+    return [*pieces, "}"]
+
+
+# -- compounds and operators, of terms and of the nodes that terms are read from -----------------
+
+
+def apart(out: list[str], text: str) -> str:
+    """`a< -1*b` would read as `a<-(1*b)` without the space."""
+    return " " + text if text[0] == "-" and out and out[-1] == "<" else text
+
+
+def separated(parts: Sequence[Printed], spaced: bool) -> list[Piece]:
+    """Arguments or items, with commas between."""
+    pieces: list[Piece] = []
+    for index, part in enumerate(parts):
         if index:
-            pieces.append(_Piece(comma))
-        pieces.append((part, 999))
-    pieces.append(_Piece(")"))
+            pieces.append(", " if spaced else ",")
+        pieces.append((part, ARGUMENT))
     return pieces
 
 
-def _dict_pieces(items: tuple[tuple[str, Term], ...], comma: str, spaced: bool) -> list[_Shown]:
-    pieces: list[_Shown] = [_Piece("{")]
-    for index, (key, value) in enumerate(items):
-        pieces.append(_Piece(f"{comma if index else ''}{quote(key)}:{' ' if spaced else ''}"))
-        pieces.append((value, 999))
-    return [*pieces, _Piece("}")]
-
-
-def _functor(name: str) -> str:
+def functor_text(name: str) -> str:
+    """The name of a compound as it stands before its bracket."""
     return name if _PLAIN.match(name) else quote(name)
 
 
-def _infix_text(name: str, spaced: bool) -> str:
-    if name in ("is", "mod", "rem"):
-        return f" {name} "
-    if spaced and name == ",":
-        return ", "
-    if spaced and name != "@":
-        return f" {name} "
-    return name
+def infix_text(name: str, spaced: bool) -> str:
+    """An infix operator with the space around it."""
+    if name == ",":
+        return ", " if spaced else ","
+    return f" {name} " if name in _WORDS or (spaced and name != "@") else name
 
 
-def _is_list(value: Term) -> bool:
-    return type(value) is tuple
+def operator_of(item: Printed) -> Infix | Prefix | None:
+    """The operator that something is printed with, if it is."""
+    if type(item) is not Compound and type(item) is not Struct:
+        return None
+    if len(item.args) == 2:  # reading makes `;` of `|`; a quoted '|' is a name like any other
+        return INFIX.get(item.name) if item.name != "|" else None
+    return PREFIX[item.name] if len(item.args) == 1 and item.name in _SIGNS else None
 
 
-def _is_number(value: Term) -> TypeGuard[float]:
-    return type(value) is int or type(value) is float
+def operator_pieces(
+    item: Compound | Struct, allowed: int, spaced: bool, *, signs: bool = True
+) -> list[Piece]:
+    """Something as an operator with its operands, in brackets if need be; nothing where it is none.
+
+    With `signs`, what has a sign stands in brackets behind an infix operator.
+    """
+    name, first, last = item.name, item.args[0], item.args[-1]
+    if len(item.args) == 2 and name in INFIX and name != "|":
+        infix = INFIX[name]
+        right = operand(last, infix.right, signs=signs)
+        pieces = [*operand(first, infix.left), infix_text(name, spaced), *right]
+        return bracketed(pieces) if infix.priority > allowed else pieces
+    if len(item.args) != 1 or name not in _SIGNS:
+        return []
+    value = first.value if type(first) is Const else first
+    if type(value) is int or type(value) is float or operator_of(first) is not None:
+        # -(5) is not -5, -(1^2) is not -1^2, \\+(a,b) has two arguments: keep the brackets.
+        return [f"{name}(", (first, ARGUMENT), ")"]
+    pieces = [name, *operand(first, 0)]
+    return bracketed(pieces) if PREFIX[name].priority > allowed else pieces
 
 
-def _is_operation(value: Term) -> bool:
-    """Whether a term is printed with an operator."""
-    if type(value) is not Compound:
-        return False
-    if len(value.args) == 1:
-        return value.name in ("+", "-", "\\+")
-    return len(value.args) == 2 and value.name in INFIX and value.name != "|"
+def operand(item: Printed, allowed: int, *, signs: bool = False) -> list[Piece]:
+    """What stands beside an operator; with `signs`, in brackets if it has one: 1-(-1), a-(-b)."""
+    value = item.value if type(item) is Const else item
+    if type(value) is str and value in _WORDS:
+        return [f"'{value}'"]  # beside an operator the bare word would be read as another
+    if signs:
+        if type(value) is int or type(value) is float:
+            signed = value < 0
+        else:
+            signed = isinstance(operator_of(item), Prefix)
+        if signed:
+            return bracketed([(item, WHOLE)])
+    return [(item, allowed)]
 
 
-def _operand(value: Term, allowed: int, *, first: bool) -> list[_Shown]:
-    if value in _WORDS and type(value) is str:
-        return [_Piece(f"'{value}'")]  # beside an operator the bare word would be read as another
-    symbolic = type(value) is Compound and len(value.args) == 1 and _is_operation(value)
-    if not first and (symbolic or (_is_number(value) and value < 0)):  # 1-(-1), a-(-b)
-        return [_Piece("("), (value, 1200), _Piece(")")]
-    return [(value, allowed)]
+def bracketed(pieces: list[Piece]) -> list[Piece]:
+    """Pieces in brackets."""
+    return ["(", *pieces, ")"]
