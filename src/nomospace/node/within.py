@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
     from nomospace.node.serve import Server
     from nomospace.space import Record, Space
-    from nomospace.space.leases import Lease
     from nomospace.space.reactions import Reaction
+    from nomospace.space.records import Lease
     from nomospace.space.watchers import Waiter
     from nomospace.store.interface import JournalEntry
     from nomospace.terms import Term

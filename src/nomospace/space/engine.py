@@ -22,11 +22,10 @@ from nomospace.errors import CallerError
 from nomospace.meaning.ontology import PLAIN, Ontology
 from nomospace.space.asking import EVERYONE, SetQuestion
 from nomospace.space.kinds import Kinds
-from nomospace.space.leases import Lease
 from nomospace.space.meant import Speech
 from nomospace.space.outcomes import DeadLetter, Expired, Lapsed, Outcome
 from nomospace.space.reactions import Reaction, SpaceReactions
-from nomospace.space.records import BAND, Record, TupleId, arrival
+from nomospace.space.records import BAND, Lease, Record, TupleId, arrival
 from nomospace.space.searching import Searches
 from nomospace.space.sets import SetSearches
 from nomospace.space.steps import SpaceSteps

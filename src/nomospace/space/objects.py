@@ -25,6 +25,7 @@ from nomospace.space.slots import (
     Slot,
     Slots,
     living_by,
+    order_of,
     resolver,
     size_of,
 )
@@ -206,7 +207,7 @@ class Objects:
                     best, least = slot, size
         if type(best) is list:
             lines = [self._by_value.walk(one, after) for one in best]
-            return _once(merge(*lines, key=_order))
+            return _once(merge(*lines, key=order_of))
         return self._by_value.walk(best, after)
 
     def _far_slots(self, wish: Wish) -> list[Slot]:
@@ -248,7 +249,3 @@ def _once(records: Iterable[Record]) -> Iterator[Record]:
         if record.order != last:
             last = record.order
             yield record
-
-
-def _order(record: Record) -> int:
-    return record.order

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 
+import msgspec
+
 from nomospace.calls.ways import ONCE, Mode
 from nomospace.space.meant import Speech
 from nomospace.space.records import Record
@@ -16,7 +18,7 @@ from nomospace.terms.budget import Slice
 from nomospace.terms.templates import Template
 
 
-class Reaction:
+class Reaction(msgspec.Struct, eq=False):
     """A template, where it looks, and what is to be called when a tuple shows up.
 
     With a listener it is strong: called inside the step that brought the tuple. Without, the
@@ -25,46 +27,20 @@ class Reaction:
     however often the tuple moves, until it is enabled anew.
     """
 
-    __slots__ = (
-        "at",
-        "dest",
-        "enabled",
-        "fired",
-        "id",
-        "listener",
-        "mode",
-        "order",
-        "search",
-        "seen",
-        "slice",
-        "template",
-    )
-
-    def __init__(
-        self,
-        id: Hashable,
-        template: Template,
-        mode: Mode = ONCE,
-        *,
-        at: str | None = None,
-        dest: str | None = None,
-        listener: Callable[[Reaction, Record], None] | None = None,
-        enabled: bool = True,
-        seen: SeenIds | None = None,
-    ) -> None:
-        self.id = id
-        self.template = template
-        self.mode = mode
-        self.at = at
-        self.dest = dest
-        self.listener = listener
-        self.enabled = enabled
-        self.seen = SeenIds() if seen is None else seen
-        self.fired = 0
-        self.search: Search | None = None
-        """How far it has met what was there before it, if not all of that."""
-        self.slice: Slice | None = None
-        self.order = 0  # its turn among the reactions of its space, set by it
+    id: Hashable
+    template: Template
+    mode: Mode = ONCE
+    at: str | None = None
+    dest: str | None = None
+    listener: Callable[[Reaction, Record], None] | None = None
+    enabled: bool = True
+    seen: SeenIds = msgspec.field(default_factory=SeenIds)
+    fired: int = 0
+    search: Search | None = None
+    """How far it has met what was there before it, if not all of that."""
+    slice: Slice | None = None
+    order: int = 0
+    """Its turn among the reactions of its space, which sets it."""
 
     def __repr__(self) -> str:
         return f"Reaction({self.id!r}, {self.mode!r}, fired={self.fired})"

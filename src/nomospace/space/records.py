@@ -83,3 +83,11 @@ class Record(msgspec.Struct, gc=False, eq=False):
     def misplaced(self) -> bool:
         """Whether it is for another agent than the one that holds it."""
         return self.cur != self.dest
+
+
+class Lease(msgspec.Struct, frozen=True, gc=False):
+    """Who has a tuple on loan, and until when: it is neither found nor lost."""
+
+    record: Record
+    taker: str
+    until: int

@@ -20,6 +20,8 @@ from collections import deque
 from sys import maxsize
 from typing import Any, Final
 
+import msgspec
+
 from nomospace.calls.ways import ONCE
 from nomospace.errors import LimitReached
 from nomospace.space.outcomes import (
@@ -39,8 +41,8 @@ from nomospace.space.searching import Searches
 from nomospace.space.sets import SetSearches
 from nomospace.space.stored import EngineRecords
 from nomospace.space.waiting import Waiters
-from nomospace.space.watchers import OFFER, READ, TAKE, Waiter, Watchers, watches
-from nomospace.terms.budget import WATCH_UNITS_MAX, Budget, Slice
+from nomospace.space.watchers import OFFER, READ, TAKE, Waiter, Watchers
+from nomospace.terms.budget import WATCH_UNITS_MAX, Budget, Slice, TestTooDear
 
 FIRINGS_MAX: Final = 10_000
 """Firings in one step on what listeners themselves brought; past it, the busiest is disabled.
@@ -66,20 +68,17 @@ _FIRST_TURN: Final = (-1, 0)
 """Before that of everyone."""
 
 
-class _Late:
+class _Late(msgspec.Struct):
     """A tuple that some who wait or react have yet to be shown, and how far that has come."""
 
-    __slots__ = ("after", "record", "stage", "turn", "until")
-
-    def __init__(self, record: Record, stage: int, after: int, until: int) -> None:
-        self.record = record
-        self.stage = stage
-        self.after = after
-        """The order of the last one in this stage that was shown it."""
-        self.turn = _FIRST_TURN
-        """The same of those who wait for several tuples together."""
-        self.until = until
-        """Those who came later have looked for themselves."""
+    record: Record
+    stage: int
+    after: int
+    """The order of the last one in this stage that was shown it."""
+    until: int
+    """Those who came later have looked for themselves."""
+    turn: tuple[int, int] = _FIRST_TURN
+    """As `after`, of those who wait for several tuples together."""
 
 
 class _Cut(Exception):
@@ -195,7 +194,7 @@ class SpaceSteps:
                     if one.listener is None:
                         self._meet(one, record, False, now, late=True)
                 elif self._suits(one, record):
-                    self._give(one, record, now)
+                    self._give(one, Woken(one.ticket, record), (record,), now)
             if self._overran:
                 self._dismiss_overran()
             if late.stage == _REACTIONS:
@@ -210,16 +209,19 @@ class SpaceSteps:
                 return False
         return True
 
-    def _give(self, waiter: Waiter, record: Record, now: int) -> None:
-        """Serve one who waits with a tuple that suits."""
+    def _give(
+        self, waiter: Waiter, outcome: Outcome, records: tuple[Record, ...], now: int
+    ) -> None:
+        """Serve one who waits with what suits."""
         if waiter.how == OFFER:
             self._waiters.disarm(waiter)
         else:
             self._waiters.dismiss(waiter)
         if waiter.how == TAKE:
-            self._searches.took(record, now)
-            self._store.remove(record)
-        self._outcomes.append(Woken(waiter.ticket, record))
+            for record in records:
+                self._searches.took(record, now)
+                self._store.remove(record)
+        self._outcomes.append(outcome)
 
     def _run_reactions(self, now: int) -> None:
         agenda = self._agenda
@@ -249,8 +251,8 @@ class SpaceSteps:
             if reaction.listener is not None or not (self._late or self._units <= 0):
                 self._meet(reaction, record, inner, now)
             elif not cut:
-                cut, after = True, reaction.order - 1
-                self._late.append(_Late(record, _REACTIONS, after, self._store.next_order))
+                cut = True
+                self._postpone(record, _REACTIONS, reaction.order - 1)
                 if not listeners:
                     return
 
@@ -389,11 +391,22 @@ class SpaceSteps:
             return False
 
     def _watches(self, watcher: Waiter | Reaction, record: Record) -> bool:
-        """Whether one looks for a tuple; counts what that costs, and what it costs to serve it."""
+        """Whether one looks for a tuple; counts what that costs, and what it costs to serve it.
+
+        `TestTooDear` past `WATCH_UNITS_MAX`. What is known of the tuple is kept for all who look.
+        """
         budget = self._budget
         budget.share()
         try:
-            fits = watches(watcher, record, budget)
+            fits = (
+                (watcher.at is None or watcher.at == record.cur)
+                and (watcher.dest is None or watcher.dest == record.dest)
+                and watcher.template.matches(record.fields, budget)
+            )
+        except TestTooDear:
+            raise TestTooDear(
+                what="the test of one tuple for one who waits, in units,", limit=WATCH_UNITS_MAX
+            ) from None
         finally:
             self._units -= SHOW_UNITS + WATCH_UNITS_MAX - budget.left
         if fits:
@@ -437,15 +450,7 @@ class SpaceSteps:
             if found is None:
                 continue
             records = self._sets.records(found)
-            if waiter.how == OFFER:
-                self._waiters.disarm(waiter)
-            else:
-                self._waiters.dismiss(waiter)
-            if waiter.how == TAKE:
-                for one in records:
-                    self._searches.took(one, now)
-                    self._store.remove(one)
-            self._outcomes.append(Gathered(waiter.ticket, records, found))
+            self._give(waiter, Gathered(waiter.ticket, records, found), records, now)
             if waiter.how == TAKE:
                 break
         return None

@@ -17,7 +17,7 @@ from nomospace.space.meant import Speech
 from nomospace.space.objects import Objects
 from nomospace.space.records import FIRST_ORDER, Record, TupleId
 from nomospace.space.shelves import SHRINK_AT, Shelf
-from nomospace.space.slots import SEGMENT
+from nomospace.space.slots import SEGMENT, order_of
 from nomospace.space.timers import Timers
 from nomospace.terms import is_object
 
@@ -203,12 +203,12 @@ class SpaceRecords:
     def held_by(self, agent: str) -> Iterator[Record]:
         """What an agent holds, oldest first."""
         shelves = self.shelves.values()
-        return merge(*[shelf.held.of(agent) for shelf in shelves], key=_order)
+        return merge(*[shelf.held.of(agent) for shelf in shelves], key=order_of)
 
     def misplaced_for(self, dest: str) -> Iterator[Record]:
         """What is for an agent and held by another, oldest first."""
         shelves = self.shelves.values()
-        return merge(*[shelf.astray.of(dest) for shelf in shelves], key=_order)
+        return merge(*[shelf.astray.of(dest) for shelf in shelves], key=order_of)
 
     def misplaced(self) -> list[str]:
         """Whom misplaced records are for."""
@@ -216,12 +216,8 @@ class SpaceRecords:
 
     def everything(self, after: int = 0) -> Iterator[Record]:
         """All that is here, in order; with `after`, from near that order on."""
-        return merge(*[shelf.everything(after) for shelf in self.shelves.values()], key=_order)
+        return merge(*[shelf.everything(after) for shelf in self.shelves.values()], key=order_of)
 
     def composites(self) -> list[Composite]:
         """The composites that searches have asked for."""
         return [one for shelf in self.shelves.values() for one in shelf.composites.values()]
-
-
-def _order(record: Record) -> int:
-    return record.order

@@ -43,6 +43,7 @@ from nomospace.space.meant import Meant, Speech
 from nomospace.space.pages import Pages
 from nomospace.space.records import Record, TupleId
 from nomospace.space.shelves import Shelf
+from nomospace.space.slots import order_of
 from nomospace.space.store import Looker, NotInSpace, SpaceRecords, TupleTwice
 from nomospace.space.tables import RowsFound, TupleTables, Wanted, wanted_for, wanted_of
 from nomospace.terms import Term
@@ -74,7 +75,6 @@ RETRY_US: Final = 1_000_000
 Equal: TypeAlias = tuple[tuple[int, Term], ...]
 """Places, and the values that fields must have there."""
 
-_order = attrgetter("order")
 _deadline = attrgetter("expires", "order")
 
 
@@ -462,12 +462,12 @@ class StoredRecords:
 
     def held_by(self, agent: str) -> Iterator[Record]:
         """What an agent holds, oldest first."""
-        return merge(self.near.held_by(agent), self._held(Wanted(at=agent)), key=_order)
+        return merge(self.near.held_by(agent), self._held(Wanted(at=agent)), key=order_of)
 
     def misplaced_for(self, dest: str) -> Iterator[Record]:
         """What is for an agent and held by another, oldest first."""
         far = self._held(Wanted(dest=dest, astray=True))
-        return merge(self.near.misplaced_for(dest), far, key=_order)
+        return merge(self.near.misplaced_for(dest), far, key=order_of)
 
     def misplaced(self) -> list[str]:
         """Whom misplaced records are for."""
@@ -477,7 +477,7 @@ class StoredRecords:
 
     def everything(self, after: int = 0) -> Iterator[Record]:
         """All that is here, in order; with `after`, from near that order on."""
-        return merge(self.near.everything(after), self._held(Wanted(), after), key=_order)
+        return merge(self.near.everything(after), self._held(Wanted(), after), key=order_of)
 
     def written_by(self, agent: str, some: int) -> tuple[int, list[Record]]:
         """How many records here an agent has written, and a few of them."""
@@ -545,7 +545,7 @@ class StoredShelf:
         if self._records.is_near:
             return near
         far = self._records.far(wanted_for(template, at, dest), after)
-        return merge(near, far, key=_order) if near else far
+        return merge(near, far, key=order_of) if near else far
 
     def first(self, equal: Equal) -> Record | None:
         """The first record with these values, where little has to be looked at to tell."""
@@ -576,16 +576,16 @@ class StoredObjects:
     def exact(self, meant: Meant, after: int = 0) -> Iterable[Record]:
         """Some records, all that fit exactly among them."""
         near = self._records.near.objects.exact(meant, after)
-        return near if self._records.is_near else merge(near, self._far(after), key=_order)
+        return near if self._records.is_near else merge(near, self._far(after), key=order_of)
 
     def fitting(self, meant: Meant, after: int = 0) -> Iterable[Record]:
         """The same for all that fit."""
         near = self._records.near.objects.fitting(meant, after)
-        return near if self._records.is_near else merge(near, self._far(after), key=_order)
+        return near if self._records.is_near else merge(near, self._far(after), key=order_of)
 
     def everything(self, after: int = 0) -> Iterator[Record]:
         """All of them."""
-        return merge(self._records.near.objects.everything(after), self._far(after), key=_order)
+        return merge(self._records.near.objects.everything(after), self._far(after), key=order_of)
 
     def _far(self, after: int) -> Iterator[Record]:
         return self._records.far(Wanted(deep=True), after)

@@ -7,13 +7,13 @@ from collections.abc import Hashable
 from nomospace.space.meant import Speech
 from nomospace.space.store import NotInSpace
 from nomospace.space.stored import EngineRecords
-from nomospace.space.watchers import OFFER, READ, TAKE, Waiter, WaiterKind, Watchers
+from nomospace.space.watchers import OFFER, READ, TAKE, Waiter, Watchers
 
 
 class Waiters:
     """Those who wait in a space, in the order they came."""
 
-    __slots__ = ("_store", "by_ticket", "offers", "reads", "takes")
+    __slots__ = ("_armed", "_store", "by_ticket", "offers", "reads", "takes")
 
     def __init__(self, store: EngineRecords, speech: Speech) -> None:
         self._store = store
@@ -21,11 +21,12 @@ class Waiters:
         self.reads: Watchers[Waiter] = Watchers(speech)
         self.takes: Watchers[Waiter] = Watchers(speech)
         self.offers: Watchers[Waiter] = Watchers(speech)
+        self._armed = {READ: self.reads, TAKE: self.takes, OFFER: self.offers}
 
     def add(self, waiter: Waiter) -> None:
         """Let one wait, armed."""
         self.by_ticket[waiter.ticket] = waiter
-        self._watchers(waiter.how).add(waiter)
+        self._armed[waiter.how].add(waiter)
 
     def get(self, ticket: Hashable) -> Waiter:
         """The one of a ticket. `NotInSpace` when there is none, or no more."""
@@ -38,26 +39,18 @@ class Waiters:
         """Let one be served again, in its old turn."""
         if not waiter.armed:
             waiter.armed = True
-            self._watchers(waiter.how).add(waiter)
+            self._armed[waiter.how].add(waiter)
 
     def disarm(self, waiter: Waiter) -> None:
         """Let one be served no more, until it is armed."""
         if waiter.armed:
             waiter.armed = False
-            self._watchers(waiter.how).drop(waiter)
+            self._armed[waiter.how].drop(waiter)
 
     def dismiss(self, waiter: Waiter) -> None:
         """Let one wait no longer."""
         del self.by_ticket[waiter.ticket]
         if waiter.armed:
-            self._watchers(waiter.how).drop(waiter)
+            self._armed[waiter.how].drop(waiter)
         if waiter.sets is not None:
             self._store.sets[waiter.scope].cancel(waiter.sets, waiter.order)
-
-    def _watchers(self, how: WaiterKind) -> Watchers[Waiter]:
-        if how == TAKE:
-            return self.takes
-        if how == READ:
-            return self.reads
-        assert how == OFFER, f"{how!r} is no way to wait"
-        return self.offers

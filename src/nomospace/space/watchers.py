@@ -16,18 +16,20 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from enum import StrEnum
 from heapq import merge
 from itertools import dropwhile, islice
-from typing import Final, Generic, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar
 
 import msgspec
 
 from nomospace.space.asking import EVERYONE, Name, Scope
 from nomospace.space.meant import Speech
 from nomospace.space.records import Record
-from nomospace.space.slots import Slots, TrackedSlots
+from nomospace.space.slots import Slots, TrackedSlots, order_of
 from nomospace.terms import Term, is_object, key_of
-from nomospace.terms.budget import WATCH_UNITS_MAX, Budget, TestTooDear
 from nomospace.terms.templates import MISSING, Path, Template, feature
 from nomospace.terms.values import ATOMIC
+
+if TYPE_CHECKING:
+    from nomospace.space.reactions import Reaction
 
 SHAPES_MAX: Final = 64
 """Shapes of one arity that are told apart."""
@@ -49,19 +51,6 @@ READ: Final = WaiterKind.READ
 OFFER: Final = WaiterKind.OFFER
 
 
-class Watcher(Protocol):
-    """What looks for tuples: a template, and where."""
-
-    order: int
-
-    @property
-    def template(self) -> Template: ...
-    @property
-    def at(self) -> str | None: ...
-    @property
-    def dest(self) -> str | None: ...
-
-
 class Waiter(msgspec.Struct, eq=False):
     """One blocked operation."""
 
@@ -81,32 +70,11 @@ class Waiter(msgspec.Struct, eq=False):
 LOT: Final = 64
 """How many of those who look for a tuple are listed at a time."""
 
-W = TypeVar("W", bound=Watcher)
+W = TypeVar("W", bound="Waiter | Reaction")
 _BY_CLASS: Final = "class"
 _BY_ID: Final = "id"
 _BY_VALUE: Final = "value"
 _Name: TypeAlias = tuple[tuple[Path, ...], bool, bool]
-
-
-def watches(watcher: Watcher, record: Record, budget: Budget) -> bool:
-    """Whether a record is one that a watcher looks for; `TestTooDear` past `WATCH_UNITS_MAX`.
-
-    The budget is one for all who look at the record.
-    """
-    if (watcher.at is not None and watcher.at != record.cur) or (
-        watcher.dest is not None and watcher.dest != record.dest
-    ):
-        return False
-    template = watcher.template
-    if template.steady:
-        return template.matches(record.fields)
-    budget.share()
-    try:
-        return template.matches(record.fields, budget)
-    except TestTooDear:
-        raise TestTooDear(
-            what="the test of one tuple for one who waits, in units,", limit=WATCH_UNITS_MAX
-        ) from None
 
 
 class _Shape(Generic[W]):
@@ -270,10 +238,10 @@ class Watchers(Generic[W]):
         shapes = self._shapes.get(len(record.fields), {})
         found = [some for shape in shapes.values() if (some := shape.of(record, after))]
         if self._meant.keys:
-            found.append(sorted(self._meant.of(record), key=_order))
+            found.append(sorted(self._meant.of(record), key=order_of))
         if not found:
             return ()
-        all_of_them = found[0] if len(found) == 1 else merge(*found, key=_order)
+        all_of_them = found[0] if len(found) == 1 else merge(*found, key=order_of)
         return dropwhile(lambda one: one.order <= after, all_of_them) if after else all_of_them
 
     def in_turn(self, record: Record, after: int, until: int) -> Iterator[W]:
@@ -284,7 +252,3 @@ class Watchers(Generic[W]):
                     return
                 yield one
             after = some[-1].order
-
-
-def _order(watcher: Watcher) -> int:
-    return watcher.order
