@@ -12,8 +12,9 @@ from nomospace.control.bounded import (
 from nomospace.control.membership import HISTORY_MAX
 from nomospace.host.mailing import REASONS_MAX
 from nomospace.law import prelude
+from nomospace.law.arithmetic import FUNCTIONS
 from nomospace.law.parse import GOAL_DEPTH_MAX, RULES_MAX
-from nomospace.law.prelude import BUILTINS, COPIES_BYTES_MAX, FUNCTIONS
+from nomospace.law.prelude import BUILTINS, COPIES_BYTES_MAX
 from nomospace.law.tree import EVENTS, OPERATIONS, PREAMBLE, SPECIAL, UNITS
 from nomospace.terms import INT_BITS_MAX, TERM_BYTES_MAX, TERM_DEPTH_MAX
 from nomospace.terms.syntax import TEXT_BYTES_MAX

@@ -107,6 +107,9 @@ COMPARE: Final[dict[str, Callable[[Number, Number], bool]]] = {
     "=:=": lambda a, b: bool(a == b),
     "=\\=": lambda a, b: bool(a != b),
 }
+FUNCTIONS: Final = dict.fromkeys([*((name, 2) for name in BINARY), *((name, 1) for name in UNARY)])
+"""Name and number of arguments of all that arithmetic knows, in `is`, in comparisons, and in times
+and amounts of operations."""
 
 
 WORD_BITS: Final = 64

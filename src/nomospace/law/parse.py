@@ -7,10 +7,12 @@ reached) is the business of `law.checks`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from difflib import get_close_matches
 from typing import Final
 
 from nomospace.law import tree
+from nomospace.law.arithmetic import COMPARE
 from nomospace.terms import TERM_DEPTH_MAX, Diagnostic, Source, Span, Term, Var
 from nomospace.terms.syntax import Reader
 from nomospace.terms.text import from_node
@@ -23,7 +25,20 @@ COMMENT_MAX: Final = 2_000
 RULES_MAX: Final = 20_000
 """How many rules and helper clauses a law may have."""
 
-COMPARISONS: Final = ("<", ">", "=<", ">=", "=:=", "=\\=")
+
+_PLAIN_GOALS: Final[dict[tuple[str, int], Callable[[tuple[Node, ...], Span], tree.Goal]]] = {
+    ("true", 0): lambda args, span: tree.TrueGoal(span),
+    ("fail", 0): lambda args, span: tree.Fail(span),
+    ("clock", 1): lambda args, span: tree.ClockGoal(args[0], span),
+    ("thisLaw", 2): lambda args, span: tree.ThisLaw(args[0], args[1], span),
+    ("=", 2): lambda args, span: tree.Unify(args[0], args[1], False, span),
+    ("\\=", 2): lambda args, span: tree.Unify(args[0], args[1], True, span),
+    ("==", 2): lambda args, span: tree.Same(args[0], args[1], False, span),
+    ("\\==", 2): lambda args, span: tree.Same(args[0], args[1], True, span),
+    ("is", 2): lambda args, span: tree.Is(args[0], args[1], span),
+    ("do", 1): lambda args, span: tree.Do(args[0], span),
+}
+"""Goals without goals or conditions of their own."""
 
 
 def parse(source: Source) -> tuple[tree.LawTree, list[Diagnostic]]:
@@ -137,7 +152,7 @@ class _Parser:
             arity = tree.EVENTS[name]
             self.fault(
                 "unknown-event",
-                f"the event {name} has {_arguments(arity)}, not {len(args)}",
+                f"the event {name} has {tree.arguments(arity)}, not {len(args)}",
                 head.span,
                 f"write {name}({', '.join('XMYZ'[:arity])})" if arity else f"write {name}",
             )
@@ -158,7 +173,7 @@ class _Parser:
         else:
             self.fault(
                 "preamble-form",
-                f"{name} of the preamble has {_arguments(tree.PREAMBLE[name])}, not {arity}",
+                f"{name} of the preamble has {tree.arguments(tree.PREAMBLE[name])}, not {arity}",
                 span,
             )
 
@@ -301,8 +316,9 @@ class _Parser:
             return tree.Fail(node.span)
         name, args = found
         span = node.span
-        if isinstance(node, Const):
-            return self._bare_goal(name, span)
+        plain = _PLAIN_GOALS.get((name, len(args)))
+        if plain is not None:
+            return plain(args, span)
         if name in (",", ";") and len(args) == 2:
             return self._chain(name, node, depth)
         if name == "->" and len(args) == 2:
@@ -313,35 +329,16 @@ class _Parser:
             return tree.Not(self._goal(args[0], depth + 1), span)
         if name == "@" and len(args) == 2:
             return self._sense(args[0], args[1], span)
-        if name == "clock" and len(args) == 1:
-            return tree.ClockGoal(args[0], span)
-        if name == "thisLaw" and len(args) == 2:
-            return tree.ThisLaw(args[0], args[1], span)
-        if name in ("=", "\\=") and len(args) == 2:
-            return tree.Unify(args[0], args[1], name == "\\=", span)
-        if name in ("==", "\\==") and len(args) == 2:
-            return tree.Same(args[0], args[1], name == "\\==", span)
-        if name in COMPARISONS and len(args) == 2:
+        if name in COMPARE and len(args) == 2:
             return tree.Compare(name, args[0], args[1], span)
-        if name == "is" and len(args) == 2:
-            return tree.Is(args[0], args[1], span)
         if name == "findall" and len(args) == 3:
             return tree.FindAll(args[0], self._goal(args[1], depth + 1), args[2], span)
-        if name == "do" and len(args) == 1:
-            return tree.Do(args[0], span)
         return tree.PredicateCall(name, args, span)
 
-    def _bare_goal(self, name: str, span: Span) -> tree.Goal:
-        if name == "true":
-            return tree.TrueGoal(span)
-        if name == "fail":
-            return tree.Fail(span)
-        return tree.PredicateCall(name, (), span)
-
-    def _chain(self, name: str, node: Struct, depth: int) -> tree.Goal:
+    def _chain(self, name: str, node: Node, depth: int) -> tree.Goal:
         """`a, b, c` or `a ; b ; c`, which nest to the right, as one flat goal."""
         parts: list[Node] = []
-        rest: Node = node
+        rest = node
         while isinstance(rest, Struct) and rest.name == name and len(rest.args) == 2:
             parts.append(rest.args[0])
             rest = rest.args[1]
@@ -420,9 +417,3 @@ def _callable(node: Node) -> tuple[str, tuple[Node, ...]] | None:
         if node.value is False:
             return "fail", ()
     return None
-
-
-def _arguments(count: int) -> str:
-    if count == 0:
-        return "no arguments"
-    return "1 argument" if count == 1 else f"{count} arguments"

@@ -17,6 +17,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from nomospace.errors import LimitReached
+from nomospace.law.prices import priced
 from nomospace.law.program import CompiledLaw, Prepared, prepare, sound
 from nomospace.law.tree import LawTree
 from nomospace.terms import Diagnostic, Faulty, Source, Span
@@ -77,7 +78,7 @@ def parts_of(source: Source) -> Iterator[bytes]:
     rules = list(_grouped("rules", tree.rules, source))
     helpers = list(_grouped("clauses", clauses, source))
     initial = list(_grouped("initial", tree.initial, source))
-    code, growing = prepare(tree, hash)
+    code, growing = prepare(priced(tree), hash)
     bare = replace(tree, source=Source("", source.name), rules=(), helpers={}, initial=())
     frame = Prepared(replace(code, pieces=[], constants={}), growing)
     yield _part("law", (bare, hash, tuple(warnings[:FAULTS_MAX]), frame))

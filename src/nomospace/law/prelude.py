@@ -86,26 +86,3 @@ BUILTINS: Final[dict[tuple[str, int], Builtin]] = {
 
 SPINE_ENOUGH: Final = frozenset(("member", "append", "delete", "length", "nth0", "reverse"))
 """Built-ins that need a list of known length; its items may be unbound."""
-
-FUNCTIONS: Final[dict[tuple[str, int], str]] = {
-    ("+", 2): "sum",
-    ("-", 2): "difference",
-    ("*", 2): "product",
-    ("/", 2): "quotient; an integer when it is exact",
-    ("//", 2): "integer quotient, towards zero",
-    ("mod", 2): "remainder with the sign of the divisor",
-    ("rem", 2): "remainder with the sign of the dividend",
-    ("min", 2): "the lesser",
-    ("max", 2): "the greater",
-    ("**", 2): "power",
-    ("^", 2): "power",
-    ("-", 1): "negation",
-    ("+", 1): "the number itself",
-    ("abs", 1): "absolute value",
-    ("sign", 1): "-1, 0 or 1",
-    ("floor", 1): "the integer below",
-    ("ceiling", 1): "the integer above",
-    ("round", 1): "the nearest integer, halves away from zero",
-    ("truncate", 1): "the integer towards zero",
-}
-"""What arithmetic knows, in `is`, in comparisons, and in times and amounts of operations."""

@@ -63,7 +63,7 @@ class CompiledLaw:
         self.warnings = warnings
         self.priced = priced(tree)
         self.rule_names = [rule.name for rule in tree.rules]
-        code, self.growing = prepared or _prepare(tree, self.priced, hash, lately=True)
+        code, self.growing = prepared or prepare(self.priced, hash, lately=True)
         self.rulers = code.link(self._interpreted)
         """The compiled rules by event, which change the state themselves where that is simple."""
         self.compiled_rules = code.compiled
@@ -191,14 +191,13 @@ class Prepared(NamedTuple):
     growing: bool
 
 
-def prepare(tree: LawTree, hash: str) -> Prepared:
-    """Compile a law, for `CompiledLaw` to be made of elsewhere."""
-    return _prepare(tree, priced(tree), hash, lately=False)
+def prepare(priced: LawTree, hash: str, *, lately: bool = False) -> Prepared:
+    """Compile a law with its prices in it, for `CompiledLaw` to be made of, here or elsewhere.
 
-
-def _prepare(tree: LawTree, priced: LawTree, hash: str, *, lately: bool) -> Prepared:
+    With `lately`, what is not large is compiled when it is first asked for (`LawBuilder.build`).
+    """
     code = LawBuilder(priced, hash, acting=True).build(lately)
-    return Prepared(code, _may_grow(tree))
+    return Prepared(code, _may_grow(priced))
 
 
 def _recursing(ruler: Ruler, *case: object) -> object:

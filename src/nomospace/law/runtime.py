@@ -28,7 +28,7 @@ from nomospace.law.budget import (
     same_for,
     spend,
 )
-from nomospace.law.holes import LIST, Name, OpenTerm, Value, are_bound, close, is_bound
+from nomospace.law.holes import LIST, Name, OpenTerm, Value, close, is_bound, make
 from nomospace.law.tree import RESERVED, UNITS
 from nomospace.terms import TERM_BYTES_MAX, Compound, Term, show
 from nomospace.terms.order import order_key
@@ -419,17 +419,10 @@ def _is_address(value: Term) -> bool:
     return type(value) is str or (type(value) is tuple and all(type(part) is str for part in value))
 
 
-def _ground(operation: _Operation) -> Compound:
-    if type(operation) is OpenTerm:
+def _ground(operation: Value) -> Compound:
+    if type(operation) is not Compound:
         raise Stop("notGround")
     return operation
-
-
-def _made(name: Name, args: tuple[Value, ...]) -> _Operation:
-    """A compound, open when a part of it is."""
-    if are_bound(args) and type(name) is str:
-        return Compound(name, args)
-    return OpenTerm(name, args)
 
 
 def finish(
@@ -497,7 +490,7 @@ def _finish_add(operation: _Operation, home: str, units: Units) -> _Operation:
     ):
         what, when = value.args
         due = calculate(when, units)
-        return _ground(_made("+", (_made("obligation", (what, due)),)))
+        return _ground(make("+", (make("obligation", (what, due)),)))
     if reserved(value):
         raise Stop("typeError")
     return _ground(operation)
@@ -518,7 +511,7 @@ def _finish_replace(operation: _Operation, home: str, units: Units) -> _Operatio
     return operation
 
 
-def _finish_change(operation: _Operation, home: str, units: Units) -> _Operation:
+def _finish_change(operation: _Operation, home: str, units: Units) -> Value:
     counter, amount = operation.args
     if isinstance(counter, Var):
         raise Stop("notGround")
@@ -526,17 +519,17 @@ def _finish_change(operation: _Operation, home: str, units: Units) -> _Operation
         raise Stop("typeError")
     if counter.name is LIST or len(counter.args) != 1 or reserved(counter):
         raise Stop("typeError")
-    return _made(operation.name, (counter, calculate(amount, units)))
+    return make(operation.name, (counter, calculate(amount, units)))
 
 
 def _finish_impose(operation: _Operation, home: str, units: Units) -> _Operation:
     what, amount, *unit = operation.args
     if unit and (type(unit[0]) is not str or unit[0] not in UNITS):
         raise Stop("notGround" if isinstance(unit[0], Var) else "typeError")
-    return _ground(_made(operation.name, (what, calculate(amount, units), *unit)))
+    return _ground(make(operation.name, (what, calculate(amount, units), *unit)))
 
 
-_Finish: TypeAlias = Callable[[_Operation, str, Units], _Operation]
+_Finish: TypeAlias = Callable[[_Operation, str, Units], Value]
 _FINISH: Final[dict[tuple[Name, int], _Finish]] = {
     ("forward", 3): _finish_forward,
     ("multicast", 3): _finish_forward,

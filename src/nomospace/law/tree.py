@@ -285,6 +285,17 @@ class LawTree(msgspec.Struct):
     preamble_spans: dict[str, Span] = {}
 
 
+def arguments(count: int) -> str:
+    """A number of arguments in words.
+
+    >>> arguments(0), arguments(1), arguments(3)
+    ('no arguments', '1 argument', '3 arguments')
+    """
+    if count == 0:
+        return "no arguments"
+    return "1 argument" if count == 1 else f"{count} arguments"
+
+
 def goals_in(goal: Goal) -> Iterator[Goal]:
     """A goal and all goals inside it, in the order of the text."""
     pending = [goal]

@@ -24,7 +24,7 @@ from nomospace.errors import CallerError, LawError
 from nomospace.law import CompiledLaw
 from nomospace.law.arithmetic import seconds
 from nomospace.law.runtime import reserved
-from nomospace.law.tree import EVENTS
+from nomospace.law.tree import EVENTS, arguments
 from nomospace.scenarios.community import Community, CommunityRuling, Runaway
 from nomospace.terms import Compound, Faulty, Term, freeze, show, term
 
@@ -250,7 +250,7 @@ def _event(data: dict[str, object], home: str) -> Event:
     arity = EVENTS[name]
     args = _terms(_need(data, "args") if arity else data.get("args", []), "args")
     if len(args) != arity:
-        raise _Wrong(f'{name} has {_count(arity, "argument")}, and "args" has {len(args)}')
+        raise _Wrong(f'{name} has {arguments(arity)}, and "args" has {len(args)}')
     if name == "submitted" and args[2] != home:
         raise _Wrong(
             f'a submitted message is for its home: the third of "args" is '
@@ -271,10 +271,6 @@ _KEYS: Final[dict[str, tuple[str, ...]]] = {
     "arrived": ("message", "from"),
     "certified": ("certificate",),
 }
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number or 'no'} {noun}s"
 
 
 def _to(value: object) -> Term:
@@ -323,7 +319,7 @@ def _written(text: str, home: str) -> tuple[str, Event]:
         name = text
     _check_name(name)
     if len(args) != EVENTS[name]:
-        raise _Wrong(f"{name} has {_count(EVENTS[name], 'argument')}, and here it has {len(args)}")
+        raise _Wrong(f"{name} has {arguments(EVENTS[name])}, and here it has {len(args)}")
     place = {"sent": 0, "arrived": 2, "submitted": 2}.get(name)
     if place is not None:
         own = _id(args[place], "home")
@@ -377,9 +373,16 @@ class Run:
 
     def rows(self, lines: Iterable[bytes], name: str) -> Iterator[Row]:
         """Every ruling as a line out. Raises `BadLine` or `Endless` after what came before it."""
-        for told in read_lines(lines, name):
-            yield from map(row, self.happenings(told, name))
-        yield from map(row, self.rest(name))
+        for _, happening in self.told(lines, name):
+            yield row(happening)
+
+    def told(self, lines: Iterable[bytes], name: str) -> Iterator[tuple[int, CommunityRuling]]:
+        """Every ruling with the line that brought it; 0 for what comes after the last."""
+        for line in read_lines(lines, name):
+            for happening in self.happenings(line, name):
+                yield line.line, happening
+        for happening in self.rest(name):
+            yield 0, happening
 
     def rest(self, name: str) -> Iterator[CommunityRuling]:
         """What falls due after the last line, as far as time is to pass."""

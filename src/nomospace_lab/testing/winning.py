@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from nomospace.law.arithmetic import COMPARE, FUNCTIONS
 from nomospace.law.interpret import Trace
-from nomospace.law.parse import COMPARISONS
-from nomospace.law.prelude import BUILTINS, FUNCTIONS
+from nomospace.law.prelude import BUILTINS
 from nomospace.law.tree import (
     OPERATIONS,
     ClockGoal,
@@ -53,7 +53,7 @@ _PLAIN: Final[dict[type, str]] = {
 GOALS: Final = (
     *_PLAIN.values(),
     *("a -> b", "a -> b ; c", "t@CS", "X@CS", "obligation(t)@CS", "=", "\\=", "==", "\\=="),
-    *COMPARISONS,
+    *COMPARE,
     "helper",
     *(f"{name}/{count}" for name, count in BUILTINS),
 )

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from nomospace.law import tree
 from nomospace.law.checks import guards
-from nomospace.law.checks.findings import Log, WalkFindings, tell
+from nomospace.law.checks.findings import Log, WalkFindings, gather, tell
 from nomospace.law.checks.known import (
     FREE,
     GROUND,
@@ -201,15 +201,7 @@ class _Walker:
     def note(self, node: object, kind: str, level: int, span: Span, *words: object) -> None:
         if self.silent or (kind == "guard" and self.negated):
             return
-        place = id(node), kind
-        seen = self.log.get(place)
-        if seen is None:
-            self.log[place] = WalkFindings(level, level, span, words)
-            return
-        if level > seen.most:
-            seen.words = words
-        seen.least = min(seen.least, level)
-        seen.most = max(seen.most, level)
+        gather(self.log, (id(node), kind), WalkFindings(level, level, span, words))
 
     def _need_now(self, known: KnownValues, variable: Variable, where: str) -> None:
         mark, blamed = known.mark(variable)
@@ -221,10 +213,6 @@ class _Walker:
         for variable in tree.variables_in(*nodes):
             self._need_now(known, variable, where)
         known.ground(*nodes)
-
-    def text(self, span: Span) -> str:
-        text = " ".join(self.law.source.text[span.start : span.end].split())
-        return text if len(text) <= 60 else text[:59] + "…"
 
     # -- goals: each takes the paths that reach it and gives those that leave it ------------
 
@@ -355,7 +343,7 @@ class _Walker:
                 self._refute(goal, guards.latest_about(path, goal.left, goal.right), holds)
             elif not self.negated:
                 outcome = "never" if goal.negated else "always"
-                self.note(goal, "same", 2, goal.span, self.text(goal.span), free, outcome)
+                self.note(goal, "same", 2, goal.span, self.report.text(goal.span), free, outcome)
             return False
         self.note(goal, "same", 0, goal.span)
         return self._guard(goal, path, PathCondition(goal, holds))
@@ -366,7 +354,7 @@ class _Walker:
             if guards.identical(path, goal.left, goal.right):
                 return goal.negated != holds
             outcome = "always" if goal.negated else "never"
-            self.note(goal, "same", 2, goal.span, self.text(goal.span), free, outcome)
+            self.note(goal, "same", 2, goal.span, self.report.text(goal.span), free, outcome)
             return goal.negated == holds
         self.note(goal, "same", 0, goal.span)
         if goal.negated == holds:
@@ -394,7 +382,7 @@ class _Walker:
             self.note(goal, "guard", 2, goal.span, shown, words, other.goal.span)
 
     def _words(self, goal: tree.Goal, holds: bool) -> str:
-        text = self.text(goal.span)
+        text = self.report.text(goal.span)
         return text if holds else f"not({text})"
 
     # -- calls -----------------------------------------------------------------------------
@@ -432,7 +420,10 @@ class _Walker:
             assert variable is not None
             assert node is not None
             modes = listed(
-                [listed([self.text(goal.args[at].span) for at in mode]) for mode in builtin.needs],
+                [
+                    listed([self.report.text(goal.args[at].span) for at in mode])
+                    for mode in builtin.needs
+                ],
                 "or",
             )
             where = f"where {goal.name}/{len(goal.args)} needs {modes}"

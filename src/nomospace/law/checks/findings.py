@@ -28,19 +28,21 @@ class WalkFindings(msgspec.Struct):
 Log: TypeAlias = dict[tuple[int, str], WalkFindings]
 
 
+def gather(log: Log, place: tuple[int, str], seen: WalkFindings) -> None:
+    """Note what was found at a place, beside what is known of it."""
+    known = log.setdefault(place, seen)
+    if seen.most > known.most:
+        known.words = seen.words
+    known.least = min(known.least, seen.least)
+    known.most = max(known.most, seen.most)
+
+
 def tell(report: CheckReport, logs: Iterable[Log]) -> None:
     """Report what all walks together found."""
-    places: dict[tuple[int, str], WalkFindings] = {}
+    places: Log = {}
     for log in logs:
         for place, seen in log.items():
-            known = places.get(place)
-            if known is None:
-                places[place] = seen
-                continue
-            if seen.most > known.most:
-                known.words = seen.words
-            known.least = min(known.least, seen.least)
-            known.most = max(known.most, seen.most)
+            gather(places, place, seen)
     for (_, kind), seen in places.items():
         if seen.most:
             _REPORTERS[kind](report, seen)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from enum import Enum
+from functools import reduce
 from typing import Final, NamedTuple, TypeAlias
 
 from nomospace.law.tree import Compare, Same, Sense, Unify, variables_in
@@ -248,11 +249,7 @@ def _rest(node: ListSyntax, count: int) -> Node:
 
 def join(paths: Iterable[KnownValues]) -> KnownValues:
     """What holds on all of several paths, where there are too many to follow each."""
-    first, *others = paths
-    joined = first
-    for other in others:
-        joined = _join(joined, other)
-    return joined
+    return reduce(_join, paths)
 
 
 def _join(a: KnownValues, b: KnownValues) -> KnownValues:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Final
 
+from nomospace.law.arithmetic import FUNCTIONS
 from nomospace.law.checks.operations import needs
-from nomospace.law.checks.report import CheckReport, Key, arguments, functor, listed, nearest
-from nomospace.law.prelude import BUILTINS, FUNCTIONS
-from nomospace.law.tree import EVENTS, OPERATIONS, Compare, Do, Is, PredicateCall, Sense
+from nomospace.law.checks.report import CheckReport, Key, functor, listed, nearest
+from nomospace.law.prelude import BUILTINS
+from nomospace.law.tree import EVENTS, OPERATIONS, Compare, Do, Is, PredicateCall, Sense, arguments
 from nomospace.terms.tokens import Const, ListSyntax, Node, Struct, Variable
 
 _FORMS: Final = {
@@ -124,20 +125,13 @@ class _Names:
 
     @cached_property
     def _state_terms(self) -> set[Key]:
-        found = {_term_functor(term) for term in self.report.law.initial}
+        found = set(map(functor, self.report.law.initial))
         for _, goals in self.report.goals:
             found.update(functor(goal.pattern) for goal in goals if isinstance(goal, Sense))
             for goal in goals:
                 if isinstance(goal, Do) and isinstance(goal.operation, Struct):
                     found.update(map(functor, goal.operation.args))
         return {key for key in found if key is not None}
-
-
-def _term_functor(term: object) -> Key | None:
-    if isinstance(term, str):
-        return term, 0
-    name, args = getattr(term, "name", None), getattr(term, "args", ())
-    return (name, len(args)) if name is not None else None
 
 
 def _call_form(name: str, count: int) -> str:

@@ -12,8 +12,8 @@ from nomospace.law.checks.report import (
     PEER,
     CheckReport,
     Key,
-    arguments,
     called,
+    closure,
     functor,
     is_variable,
     listed,
@@ -103,13 +103,7 @@ def _with_do(report: CheckReport) -> set[Key]:
     for caller, callees in report.calls.items():
         for callee in callees:
             callers.setdefault(callee, []).append(caller)
-    pending = list(acting)
-    while pending:
-        for caller in callers.get(pending.pop(), ()):
-            if caller not in acting:
-                acting.add(caller)
-                pending.append(caller)
-    return acting
+    return closure(acting, callers)
 
 
 def _message_contexts(report: CheckReport) -> dict[bool, set[Key]]:
@@ -132,7 +126,7 @@ def _operation(
     if isinstance(node, Variable):
         return
     found = functor(node)
-    if found is None or len(getattr(node, "args", ())) not in tree.OPERATIONS.get(found[0], ()):
+    if found is None or found[1] not in tree.OPERATIONS.get(found[0], ()):
         _unknown(report, node, found)
         return
     name, count = found
@@ -181,7 +175,7 @@ def _unknown(report: CheckReport, node: Node, found: Key | None) -> None:
         return
     name, count = found
     if name in tree.OPERATIONS:
-        allowed = listed([arguments(number) for number in tree.OPERATIONS[name]], "or")
+        allowed = listed([tree.arguments(number) for number in tree.OPERATIONS[name]], "or")
         report.add(
             "unknown-operation",
             f"the operation {name} has {allowed}, not {count}",
@@ -238,7 +232,7 @@ def _deliver(
         return  # the rule may have made sure that the home is this agent
     report.add(
         "deliver-elsewhere",
-        f"deliver hands a message to the home agent, not to {_shown(report, to)}",
+        f"deliver hands a message to the home agent, not to {report.text(to.span, 40)}",
         to.span,
         "write Self, or forward(From, Message, To) to reach another agent",
     )
@@ -285,7 +279,7 @@ def _unit(report: CheckReport, unit: Node) -> None:
         return
     report.add(
         "unknown-unit",
-        f"{_shown(report, unit)} is no unit of time",
+        f"{report.text(unit.span, 40)} is no unit of time",
         unit.span,
         f"units are {listed(tree.UNITS)}; sec is meant when there is none",
     )
@@ -320,15 +314,10 @@ def _counter(report: CheckReport, operation: str, node: Node) -> None:
         return
     report.add(
         "bad-counter",
-        f"{operation} changes a term with one number in it, not {_shown(report, node)}",
+        f"{operation} changes a term with one number in it, not {report.text(node.span, 40)}",
         node.span,
         f"write {operation}(name(N), Amount), for a term name(N) of the control state",
     )
-
-
-def _shown(report: CheckReport, node: Node) -> str:
-    text = " ".join(report.law.source.text[node.span.start : node.span.end].split())
-    return text if len(text) <= 40 else text[:39] + "…"
 
 
 def imposed(operation: Node) -> Iterator[Node]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from functools import cached_property
 from typing import Final
 
 from nomospace.law.checks.codes import CODES
 from nomospace.law.tree import Clause, Goal, LawTree, PredicateCall, Rule, goals_in
-from nomospace.terms import Diagnostic, Span
+from nomospace.terms import Compound, Diagnostic, Span, Term
 from nomospace.terms.tokens import Const, Node, Struct, Variable
 
 FINDINGS_MAX: Final = 1_000
@@ -45,6 +45,11 @@ class CheckReport:
         if (code, span) not in self._found:
             severity = CODES[code].severity
             self._found[code, span] = Diagnostic(code, message, span, help, related, severity)
+
+    def text(self, span: Span, most: int = 60) -> str:
+        """What stands at a place, in one line; cut where it is long."""
+        text = " ".join(self.law.source.text[span.start : span.end].split())
+        return text if len(text) <= most else text[: most - 1] + "…"
 
     def findings(self) -> list[Diagnostic]:
         """All findings in the order of the text, errors before warnings at one place."""
@@ -85,14 +90,19 @@ class CheckReport:
 
     def reached(self, start: Iterable[Key]) -> set[Key]:
         """The helpers that can be called, directly or not, from those given."""
-        seen = set(start)
-        pending = list(seen)
-        while pending:
-            for callee in self.calls.get(pending.pop(), ()):
-                if callee not in seen:
-                    seen.add(callee)
-                    pending.append(callee)
-        return seen
+        return closure(start, self.calls)
+
+
+def closure(start: Iterable[Key], links: Mapping[Key, Iterable[Key]]) -> set[Key]:
+    """All that links lead to from some keys on, these included."""
+    seen = set(start)
+    pending = list(seen)
+    while pending:
+        for key in links.get(pending.pop(), ()):
+            if key not in seen:
+                seen.add(key)
+                pending.append(key)
+    return seen
 
 
 def called(goals: Iterable[Goal], helpers: dict[Key, tuple[Clause, ...]]) -> Iterator[Key]:
@@ -102,29 +112,17 @@ def called(goals: Iterable[Goal], helpers: dict[Key, tuple[Clause, ...]]) -> Ite
             yield goal.name, len(goal.args)
 
 
-def functor(node: Node) -> Key | None:
+def functor(node: Node | Term) -> Key | None:
     """Name and number of arguments of an atom or a compound; `None` for anything else."""
-    if isinstance(node, Struct):
+    if isinstance(node, Struct | Compound):
         return node.name, len(node.args)
-    if isinstance(node, Const) and isinstance(node.value, str):
-        return node.value, 0
-    return None
+    value = node.value if isinstance(node, Const) else node
+    return (value, 0) if isinstance(value, str) else None
 
 
 def is_variable(node: Node, name: str) -> bool:
     """Whether a node is the variable of that name."""
     return isinstance(node, Variable) and node.name == name
-
-
-def arguments(count: int) -> str:
-    """A number of arguments in words.
-
-    >>> arguments(0), arguments(1), arguments(3)
-    ('no arguments', '1 argument', '3 arguments')
-    """
-    if count == 0:
-        return "no arguments"
-    return "1 argument" if count == 1 else f"{count} arguments"
 
 
 def listed(words: Iterable[str], last: str = "and") -> str:

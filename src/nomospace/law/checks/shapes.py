@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from nomospace.law.checks.report import Key, functor
-from nomospace.terms import same
+from nomospace.terms import Span, same
 from nomospace.terms.tokens import Const, ListSyntax, Node, Struct, Variable
 
 COMPARED_MAX: Final = 64
@@ -19,15 +19,20 @@ _STEPS_MAX: Final = 2_000
 
 
 class TermShapes:
-    """A collection of terms with holes. `anything` is set when one of them is a variable."""
+    """A collection of terms with holes. `anything` is set when one of them is a variable.
+
+    `uses` has each with its place, and what is done with it there.
+    """
 
     def __init__(self) -> None:
+        self.uses: list[tuple[Node, Span, str]] = []
         self.by_functor: dict[Key, list[Node]] = {}
         self.anything = False
         self.others = False  # lists and numbers, which are not told apart
 
-    def add(self, node: Node) -> None:
+    def add(self, node: Node, span: Span, how: str = "") -> None:
         """Put a term in."""
+        self.uses.append((node, span, how))
         key = functor(node)
         if isinstance(node, Variable):
             self.anything = True

@@ -28,31 +28,18 @@ class _Use:
     def __init__(self, report: CheckReport) -> None:
         self.added, self.looked_at = TermShapes(), TermShapes()
         self.imposed, self.handled = TermShapes(), TermShapes()
-        self.additions: list[tuple[Node, Span, str]] = []
-        self.looks: list[tuple[Node, Span, str]] = []
-        self.impositions: list[tuple[Node, Span]] = []
-        self.handlers: list[tuple[Node, Span]] = []
         self.open_operation = False
         where = report.law.preamble_spans.get("initialCS", Span(0, 1))
         for term in report.law.initial:
-            self._add(_shell(term, where), where)
+            self.added.add(_shell(term, where), where)
         for clause, goals in report.goals:
             if isinstance(clause, Rule) and clause.event == "obligationDue":
-                self.handled.add(clause.args[0])
-                self.handlers.append((clause.args[0], clause.head_span))
+                self.handled.add(clause.args[0], clause.head_span)
             for goal in goals:
                 if isinstance(goal, Sense) and not goal.obligations:
-                    self._look(goal.pattern, goal.span, "sensed")
+                    self.looked_at.add(goal.pattern, goal.span, "sensed")
                 elif isinstance(goal, Do):
                     self._operation(goal, goals)
-
-    def _add(self, node: Node, span: Span) -> None:
-        self.added.add(node)
-        self.additions.append((node, span, "added"))
-
-    def _look(self, node: Node, span: Span, how: str) -> None:
-        self.looked_at.add(node)
-        self.looks.append((node, span, how))
 
     def _operation(self, goal: Do, goals: tuple[Goal, ...]) -> None:
         operation = goal.operation
@@ -60,21 +47,20 @@ class _Use:
             self.open_operation = True
         for node in imposed(operation):
             for shape in _resolved(node, goals):
-                self.imposed.add(shape)
-                self.impositions.append((shape, goal.span))
+                self.imposed.add(shape, goal.span)
             return
         if not isinstance(operation, Struct):
             return
         name, args = operation.name, operation.args
         if name == "+" and len(args) == 1:
-            self._add(args[0], goal.span)
+            self.added.add(args[0], goal.span)
         elif name == "-" and len(args) == 1:
-            self._look(args[0], goal.span, "removed")
+            self.looked_at.add(args[0], goal.span, "removed")
         elif name == "<-" and len(args) == 2:
-            self._look(args[0], goal.span, "replaced")
-            self._add(args[1], goal.span)
+            self.looked_at.add(args[0], goal.span, "replaced")
+            self.added.add(args[1], goal.span)
         elif name in ("incr", "dcr") and len(args) == 2:
-            self._look(args[0], goal.span, "changed")
+            self.looked_at.add(args[0], goal.span, "changed")
 
 
 def _resolved(node: Node, goals: tuple[Goal, ...]) -> Iterator[Node]:
@@ -111,14 +97,14 @@ def _shown(key: Key) -> str:
 
 
 def _terms(report: CheckReport, use: _Use) -> None:
-    for key, span, how in _alone(use.looks, use.added):
+    for key, span, how in _alone(use.looked_at, use.added):
         report.add(
             "never-added",
             f"{_shown(key)} is {how} here, but nothing in this law adds it",
             span,
             "add it with do(+…) or in initialCS; it may also come from the roll of a secretary",
         )
-    for key, span, _ in _alone(use.additions, use.looked_at):
+    for key, span, _ in _alone(use.added, use.looked_at):
         report.add(
             "never-sensed",
             f"{_shown(key)} is added here, but nothing in this law looks at it or removes it",
@@ -127,12 +113,10 @@ def _terms(report: CheckReport, use: _Use) -> None:
         )
 
 
-def _alone(
-    uses: list[tuple[Node, Span, str]], others: TermShapes
-) -> Iterator[tuple[Key, Span, str]]:
+def _alone(terms: TermShapes, others: TermShapes) -> Iterator[tuple[Key, Span, str]]:
     """Uses of terms that nothing on the other side fits, one for each functor."""
     told: set[Key] = set()
-    for node, span, how in uses:
+    for node, span, how in terms.uses:
         key = functor(node)
         if key is None or key in told or key[0] in RESERVED or others.fits(_loose(node)):
             continue
@@ -148,7 +132,7 @@ def _loose(node: Node) -> Node:
 
 
 def _obligations(report: CheckReport, use: _Use) -> None:
-    for node, span in use.impositions:
+    for node, span, _ in use.imposed.uses:
         if not use.handled.fits(node):
             key = functor(node)
             what = f"the obligation {_shown(key)}" if key else "this obligation"
@@ -158,7 +142,7 @@ def _obligations(report: CheckReport, use: _Use) -> None:
                 span,
                 "add a rule for it; where only the waiting counts, one with the body true",
             )
-    for node, span in use.handlers:
+    for node, span, _ in use.handled.uses:
         if not use.imposed.fits(node):
             key = functor(node)
             what = f"the obligation {_shown(key)}" if key else "what this rule handles"

@@ -13,7 +13,8 @@ from itertools import pairwise
 from typing import Final
 
 from nomospace.law import tree
-from nomospace.law.prelude import BUILTINS, FUNCTIONS
+from nomospace.law.arithmetic import FUNCTIONS
+from nomospace.law.prelude import BUILTINS
 from nomospace.law.python.expressions import Expressions, is_arithmetic, is_variable
 from nomospace.terms import Span
 from nomospace.terms.tokens import Node

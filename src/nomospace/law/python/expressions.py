@@ -16,7 +16,8 @@ import math
 from collections.abc import Iterable
 from typing import Final
 
-from nomospace.law.prelude import BUILTINS, FUNCTIONS
+from nomospace.law.arithmetic import FUNCTIONS
+from nomospace.law.prelude import BUILTINS
 from nomospace.law.python.reading import Names, Reading
 from nomospace.law.tree import Goal, Is
 from nomospace.terms import INT_BITS_MAX, Span

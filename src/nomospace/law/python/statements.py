@@ -220,7 +220,7 @@ class Statements(Conditions):
     def _counted(self, node: ast.Call, name: str, count: int) -> list[ast.expr]:
         args = self.arguments(node)
         if len(args) != count:
-            words = f"{name} takes {_plural(count, 'argument')}, not {len(args)}"
+            words = f"{name} takes {tree.arguments(count)}, not {len(args)}"
             self.reading.fault("python-call", words, node, f"write {_USAGE[name]}")
             return []
         return args
@@ -440,16 +440,12 @@ class Statements(Conditions):
         if name not in _ARITIES:
             self.reading.fault("python-operation", "this is no operation", node, help)
             return
-        counts = " or ".join(_plural(count, "argument") for count in _ARITIES[name])
+        counts = " or ".join(tree.arguments(count) for count in _ARITIES[name])
         found = len(node.args) if isinstance(node, ast.Call) else 0
         words, help = f"{name} takes {counts}, not {found}", f"see {name} in the guide"
         if isinstance(node, ast.Call) and not node.args and 0 in _ARITIES[name]:
             words, help = f"{name}() has no argument", f"write do({name})"
         self.reading.fault("python-operation", words, node, help)
-
-
-def _plural(count: int, what: str) -> str:
-    return f"{count or 'no'} {what}" if count == 1 else f"{count or 'no'} {what}s"
 
 
 def _may_end(statement: ast.stmt) -> bool:

@@ -7,8 +7,9 @@ from difflib import get_close_matches
 from typing import Final
 
 from nomospace.law import tree
+from nomospace.law.arithmetic import FUNCTIONS
 from nomospace.law.parse import GOAL_DEPTH_MAX, RULES_MAX
-from nomospace.law.prelude import BUILTINS, FUNCTIONS
+from nomospace.law.prelude import BUILTINS
 from nomospace.law.python.expressions import WORDS, Expressions, is_variable
 from nomospace.law.python.reading import SIZE_MAX, Names, PythonLawTooLarge, Reading
 from nomospace.law.python.statements import Statements, refuse
