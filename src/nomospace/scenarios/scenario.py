@@ -65,8 +65,8 @@ _TITLE = re.compile(r'"((?:[^"\\]|\\.)+)"\s*\Z')
 class Line(msgspec.Struct, frozen=True, kw_only=True):
     """Where something stands in the file, and its words."""
 
-    number: int
-    text: str
+    number: int = 0
+    text: str = ""
 
 
 class Join(Line, frozen=True, kw_only=True):
@@ -202,22 +202,21 @@ class _Parser:
                 continue
             cursor = Cursor(self.source, *span, variables)
             try:
-                items.append(self._item(cursor))
+                item = self._item(cursor)
                 if not cursor.at_end():
                     raise cursor.fault("word", f"the line should end before {cursor.next_word()!r}")
+                items.append(replace(item, number=cursor.number, text=cursor.words))
             except SyntaxFault as fault:
                 self.faults.append(fault.diagnostic)
         return tuple(items)
 
     def _item(self, line: Cursor) -> Item:
-        number, text = line.number, line.words
         if line.take("agents") or line.take("agent"):
-            return Join(number=number, text=text, homes=self._join(line.ids("an agent's id")))
+            return Join(homes=self._join(line.ids("an agent's id")))
         if line.take("spaces") or line.take("space"):
-            homes = self._join(line.ids("a space's name"))
-            return Join(number=number, text=text, homes=homes, manager=True)
+            return Join(homes=self._join(line.ids("a space's name")), manager=True)
         if line.take("after"):
-            return Wait(number=number, text=text, micros=line.duration())
+            return Wait(micros=line.duration())
         if line.take("expect"):
             return self._expect(line)
         if line.take("event"):
@@ -241,19 +240,19 @@ class _Parser:
 
     def _deed(self, line: Cursor) -> Item:
         """A line that begins with an id, and the verb after it."""
-        number, text, begin = line.number, line.words, line.at
+        begin = line.at
         home = line.id("an agent, or one of 'agents', 'spaces', 'event', 'after', 'expect'")
         if line.take("adopts"):
             args = line.listing() if not line.at_end() else ()
             self._join((home,))
-            return Join(number=number, text=text, homes=(home,), args=args)
+            return Join(homes=(home,), args=args)
         if line.take("starts"):
             line.need("with")
             state = line.listing()
             self._join((home,))
-            return MemberLine(number=number, text=text, home=home, state=state)
+            return MemberLine(home=home, state=state)
         line.at = begin
-        if home not in self.known and not _VERBS & set(text.split()):
+        if home not in self.known and not _VERBS & set(line.words.split()):
             words = f"a line cannot begin with {home!r}"
             known = ("agents", "spaces", "event", "after", "expect", "scenario")
             near = get_close_matches(home, known, n=1)
@@ -264,71 +263,72 @@ class _Parser:
         line.take("is")
         verb = line.need(*_DEEDS)
         kind, args = _DEEDS[verb](line, home)
-        return Act(number=number, text=text, home=home, kind=kind, args=args)
+        return Act(home=home, kind=kind, args=args)
 
     def _event(self, line: Cursor) -> Item:
-        number, text, begin = line.number, line.words, line.at
+        begin = line.at
         event = line.term("at")
         span = Span(begin, max(line.at, begin + 1))
         kind, args = (event.name, event.args) if type(event) is Compound else (event, ())
         if type(kind) is not str or len(args) != EVENTS.get(kind):
             raise line.fault("event", f"there is no such event: {_events()}", span=span)
         line.need("at")
-        return Act(number=number, text=text, home=self._home(line), kind=kind, args=args)
+        return Act(home=self._home(line), kind=kind, args=args)
 
     # -- expectations ----------------------------------------------------------------------
 
     def _expect(self, line: Cursor) -> Expect:
-        found = Expect(number=line.number, text=line.words, what="")
         for word in ("silence", "forwarded", "held", "refused", "rule", "ruling", "event"):
             if line.take(word):
-                return self._plain(line, replace(found, what=word))
+                return self._plain(line, word)
         if line.take("nothing"):
             line.need("else")
-            return replace(found, what="nothing else")
+            return Expect(what="nothing else")
         if line.take("no"):
             if line.need("rule", "event") == "rule":
-                return replace(found, what="no rule")
-            return self._plain(line, replace(found, what="no event"))
+                return Expect(what="no rule")
+            return self._plain(line, "no event")
         if line.take("state"):
             line.need("of")
             home = self._home(line)
             verb = line.need("has", "lacks", "is")
             pattern = line.listing() if verb == "is" else line.term()
-            return replace(found, what=verb, home=home, pattern=pattern)
-        found = replace(found, home=self._home(line))
-        return _about(line, replace(found, what=line.need("gets", "owes", "signals", "releases")))
+            return Expect(what=verb, home=home, pattern=pattern)
+        home = self._home(line)
+        return _about(line, home, line.need("gets", "owes", "signals", "releases"))
 
-    def _plain(self, line: Cursor, found: Expect) -> Expect:
+    def _plain(self, line: Cursor, what: str) -> Expect:
         """What follows a word that is about a ruling or an event."""
-        if found.what == "ruling":
-            return replace(found, pattern=line.listing())
-        if found.what == "rule":
-            found = replace(found, rule=line.rule())
-            return replace(found, home=self._home(line)) if line.take("at") else found
-        if found.what in ("event", "no event"):
-            found = replace(found, pattern=line.term("at"))
-            return replace(found, home=self._home(line)) if line.take("at") else found
-        if found.what != "silence" and line.take("by"):
-            if line.take("no"):
-                line.need("rule")
-                return replace(found, rule="")
-            return replace(found, rule=line.rule())
-        return found
+        if what == "ruling":
+            return Expect(what=what, pattern=line.listing())
+        if what == "rule":
+            return Expect(what=what, rule=line.rule(), home=self._place(line))
+        if what in ("event", "no event"):
+            return Expect(what=what, pattern=line.term("at"), home=self._place(line))
+        if what == "silence" or not line.take("by"):
+            return Expect(what=what)
+        if line.take("no"):
+            line.need("rule")
+            return Expect(what=what, rule="")
+        return Expect(what=what, rule=line.rule())
+
+    def _place(self, line: Cursor) -> str | None:
+        """Where something happens, if that is said."""
+        return self._home(line) if line.take("at") else None
 
 
 def _events() -> str:
     return "events are " + ", ".join(f"{name}/{arity}" for name, arity in EVENTS.items())
 
 
-def _about(line: Cursor, found: Expect) -> Expect:
+def _about(line: Cursor, home: str, verb: str) -> Expect:
     """What a home gets, owes, signals or releases."""
-    verb, begin = found.what, line.at
+    begin = line.at
     if verb in ("gets", "owes") and line.take("nothing") and line.at_end():
-        return replace(found, what=f"{verb} nothing")
+        return Expect(what=f"{verb} nothing", home=home)
     line.at = begin
     last = {"gets": "from", "owes": "in"}.get(verb, "")
-    found = replace(found, pattern=line.term(last))
+    found = Expect(what=verb, home=home, pattern=line.term(last))
     if not last or not line.take(last):
         return found
     if verb == "gets":

@@ -14,7 +14,7 @@ from typing import Any, Final
 from nomospace.law import CompiledLaw
 from nomospace.law.arithmetic import seconds
 from nomospace.scenarios.community import CommunityRuling
-from nomospace.scenarios.lawrun import Row, Run, read_lines, row
+from nomospace.scenarios.lawrun import Row, Run, row
 from nomospace.terms import show
 
 STEPS_MAX: Final = 2_000
@@ -47,7 +47,7 @@ class Steps:
         (1, 'forwarded by R1', [{'term': 'o', 'at': 6}], "arrived('a@w',hi,'b@w')")
         """
         chars = 0
-        for count, (line, happening) in enumerate(self._happenings(lines, name), 1):
+        for count, (line, happening) in enumerate(self._run.told(lines, name), 1):
             step = self._step(line, happening)
             chars += _size(step)
             if count > STEPS_MAX or chars > CHARS_MAX:
@@ -55,16 +55,6 @@ class Steps:
                 self.cut = f"the run is longer than the {limit} that are shown here"
                 return
             yield step
-
-    def _happenings(
-        self, lines: Iterable[bytes], name: str
-    ) -> Iterator[tuple[int, CommunityRuling]]:
-        run = self._run
-        for told in read_lines(lines, name):
-            for happening in run.happenings(told, name):
-                yield told.line, happening
-        for happening in run.rest(name):
-            yield 0, happening
 
     def _step(self, line: int, happening: CommunityRuling) -> Row:
         community, ruling = self._run.community, happening.ruling
