@@ -97,7 +97,7 @@ class Kinds:
     True
     """
 
-    __slots__ = ("_came", "_firsts", "_gone", "_noted", "_pauses", "_shelves", "_size")
+    __slots__ = ("_came", "_firsts", "_gone", "_noted", "_pauses", "_shelves", "size")
 
     def __init__(self, shelves: Mapping[int, Shelf], noted: Callable[[], None]) -> None:
         self._shelves = shelves
@@ -106,7 +106,8 @@ class Kinds:
         """The first fields by width, and whether one came since the last sweep; `None` for a width
         that has very many."""
         self._pauses: dict[int, tuple[int, int]] = {}
-        self._size = 0
+        self.size = 0
+        """How many first fields are told apart: what a sweep goes through."""
         self._came: list[int] = []
         self._gone: list[int] = []
         for width in shelves:
@@ -145,11 +146,6 @@ class Kinds:
                 found += _kinds(width, firsts)
         return found
 
-    @property
-    def size(self) -> int:
-        """How many first fields are told apart: what a sweep goes through."""
-        return self._size
-
     def sweep(self) -> None:
         """Cross out the kinds that nothing is of, unless something came since the last sweep."""
         for width, firsts in list(self._firsts.items()):
@@ -161,7 +157,7 @@ class Kinds:
                     firsts[key] = False
                 elif not self._lies(width, key):
                     del firsts[key]
-                    self._size -= 1
+                    self.size -= 1
                     self._gone += _kinds(width, (key,))
             if not firsts:
                 del self._firsts[width]
@@ -178,15 +174,15 @@ class Kinds:
         firsts[key] = fresh
         if known:
             return
-        self._size += 1
-        if len(firsts) > FIRSTS_MAX or self._size > KINDS_MAX:
+        self.size += 1
+        if len(firsts) > FIRSTS_MAX or self.size > KINDS_MAX:
             self._give_up(width, firsts)
         else:
             self._came += _kinds(width, (key,))
 
     def _give_up(self, width: int, firsts: dict[Key, bool]) -> None:
         """Tell the first fields of a width apart no more."""
-        self._size -= len(firsts)
+        self.size -= len(firsts)
         self._firsts[width] = None
         self._pauses.setdefault(width, (PAUSE_MIN, PAUSE_MIN))
         gone = dict.fromkeys(_kinds(width, firsts))

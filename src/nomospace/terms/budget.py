@@ -103,10 +103,6 @@ class Slice:
     def __init__(self, left: int | None = None) -> None:
         self.left = SLICE_UNITS if left is None else left
 
-    def share(self) -> None:
-        """Have units for another template and the same tuple: what is known of it is kept."""
-        self.left = WATCH_UNITS_MAX
-
     def renew(self) -> None:
         """Begin the next slice."""
         self.left = SLICE_UNITS

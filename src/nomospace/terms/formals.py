@@ -86,9 +86,7 @@ def between(low: object, high: object) -> Compound:
     kind = "number"
     if ends[0].__class__ is ends[1].__class__ and ends[0].__class__ in (int, float, str):
         kind = ends[0].__class__.__name__
-    made = Compound(FORMAL, (kind, Compound("between", ends)))
-    read_formal(made)
-    return made
+    return _sound(Compound(FORMAL, (kind, Compound("between", ends))))
 
 
 def where(text: str) -> Compound:
@@ -99,9 +97,7 @@ def where(text: str) -> Compound:
     >>> where(">= 1 and < 9")
     term("formal(any,'>= 1 and < 9')")
     """
-    made = Compound(FORMAL, ("any", freeze(text)))
-    read_formal(made)
-    return made
+    return _sound(Compound(FORMAL, ("any", freeze(text))))
 
 
 def same(name: str) -> Compound:
@@ -110,9 +106,7 @@ def same(name: str) -> Compound:
     >>> same("x")
     term('formal(any,same(x))')
     """
-    made = Compound(FORMAL, ("any", Compound("same", (freeze(name),))))
-    read_formal(made)
-    return made
+    return _sound(Compound(FORMAL, ("any", Compound("same", (freeze(name),)))))
 
 
 def a(class_name: str, predicate: str = "") -> Compound:
@@ -130,9 +124,13 @@ def a(class_name: str, predicate: str = "") -> Compound:
 def _class_formal(class_name: str, predicate: str) -> Compound:
     """Remembered: where the same is asked for again it is the same object, quickly compared."""
     kind = Compound("class", (freeze(class_name),))
-    made = Compound(FORMAL, (kind,) if predicate == "" else (kind, freeze(predicate)))
-    read_formal(made)
-    return made
+    return _sound(Compound(FORMAL, (kind,) if predicate == "" else (kind, freeze(predicate))))
+
+
+def _sound(formal: Compound) -> Compound:
+    """A formal, if it means something."""
+    read_formal(formal)
+    return formal
 
 
 def accepts(template_class: str, tuple_class: str) -> bool:

@@ -89,39 +89,26 @@ class _Pending(msgspec.Struct):
     left: Node | None  # None for a prefix operator
 
 
-class _Frame:
+class _Frame(msgspec.Struct):
     """What was opened and not yet closed: the clause itself, a bracket, arguments, a list."""
 
-    __slots__ = (
-        "at_tail",
-        "items",
-        "keys",
-        "kind",
-        "left",
-        "left_priority",
-        "limit",
-        "name",
-        "opened",
-        "ops",
-    )
-
-    def __init__(self, kind: str, opened: Token, name: Token | None = None) -> None:
-        self.kind = kind  # "clause", "(", "args", "[" or "{"
-        self.opened = opened
-        self.name = name  # of what has arguments; of a dict, the key just read
-        self.limit = 999 if kind in ("args", "[", "{") else 1200
-        self.ops: list[_Pending] = []
-        self.items: list[Node] = []
-        self.left: Node | None = None  # the operand just read, None while one is expected
-        self.left_priority = 0
-        self.at_tail = False
-        self.keys: set[str] = set()
+    kind: str  # "clause", "(", "args", "[" or "{"
+    opened: Token
+    name: Token | None = None  # of what has arguments; of a dict, the key just read
+    ops: list[_Pending] = []
+    items: list[Node] = []
+    left: Node | None = None  # the operand just read, None while one is expected
+    left_priority: int = 0
+    at_tail: bool = False
+    keys: set[str] = set()
 
 
 _CLOSERS = {"args": ")", "(": ")", "[": "]", "{": "}"}
 
 
 _LISTED = ("args", "[", "{")
+_LIMITS: Final = {"clause": 1200, "(": 1200, **dict.fromkeys(_LISTED, 999)}
+"""The highest priority that what stands there may have."""
 
 
 def _dict_node(items: list[Node], span: Span) -> Struct:
@@ -244,18 +231,14 @@ class Reader:
             frames.append(_Frame("args", following, name))
         elif kind == "bracket" and token.text == "(":
             frames.append(_Frame("(", token))
-        elif kind == "bracket" and token.text == "[":
-            if following.text == "]" and following.kind == "bracket":
-                self._next += 1
-                self._take(frame, ListSyntax((), None, Span(token.start, following.end)))
+        elif kind == "bracket" and token.text in ("[", "{"):
+            if following.text != _CLOSERS[token.text] or following.kind != "bracket":
+                frames.append(_Frame(token.text, token))
             else:
-                frames.append(_Frame("[", token))
-        elif kind == "bracket" and token.text == "{":
-            if following.text == "}" and following.kind == "bracket":
                 self._next += 1
-                self._take(frame, _dict_node([], Span(token.start, following.end)))
-            else:
-                frames.append(_Frame("{", token))
+                span = Span(token.start, following.end)
+                empty = ListSyntax((), None, span) if token.text == "[" else _dict_node([], span)
+                self._take(frame, empty)
         elif kind == "var":
             self._take(frame, Variable(token.text, token.span))
         elif kind in ("int", "float", "quoted", "bytes"):
@@ -310,7 +293,7 @@ class Reader:
 
     def _push_prefix(self, frame: _Frame, token: Token) -> None:
         operator = PREFIX[token.text]
-        allowed = frame.ops[-1].right if frame.ops else frame.limit
+        allowed = frame.ops[-1].right if frame.ops else _LIMITS[frame.kind]
         if operator.priority > allowed:
             raise self._clash(token, frame)
         frame.ops.append(_Pending(token, token.text, operator.priority, operator.right, None))
@@ -331,7 +314,7 @@ class Reader:
             self._close(frames, token)
         elif kind in ("symbol", "name") and text in INFIX:
             operator = INFIX[text]
-            if operator.priority > frame.limit:
+            if operator.priority > _LIMITS[frame.kind]:
                 raise self._unexpected_operator(frames, token)
             self._next += 1
             self._push_infix(frame, token, operator)
@@ -353,12 +336,9 @@ class Reader:
         pending = frame.ops.pop()
         right = frame.left
         assert right is not None
-        if pending.left is None:
-            span = Span(pending.token.start, right.span.end)
-            frame.left = self._struct(pending.name, (right,), span)
-        else:
-            span = Span(pending.left.span.start, right.span.end)
-            frame.left = self._struct(pending.name, (pending.left, right), span)
+        first = pending.left or pending.token
+        args = (right,) if pending.left is None else (pending.left, right)
+        frame.left = self._struct(pending.name, args, Span(first.span.start, right.span.end))
         frame.left_priority = pending.priority
 
     def _struct(self, name: str, args: tuple[Node, ...], span: Span) -> Node:

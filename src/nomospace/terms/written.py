@@ -32,7 +32,7 @@ from typing import Final
 from nomospace.terms.formals import ANY, KINDS, BadFormal, a, between, is_formal, same, where
 from nomospace.terms.match import resolve
 from nomospace.terms.predicate import FaultyPredicate
-from nomospace.terms.source import Diagnostic, Faulty, Source, Span
+from nomospace.terms.source import Faulty, Source, Span
 from nomospace.terms.syntax import Reader
 from nomospace.terms.text import from_node, show
 from nomospace.terms.tokens import (
@@ -142,29 +142,21 @@ def _quoted(value: Term) -> str:
 def _read(text: str, name: str, *, holes: bool) -> Term:
     source = Source(text, name)
     try:
-        return _term(text, _node(text), holes=holes)
+        return _term(text, _node(source), holes=holes)
     except SyntaxFault as raised:
         raise Faulty(source=source, diagnostics=(raised.diagnostic,)) from None
-    except _Faults as raised:
-        raise Faulty(source=source, diagnostics=raised.diagnostics) from None
 
 
-class _Faults(Exception):
-    """What the terms' own reader found."""
-
-    def __init__(self, diagnostics: tuple[Diagnostic, ...]) -> None:
-        self.diagnostics = diagnostics
-
-
-def _node(text: str) -> Node:
+def _node(source: Source) -> Node:
     """The text as nodes, in which a hole is a variable, named as it is written."""
+    text = source.text
     reader = Reader(Source(_mask(text)))
     node = reader.single()
     if node is None:
         found = tuple(reader.faults)
         if _PROSE.fullmatch(text):
             found = (replace(found[0], help="text that is no term needs quotes: 'two words'"),)
-        raise _Faults(found)
+        raise Faulty(source=source, diagnostics=found)
     for part in nodes_in(node):
         if isinstance(part, Variable):
             part.name = text[part.span.start : part.span.end]
