@@ -62,13 +62,11 @@ def change(rng: Random, bag: Bag, held: Held) -> None:
     if roll < 0.8:
         new = draw(rng)
         bag.swap(place, old, new)
-        bag.put_back(place, old, new)
+        bag.swap(place, new, old)
         return
     bag.drop(place, old)
-    if roll < 0.85:
+    if roll < 0.9:
         bag.put(place, old)
-    elif roll < 0.9:
-        bag.put_back(place, old)
     else:
         del held[at]
 

@@ -48,7 +48,7 @@ class Obligations(Bag):
 
     def reinstate(self, place: int, term: Term, due: int) -> None:
         """Put one back that was lifted."""
-        self.put_back(place, term)
+        self.put(place, term)
         self._due[place] = (due, term)
         heappush(self.heap, (due, place))
 
@@ -155,9 +155,9 @@ def revert(state: Bag, obligations: Obligations, delta: Iterable[Change]) -> Non
         if kind == "+":
             state.drop(place, old)
         elif kind == "-":
-            state.put_back(place, old)
+            state.put(place, old)
         elif kind == "<-":
-            state.put_back(place, old, new)
+            state.swap(place, new, old)
         elif kind == "due":
             obligations.lift(place)
         elif kind == "undue":

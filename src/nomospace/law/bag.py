@@ -380,12 +380,6 @@ class Bag:
         self.drop(place, old)
         self.put(place, new)
 
-    def put_back(self, place: int, old: Term, new: Term | None = None) -> None:
-        """Undo a change: `old` stands at a place again, where `new` stands or nothing does."""
-        if new is not None:
-            self.drop(place, new)
-        self.put(place, old)
-
     def disorder(self, place: int, new: Term) -> int:
         """How many terms may have to be put in order again when `new` takes an old one's place.
 
