@@ -15,6 +15,8 @@ from enum import Enum
 from functools import reduce
 from typing import Final, NamedTuple, TypeAlias
 
+import msgspec
+
 from nomospace.law.tree import Compare, Same, Sense, Unify, variables_in
 from nomospace.terms import same
 from nomospace.terms.tokens import Const, ListSyntax, Node, Struct, Variable, inner_nodes
@@ -31,13 +33,10 @@ class TooMuchToFollow(Exception):
     """The law has so much in it that its values are not followed to the end."""
 
 
-class CheckWork:
+class CheckWork(msgspec.Struct):
     """What may still be looked at."""
 
-    __slots__ = ("left",)
-
-    def __init__(self) -> None:
-        self.left = WORK_MAX
+    left: int = WORK_MAX
 
 
 class ValueMark(Enum):
@@ -78,7 +77,7 @@ def key_of(variable: Variable) -> str:
     return variable.name if variable.name != "_" else f"_{id(variable)}"
 
 
-class KnownValues:
+class KnownValues(msgspec.Struct, eq=False):
     """The values of variables on one path. Changed in place; `copy` before a fork.
 
     `guards` are the conditions that hold on the path. `owed` are occurrences of variables in
@@ -86,22 +85,15 @@ class KnownValues:
     of the moment its rule has succeeded, so they are looked at again then.
     """
 
-    __slots__ = ("guards", "owed", "values", "work")
-
-    def __init__(self, work: CheckWork) -> None:
-        self.work = work
-        self.values: dict[str, Value] = {}
-        self.guards: tuple[PathCondition, ...] = ()
-        self.owed: tuple[Variable, ...] = ()
+    work: CheckWork
+    values: dict[str, Value] = {}
+    guards: tuple[PathCondition, ...] = ()
+    owed: tuple[Variable, ...] = ()
 
     def copy(self) -> KnownValues:
         """The same knowledge, to go another way with."""
         self.work.left -= len(self.values) // 8
-        other = KnownValues(self.work)
-        other.values = self.values.copy()
-        other.guards = self.guards
-        other.owed = self.owed
-        return other
+        return KnownValues(self.work, self.values.copy(), self.guards, self.owed)
 
     # -- looking ---------------------------------------------------------------------------
 
