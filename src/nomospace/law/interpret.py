@@ -149,9 +149,7 @@ def _solve(machine: Machine, rule: Rule, args: tuple[Term, ...], entry: int) -> 
         goal, env, rest = work
         if machine.trace is not None:
             machine.note(goal, env)
-        step = STEPS.get(goal.__class__)
-        assert step is not None
-        after = step(machine, goal, env, rest)
+        after = STEPS[goal.__class__](machine, goal, env, rest)
         if after is FAILED:
             after = machine.backtrack()
             if after is FAILED:

@@ -75,6 +75,10 @@ class SpaceRecords:
         self.next_order = FIRST_ORDER
         """Of records, waiters and reactions alike; never given twice."""
         self.expiries: Timers[Record] = Timers(when=attrgetter("expires"))
+        self.due: Callable[[int], Record | None] = self.expiries.due
+        """A record that has expired; it stays until it is removed."""
+        self.soonest: Callable[[], int | None] = self.expiries.soonest
+        """When to ask that again."""
         # By writer, then by segment of the writer's counts.
         self._ids: dict[str, dict[int, dict[int, Record]]] = {}
         self.shelves: dict[int, Shelf] = {}
@@ -154,14 +158,6 @@ class SpaceRecords:
     def lies(self, record: Record) -> bool:
         """Whether this very record lies here."""
         return record.order > 0 and self.get(record.id) is record
-
-    def due(self, now: int) -> Record | None:
-        """A record that has expired; it stays until it is removed."""
-        return self.expiries.due(now)
-
-    def soonest(self) -> int | None:
-        """When to ask that again."""
-        return self.expiries.soonest()
 
     def missing(self, record: Record) -> NotInSpace:
         """That a record is not here, as an error."""

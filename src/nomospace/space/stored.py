@@ -4,7 +4,7 @@ There are two engines, as the paper's LIME has two tuple spaces below it (`002_â
 one, the memory engine (`store`), everything is at hand. Those who wait, reactions, leases and the
 order of steps are the space's own, and the same above both (`EngineRecords`).
 
-A space may then be larger than memory. In memory are the tuples that the tables do not have yet,
+A space may be larger than memory here. In memory are the tuples that the tables do not have yet,
 and some thousand that were written last; the rest is asked for, a page of rows at a time.
 
 The tables are behind: a step of the core is in them some time after it was made. So two things are

@@ -176,11 +176,10 @@ class Reader:
             return None
         self._clause_end = "the end of the text"
         try:
-            node = self._expression(("eof",))
+            return self._expression(("eof",))
         except SyntaxFault as raised:
             self.faults.append(raised.diagnostic)
             return None
-        return node
 
     def _skip_clause(self) -> None:
         """Go on after the clause that has the error.

@@ -66,15 +66,11 @@ class CheckReport:
         return found
 
     @cached_property
-    def clauses(self) -> tuple[Rule | Clause, ...]:
-        """All rules and helper clauses."""
-        helpers = (clause for clauses in self.law.helpers.values() for clause in clauses)
-        return (*self.law.rules, *helpers)
-
-    @cached_property
     def goals(self) -> tuple[tuple[Rule | Clause, tuple[Goal, ...]], ...]:
-        """Each clause with all its goals, in the order of the text."""
-        return tuple((clause, tuple(goals_in(clause.body))) for clause in self.clauses)
+        """Each rule and each clause of a helper with all its goals, in the order of the text."""
+        helpers = (clause for clauses in self.law.helpers.values() for clause in clauses)
+        found: tuple[Rule | Clause, ...] = (*self.law.rules, *helpers)
+        return tuple((clause, tuple(goals_in(clause.body))) for clause in found)
 
     @cached_property
     def calls(self) -> dict[Key, list[Key]]:

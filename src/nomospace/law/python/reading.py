@@ -193,11 +193,11 @@ class Reading:
 
     def _syntax_fault(self, error: SyntaxError) -> int:
         """Report what Python says about a text; gives the line, counted from 1."""
-        line = min(max(error.lineno or 1, 1), self._places.line_count)
+        line = min(max(error.lineno or 1, 1), len(self._places.starts))
         start = self._places.characters(line, (error.offset or 1) - 1)
         end = start + 1
         if error.end_lineno and error.end_offset and error.end_lineno >= line:
-            end_line = min(error.end_lineno, self._places.line_count)
+            end_line = min(error.end_lineno, len(self._places.starts))
             end = max(end, self._places.characters(end_line, error.end_offset - 1))
         help = "a .law.py file is read as Python 3.11"
         for word in _CALLED_WORD.finditer(self.source.text, start, min(end + 20, start + 200)):
@@ -257,10 +257,6 @@ class _Places:
         self._ascii = text.isascii()
         self.starts = [0, *(match.end() for match in _NEWLINE.finditer(text))]
         self._ends: dict[int, list[int]] = {}  # of a line: bytes up to and with each character
-
-    @property
-    def line_count(self) -> int:
-        return len(self.starts)
 
     def characters(self, line: int, column: int) -> int:
         """The offset of a column in characters, both counted as Python does (line from 1)."""
