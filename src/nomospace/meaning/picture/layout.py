@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from bisect import bisect_right, insort
 from collections.abc import Iterable, Mapping
+from graphlib import TopologicalSorter
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -132,26 +133,18 @@ class _Part:
 
     def _find_layers(self) -> None:
         """The longest way down to each box. A line that would close a ring counts for nothing."""
-        kept: dict[str, list[str]] = {name: [] for name in self.boxes}
+        above: dict[str, list[str]] = {name: [] for name in self.boxes}
+        below: dict[str, list[str]] = {name: [] for name in self.boxes}
         for one in self.lines:
-            if not _reaches(kept, one.lower, one.upper):
-                kept[one.upper].append(one.lower)
-        waiting = dict.fromkeys(self.boxes, 0)
-        for lowers in kept.values():
-            for lower in lowers:
-                waiting[lower] += 1
-        tops = [name for name, count in waiting.items() if not count]
-        order = list(tops)
+            if not _reaches(below, one.lower, one.upper):
+                above[one.lower].append(one.upper)
+                below[one.upper].append(one.lower)
         self.layer = dict.fromkeys(self.boxes, 0)
-        for name in order:  # grows as it is walked
-            for lower in kept[name]:
-                self.layer[lower] = max(self.layer[lower], self.layer[name] + 1)
-                waiting[lower] -= 1
-                if not waiting[lower]:
-                    order.append(lower)
-        for name in tops:  # they go right above what is below them
-            if kept[name]:
-                self.layer[name] = min(self.layer[lower] for lower in kept[name]) - 1
+        for name in TopologicalSorter(above).static_order():
+            self.layer[name] = max([self.layer[upper] + 1 for upper in above[name]], default=0)
+        for name in self.boxes:  # what is on top goes right above what is below it
+            if below[name] and not above[name]:
+                self.layer[name] = min(self.layer[lower] for lower in below[name]) - 1
 
     def _bend(self) -> None:
         """Give every line a bend in each layer that it passes."""

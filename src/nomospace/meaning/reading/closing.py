@@ -8,7 +8,9 @@ gets from several sides must have types of which one is the narrowest. Then the 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from itertools import islice
 
 from nomospace.meaning.functions import Functions
@@ -55,27 +57,16 @@ def close(
 
 def _parents_first(groups: Groups, faults: Faults) -> list[ClassDrafts] | None:
     """All classes, parents before children; none when a class is under itself."""
-    waiting = {group.name: len(group.parents) for group in groups.all}
-    children: dict[str, list[ClassDrafts]] = {}
-    for group in groups.all:
-        for parent in group.parents:
-            children.setdefault(parent, []).append(group)
-    order = [group for group in groups.all if not group.parents]
-    for group in order:  # grows as it is walked
-        for child in children.get(group.name, ()):
-            waiting[child.name] -= 1
-            if not waiting[child.name]:
-                order.append(child)
-    if len(order) == len(groups.all):
-        return order
-    left = {group.name: list(group.parents) for group in groups.all if waiting[group.name]}
     named = {group.name: group for group in groups.all}
-    for cycle in islice(cycles(left), FAULTS_MAX):
-        group, above = named[cycle[0]], cycle[1 % len(cycle)]
+    above = {group.name: list(group.parents) for group in groups.all}
+    with suppress(CycleError):
+        return [named[name] for name in TopologicalSorter(above).static_order()]
+    for cycle in islice(cycles(above), FAULTS_MAX):
+        group, parent = named[cycle[0]], cycle[1 % len(cycle)]
         faults.add(
             "cycle",
             f"{group.name} is under itself: {arrows(cycle)}",
-            group.parents[above].place,
+            group.parents[parent].place,
             "take out one of these parents; if all are one class, make them synonyms",
         )
     return None
