@@ -20,6 +20,7 @@ import builtins
 import hashlib
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sized
 from functools import cached_property
+from operator import attrgetter
 from pathlib import PurePath
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, TypeGuard, TypeVar
@@ -72,13 +73,14 @@ class Tie(NamedTuple):
     def gives(self, owner: str) -> Iterator[tuple[str, Operand]]:
         """The properties of the owner that it gives a value, and from where."""
         for mine, other in ((self.left, self.right), (self.right, self.left)):
-            if self.sign != "=" or _is_of(other, owner):
+            if self.sign != "=" or is_of(other, owner):
                 continue
-            if _is_of(mine, owner) and len(mine.path) == 1:
+            if is_of(mine, owner) and len(mine.path) == 1:
                 yield mine.path[0], other
 
 
-def _is_of(side: Operand, owner: str) -> TypeGuard[Input]:
+def is_of(side: Operand, owner: str) -> TypeGuard[Input]:
+    """Whether an operand is a property of a class."""
     return isinstance(side, Input) and side.class_name == owner
 
 
@@ -210,7 +212,7 @@ class Ontology:
     ) -> None:
         """Close classes that a reader has checked; parents and types are canonical names."""
         self.name = name
-        by_name = {one.name: one for one in sorted(classes, key=_name)}
+        by_name = {one.name: one for one in sorted(classes, key=attrgetter("name"))}
         self.classes: Mapping[str, OntologyClass] = MappingProxyType(by_name)
         self.functions = functions
         self.warnings = warnings
@@ -508,10 +510,6 @@ class Ontology:
         from nomospace.meaning.mapping import join
 
         return join(self, other, mapping)
-
-
-def _name(one: OntologyClass) -> str:
-    return one.name
 
 
 def _above(start: str, next_ones: Callable[[str], Iterable[str]]) -> tuple[str, ...]:

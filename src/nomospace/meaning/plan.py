@@ -39,10 +39,11 @@ trees of nodes and hubs, every leaf serves something, and there are few of them.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
 from nomospace.meaning.facts import Shape
-from nomospace.meaning.ontology import Dependence, Ontology
+from nomospace.meaning.ontology import Dependence, Input, Ontology
 from nomospace.meaning.question import ClassField as ClassField, Field, Question, field_text
 
 EXACT, SEMANTIC, CORRELATION = "exact", "semantic", "correlation"
@@ -75,6 +76,14 @@ class InputSource(NamedTuple):
     """The canonical name by which the functions call it."""
     need: int | None = None
     computation: int | None = None
+
+    @property
+    def of(self) -> tuple[str, int]:
+        """Whether it is a `need` or `computed`, and its number."""
+        if self.computation is not None:
+            return "computed", self.computation
+        assert self.need is not None
+        return "need", self.need
 
 
 class Computation(NamedTuple):
@@ -124,8 +133,36 @@ class TupleNetwork(NamedTuple):
         return len(self.nodes)
 
     def explain(self) -> str:
-        """The network as a line of text."""
-        return explain_network(self)
+        """The network in words.
+
+        >>> need = Need(0, 0, ClassField("Car", predicate="price < 5"), ("Car", "SportsCar"), 0)
+        >>> print(TupleNetwork("semantic", (Node((("Car", "Owner"),), 7),), (need,)).explain())
+        semantic, 1 tuple: A gives Car where price < 5 [7 tuples]
+        """
+        parts: list[str] = []
+        for at in self.order or range(self.size):
+            given = [_need_text(need) for need in self.needs if need.node == at]
+            held = [
+                f"{hub.class_name}#{number + 1}"
+                for number, hub in enumerate(self.hubs)
+                if at in hub.nodes
+            ]
+            words = chr(ord("A") + at)
+            if held:
+                words += f" holds {' and '.join(held)}"
+            if given:
+                words += f"{',' if held else ''} gives {', '.join(given)}"
+            parts.append(f"{words} [{_counted(self.nodes[at].rows)}]")
+        for need in self.needs:
+            if need.hub is not None:
+                name = self.hubs[need.hub].class_name
+                parts.append(f"{name}#{need.hub + 1} is {_need_text(need)}")
+        for one in self.computations:
+            made = ", ".join(f"{step.property} = {step.text}" for step in one.steps)
+            ties = [str(tie) for step in one.steps for tie in step.when]
+            when = f" when {' and '.join(dict.fromkeys(ties))}" if ties else ""
+            parts.append(f"{one.class_name} is computed: {made}{when}")
+        return f"{self.kind}, {_counted(self.size)}: {'; '.join(parts)}"
 
 
 class Plan(NamedTuple):
@@ -170,6 +207,29 @@ def why_cut(question: Question, complete: int) -> str:
     return f"sets of more than {complete} tuples hang together in too many ways to look at"
 
 
+class TiedProperty(NamedTuple):
+    """A property that a comparison names: of the object of a need, or of a computed one."""
+
+    kind: str
+    """`need`, or `computed`."""
+    number: int
+    path: tuple[str, ...]
+
+
+def tied_properties(
+    computations: tuple[Computation, ...],
+) -> Iterator[tuple[str, TiedProperty, TiedProperty]]:
+    """The comparisons of computations that name two classes: the sign, and both sides."""
+    for one in computations:
+        where = {source.class_name: source.of for source in one.sources}
+        for step in one.steps:
+            owned = {**where, step.owner: ("computed", one.number)}
+            for left, sign, right in step.when:
+                if isinstance(left, Input) and isinstance(right, Input):
+                    mine = TiedProperty(*owned[left.class_name], left.path)
+                    yield sign, mine, TiedProperty(*owned[right.class_name], right.path)
+
+
 Vertex: TypeAlias = tuple[str, int]
 """`("node", 2)`, or `("computed", 0)`: what ties hang on."""
 
@@ -183,54 +243,16 @@ def tie_links(
     two: so tuples hang together that are tied to it, and not to each other.
     """
     links: list[tuple[Vertex, Vertex]] = []
-    for one in computations:
-        where: dict[str, Vertex] = {}
-        for source in one.sources:
-            if source.computation is not None:
-                where[source.class_name] = ("computed", source.computation)
-            elif source.need in place:
-                where[source.class_name] = ("node", place[source.need])
-        for step in one.steps:
-            owned = {**where, step.owner: ("computed", one.number)}
-            for tie in step.when:
-                sides = [getattr(side, "class_name", None) for side in (tie.left, tie.right)]
-                left, right = (owned.get(side) if side is not None else None for side in sides)
-                if left is not None and right is not None and left != right:
-                    links.append((left, right))
+    for _, *sides in tied_properties(computations):
+        ends: list[Vertex] = []
+        for kind, number, _ in sides:
+            if kind == "computed":
+                ends.append((kind, number))
+            elif number in place:
+                ends.append(("node", place[number]))
+        if len(ends) == 2 and ends[0] != ends[1]:
+            links.append((ends[0], ends[1]))
     return links
-
-
-def explain_network(network: TupleNetwork) -> str:
-    """A network in words.
-
-    >>> need = Need(0, 0, ClassField("Car", predicate="price < 5"), ("Car", "SportsCar"), 0)
-    >>> print(explain_network(TupleNetwork("semantic", (Node((("Car", "Owner"),), 7),), (need,))))
-    semantic, 1 tuple: A gives Car where price < 5 [7 tuples]
-    """
-    parts: list[str] = []
-    for at in network.order or range(network.size):
-        given = [_need_text(need) for need in network.needs if need.node == at]
-        held = [
-            f"{hub.class_name}#{number + 1}"
-            for number, hub in enumerate(network.hubs)
-            if at in hub.nodes
-        ]
-        words = chr(ord("A") + at)
-        if held:
-            words += f" holds {' and '.join(held)}"
-        if given:
-            words += f"{',' if held else ''} gives {', '.join(given)}"
-        parts.append(f"{words} [{_counted(network.nodes[at].rows)}]")
-    for need in network.needs:
-        if need.hub is not None:
-            name = network.hubs[need.hub].class_name
-            parts.append(f"{name}#{need.hub + 1} is {_need_text(need)}")
-    for one in network.computations:
-        made = ", ".join(f"{step.property} = {step.text}" for step in one.steps)
-        ties = [str(tie) for step in one.steps for tie in step.when]
-        when = f" when {' and '.join(dict.fromkeys(ties))}" if ties else ""
-        parts.append(f"{one.class_name} is computed: {made}{when}")
-    return f"{network.kind}, {_counted(network.size)}: {'; '.join(parts)}"
 
 
 def _counted(tuples: int) -> str:

@@ -18,13 +18,19 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from heapq import merge
+from operator import attrgetter
 from types import CodeType
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from nomospace.meaning.facts import FactRow, Facts, id_key, join_key, value_at
 from nomospace.meaning.joining import grouped
-from nomospace.meaning.ontology import Input
-from nomospace.meaning.plan import CORRELATION, Need, TupleNetwork
+from nomospace.meaning.plan import (
+    CORRELATION,
+    Need,
+    TiedProperty,
+    TupleNetwork,
+    tied_properties,
+)
 from nomospace.meaning.planner.placing import placements
 from nomospace.meaning.question import ClassField, Question, object_test, value_test
 from nomospace.terms.conditions import Test, price_of
@@ -36,7 +42,7 @@ Loops: TypeAlias = Callable[[Iterable[FactRow]], Iterator[tuple[FactRow, ...] | 
 """From tuples for the start node to the rows of the network, each sorted by the order of facts.
 
 `None` among them is no row: there the slice is used up (`Facts.paced`)."""
-_Operand: TypeAlias = tuple[str, int, tuple[str, ...]]
+_order_of: Final = attrgetter("order")
 
 
 ROW_UNITS: Final = 3
@@ -386,31 +392,16 @@ class Compiler:
             known = [one for one in group if self._at(one) in placed]
             wanted = [one for one in group if self._at(one) == node]
             if known and wanted:
-                return _Tie(known[0][1], known[0][2], wanted[0][1], wanted[0][2])
+                return _Tie(known[0].number, known[0].path, wanted[0].number, wanted[0].path)
         return None
 
-    def _at(self, operand: _Operand) -> int | None:
-        return self.network.needs[operand[1]].node if operand[0] == "need" else None
+    def _at(self, one: TiedProperty) -> int | None:
+        return self.network.needs[one.number].node if one.kind == "need" else None
 
-    def _equal(self) -> list[list[_Operand]]:
+    def _equal(self) -> list[list[TiedProperty]]:
         """Properties that ties set equal, computed objects' among them, in groups."""
-        pairs: list[list[_Operand]] = []
-        for made in self.network.computations:
-            where: dict[str, tuple[str, int]] = {}
-            for source in made.sources:
-                if source.need is not None:
-                    where[source.class_name] = ("need", source.need)
-                elif source.computation is not None:
-                    where[source.class_name] = ("made", source.computation)
-            for step in made.steps:
-                owned = {**where, step.owner: ("made", made.number)}
-                for tie in step.when:
-                    if tie.sign != "=":
-                        continue
-                    sides = [side for side in (tie.left, tie.right) if isinstance(side, Input)]
-                    if len(sides) == 2:
-                        pairs.append([(*owned[side.class_name], side.path) for side in sides])
-        return grouped(pairs)
+        compared = tied_properties(self.network.computations)
+        return grouped([sides for sign, *sides in compared if sign == "="])
 
 
 @lru_cache(maxsize=1_024)
@@ -435,15 +426,11 @@ def _without_unused(lines: list[str]) -> str:
 
 
 def _sorted(rows: tuple[FactRow, ...]) -> tuple[FactRow, ...]:
-    return tuple(sorted(rows, key=_row_order))
-
-
-def _row_order(row: FactRow) -> int:
-    return row.order
+    return tuple(sorted(rows, key=_order_of))
 
 
 def in_turn(shelves: list[dict[int, FactRow]]) -> Iterable[FactRow]:
     """Tuples of several shapes in the order of facts."""
     if len(shelves) == 1:
         return shelves[0].values()
-    return merge(*[shelf.values() for shelf in shelves], key=_row_order)
+    return merge(*[shelf.values() for shelf in shelves], key=_order_of)

@@ -7,7 +7,7 @@ from itertools import islice, product
 from typing import Final, NamedTuple, TypeAlias
 
 from nomospace.meaning.facts import PLAIN_KINDS, Plain, Shape
-from nomospace.meaning.ontology import Dependence, Input, Ontology, Operand
+from nomospace.meaning.ontology import Dependence, Ontology, is_of
 from nomospace.meaning.plan import Computation, InputSource, Need, tie_links
 from nomospace.meaning.question import ClassField, Field, LiteralField, Question, TypeField
 from nomospace.terms.formals import KINDS
@@ -137,22 +137,13 @@ def plain_kinds(field: Field) -> frozenset[Plain]:
 def _can_hold(steps: tuple[Dependence, ...]) -> bool:
     """Whether the ties name no property of the computed object that nothing gives a value."""
     given = {step.property for step in steps}
+    named: list[str] = []
     for step in steps:
         for tie in step.when:
-            for mine, other in ((tie.left, tie.right), (tie.right, tie.left)):
-                if tie.sign == "=" and _owned(mine, step) and not _owned(other, step):
-                    assert isinstance(mine, Input)
-                    given.add(mine.path[0])
-    return all(
-        not _owned(side, step) or (isinstance(side, Input) and side.path[0] in given)
-        for step in steps
-        for tie in step.when
-        for side in (tie.left, tie.right)
-    )
-
-
-def _owned(side: Operand, step: Dependence) -> bool:
-    return isinstance(side, Input) and side.class_name == step.owner
+            given.update(name for name, _ in tie.gives(step.owner))
+            sides = (tie.left, tie.right)
+            named += [side.path[0] for side in sides if is_of(side, step.owner)]
+    return given.issuperset(named)
 
 
 def _may_be(need: Need, absent: frozenset[str]) -> bool:
