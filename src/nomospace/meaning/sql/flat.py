@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from nomospace.meaning.sql import parts
 from nomospace.meaning.sql.coding import EXACT, ORDERED, coded
-from nomospace.meaning.sql.values import SIGNS, Params, ValuePlace, all_of, any_of
+from nomospace.meaning.sql.values import SIGNS, Params, ValuePlace, all_of, any_of, pairs
 from nomospace.terms import Term
 
 PARTS: Final = ("kind", "num", "ext", "text")
@@ -104,21 +104,27 @@ def compare(left: Flat, sign: str, right: Flat) -> exp.Expr:
         other: exp.Expr = exp.Not(this=nothing_else)
     else:
         other = exp.In(this=kind, expressions=[string(letter) for letter in ORDERED])
-    texts = SIGNS[sign](this=left.text.copy(), expression=right.text.copy())
     return all_of(
-        [alike, any_of([all_of([number, numbers(left, sign, right)]), all_of([other, texts])])]
+        [
+            alike,
+            any_of(
+                [
+                    all_of([number, numbers(left, sign, right)]),
+                    all_of([other, texts(left, sign, right)]),
+                ]
+            ),
+        ]
     )
 
 
 def numbers(left: Flat, sign: str, right: Flat) -> exp.Expr:
     """Whether a comparison of two numbers holds."""
-    equal = exp.EQ(this=left.num.copy(), expression=right.num.copy())
-    rest = SIGNS[sign](this=left.ext.copy(), expression=right.ext.copy())
-    strict = sign if sign in ("=", "!=") else sign[0]
-    if sign == "=":
-        return all_of([equal, rest])
-    whole = SIGNS[strict](this=left.num.copy(), expression=right.num.copy())
-    return any_of([whole, all_of([equal, rest])])
+    return pairs((left.num, left.ext), sign, (right.num, right.ext))
+
+
+def texts(left: Flat, sign: str, right: Flat) -> exp.Expr:
+    """Whether a comparison of two texts holds."""
+    return SIGNS[sign](this=left.text.copy(), expression=right.text.copy())
 
 
 def flattened(value: Sequence[ValuePlace]) -> Flat:

@@ -16,8 +16,8 @@ from sqlglot import exp
 
 from nomospace.meaning.sql import parts
 from nomospace.meaning.sql.coding import EXACT
-from nomospace.meaning.sql.flat import Flat, chosen, double, nothing, numbers, string, zero
-from nomospace.meaning.sql.values import SIGNS, all_of, any_of
+from nomospace.meaning.sql.flat import Flat, chosen, double, nothing, numbers, string, texts, zero
+from nomospace.meaning.sql.values import all_of, any_of
 
 _FAR: Final = 1e300
 _NEAR: Final = 1e-300
@@ -92,27 +92,14 @@ def _extreme(sign: str) -> Callable[[Sequence[Flat]], Flat]:
         """The first that is as small (or large) as all: equal ones are one value to a predicate."""
         cases: list[tuple[exp.Expr, Flat]] = []
         for value in inputs:
-            others = [other for other in inputs if other is not value]
-            as_numbers = [
-                value.is_kind("n"),
-                *(
-                    one
-                    for other in others
-                    for one in (other.is_kind("n"), numbers(value, sign, other))
-                ),
-            ]
-            as_texts = [
-                value.is_kind("s"),
-                *(
-                    one
-                    for other in others
-                    for one in (
-                        other.is_kind("s"),
-                        SIGNS[sign](this=value.text.copy(), expression=other.text.copy()),
-                    )
-                ),
-            ]
-            cases.append((any_of([all_of(as_numbers), all_of(as_texts)]), value))
+            ways: list[exp.Expr] = []
+            for kind, compared in (("n", numbers), ("s", texts)):
+                tests = [value.is_kind(kind)]
+                for other in inputs:
+                    if other is not value:
+                        tests += [other.is_kind(kind), compared(value, sign, other)]
+                ways.append(all_of(tests))
+            cases.append((any_of(ways), value))
         return chosen(cases, nothing())
 
     return build

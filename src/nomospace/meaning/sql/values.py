@@ -127,15 +127,19 @@ def numbers(left: ValuePlace, sign: str, right: ValuePlace) -> exp.Expr:
     """Two numbers by value; NULL where one is none."""
     assert left.num is not None
     assert right.num is not None
-    one, other = left.num.copy(), right.num.copy()
-    whole = SIGNS[sign](this=one, expression=other)
     if left.ext is None and right.ext is None:
-        return whole
-    rest = SIGNS[sign](this=_ext(left), expression=_ext(right))
-    equal = exp.EQ(this=one.copy(), expression=other.copy())
+        return SIGNS[sign](this=left.num.copy(), expression=right.num.copy())
+    return pairs((left.num, _ext(left)), sign, (right.num, _ext(right)))
+
+
+def pairs(left: tuple[exp.Expr, exp.Expr], sign: str, right: tuple[exp.Expr, exp.Expr]) -> exp.Expr:
+    """Two numbers, each with what is left to say of it, which decides between equal ones."""
+    equal = exp.EQ(this=left[0].copy(), expression=right[0].copy())
+    rest = SIGNS[sign](this=left[1].copy(), expression=right[1].copy())
     if sign == "=":
         return both(equal, rest)
-    first = whole if sign == "!=" else SIGNS[sign[0]](this=one.copy(), expression=other.copy())
+    strict = SIGNS[sign if sign == "!=" else sign[0]]
+    first = strict(this=left[0].copy(), expression=right[0].copy())
     return exp.Paren(this=either(first, both(equal, rest)))
 
 
@@ -143,7 +147,7 @@ def _ext(place: ValuePlace) -> exp.Expr:
     if place.ext is None:
         return exp.Literal.string(EXACT)
     if isinstance(place.ext, exp.Placeholder):
-        return place.ext.copy()
+        return place.ext
     return exp.Coalesce(this=place.ext.copy(), expressions=[exp.Literal.string(EXACT)])
 
 
