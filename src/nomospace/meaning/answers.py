@@ -8,6 +8,7 @@ here, so engines cannot differ in them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import msgspec
@@ -118,7 +119,7 @@ def _reasons(answer: MeaningAnswer, assignment: Assignment) -> Iterator[str]:
         if isinstance(field, ClassField):
             yield from _class_reason(assigner, field.class_name, choice)
     if len(answer.rows) > 1:
-        rows = sorted(answer.rows, key=_row_id)
+        rows = sorted(answer.rows, key=attrgetter("id"))
         for identity, holders in assigner.shares(rows).items():
             if len(holders) > 1:
                 yield _shared(assigner, identity, holders)
@@ -178,7 +179,3 @@ def _listed(ids: Sequence[str]) -> str:
     """
     names = [written_id(id) for id in ids]
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
-
-
-def _row_id(row: FactRow) -> str:
-    return row.id

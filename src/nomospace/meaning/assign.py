@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Sequence
 from itertools import product
+from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
 from nomospace.meaning.facts import FactRow, object_key, value_at
@@ -130,7 +131,7 @@ class QuestionAssigner:
         enough, where a set needs different objects, and nothing is computed. With `hang` the
         tuples are known to be an answer; then only ties are looked at, which depend on the choice.
         """
-        rows = sorted(rows, key=_row_id)
+        rows = sorted(rows, key=attrgetter("id"))
         if self.positional:
             return self._positional(rows[0]) if single and len(rows) == 1 else None
         keyed = self.question.key is not None
@@ -338,10 +339,6 @@ def tied(made: Made) -> Iterator[tuple[Choice, Choice, Tie]]:
 def _vertex(choice: Choice) -> int:
     """A number for what a tie hangs on: orders of rows are positive, so others are negative."""
     return choice.row.order if isinstance(choice, ServingField) else -id(choice)
-
-
-def _row_id(row: FactRow) -> str:
-    return row.id
 
 
 def _operand(

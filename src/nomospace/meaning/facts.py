@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
+from operator import attrgetter
 from sys import maxsize
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -210,7 +211,7 @@ class Facts:
     def of(cls, facts: Iterable[Fact], ontology: Ontology = PLAIN) -> Facts:
         """Facts from tuples, in the order of their ids."""
         made = cls(ontology)
-        for fact in sorted(facts, key=_fact_id):
+        for fact in sorted(facts, key=attrgetter("id")):
             made.add(fact.id, fact.fields)
         return made
 
@@ -426,10 +427,6 @@ def value_at(term: Term, path: tuple[str, ...]) -> Term | Missing:
             return MISSING
         term = found
     return term
-
-
-def _fact_id(fact: Fact) -> str:
-    return fact.id
 
 
 def _places(shape: Shape, class_name: str) -> list[int]:

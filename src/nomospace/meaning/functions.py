@@ -16,7 +16,7 @@ After the paper "Semantic Tuplespace", Definition 1 (F, the dependence functions
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeGuard, TypeVar
 
 from nomospace.errors import CallerError
@@ -66,7 +66,7 @@ class Function(NamedTuple):
         return f"{low} or {high} inputs" if high == low + 1 else f"{low} to {high} inputs"
 
 
-class Functions:
+class Functions(Mapping[str, Function]):
     """A registry of functions by name. The built-in ones are in every registry.
 
     >>> mine = Functions()
@@ -85,9 +85,6 @@ class Functions:
     def __init__(self) -> None:
         self._by_name = {function.name: function for function in _BUILT_IN}
 
-    def __contains__(self, name: object) -> bool:
-        return name in self._by_name
-
     def __getitem__(self, name: str) -> Function:
         return self._by_name[name]
 
@@ -96,10 +93,6 @@ class Functions:
 
     def __len__(self) -> int:
         return len(self._by_name)
-
-    def get(self, name: str) -> Function | None:
-        """The function of this name, if there is one."""
-        return self._by_name.get(name)
 
     def register(
         self, name: str, *, arity: int | tuple[int, int] | None = None

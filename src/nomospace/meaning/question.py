@@ -175,13 +175,6 @@ def checked(question: Question) -> Question:
     return question
 
 
-def _unknown(name: str, ontology: Ontology) -> str:
-    known = [one for cls in ontology.classes.values() for one in cls.names]
-    near = get_close_matches(name, known, n=1)
-    hint = f"did you mean `{near[0]}`?" if near else "`nomospace ontology show` lists its classes"
-    return f"the ontology {ontology.name} has no such class; {hint}"
-
-
 # What a field accepts.
 
 
@@ -414,8 +407,12 @@ class _Parser(Scanner):
             raise self.unexpected("the name of a class")
         self.at += 1
         if self.ontology is not None and self.ontology.canonical(token.text) is None:
-            fact, _, help = _unknown(token.text, self.ontology).partition("; ")
-            raise self.fault("class", f"{token.text}: {fact}", token.span, help)
+            known = [name for one in self.ontology.classes.values() for name in one.names]
+            near = get_close_matches(token.text, known, n=1)
+            words = f"{token.text}: the ontology {self.ontology.name} has no such class"
+            other = "`nomospace ontology show` lists its classes"
+            help = f"did you mean `{near[0]}`?" if near else other
+            raise self.fault("class", words, token.span, help)
         return token.text
 
     def field(self) -> Field:
