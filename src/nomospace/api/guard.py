@@ -205,7 +205,8 @@ class Guard:
         self._service = service
         self._buckets = buckets or Buckets()
         self._said = Buckets(rate_s=SAID_S, burst=SAID_BURST)
-        self._under_way: Counter[str] = Counter()
+        self._counts: Counter[str] = Counter()
+        """What each token has under way."""
         self._open = OPEN | {LOGIN} if pages else OPEN
         self._pages = pages
 
@@ -248,7 +249,7 @@ class Guard:
                 ended.append(error)
                 task.cancel()
 
-        with self._counted(scope), self._watched(scope, cut):
+        with self._under_way(scope, cut):
             try:
                 body = await body_of(Request(scope, receive), bytes_max)
                 if scope["path"].startswith("/v1/"):
@@ -290,7 +291,7 @@ class Guard:
         scope["state"]["said"] = self._said
         socket = _Socket(receive, send)
         closing = asyncio.get_running_loop().create_task(self._close(scope, socket))
-        with self._counted(scope), self._watched(scope, socket.end):
+        with self._under_way(scope, socket.end):
             try:
                 await self._app(scope, socket.receive, socket.send)
             finally:
@@ -298,21 +299,6 @@ class Guard:
                     await closing
                 else:
                     closing.cancel()
-
-    @contextmanager
-    def _counted(self, scope: Scope) -> Iterator[None]:
-        """Count what one who was let in has under way."""
-        principal = scope.get("state", {}).get("principal")
-        if principal is None:
-            yield
-            return
-        self._under_way[principal.name] += 1
-        try:
-            yield
-        finally:
-            self._under_way[principal.name] -= 1
-            if not self._under_way[principal.name]:
-                del self._under_way[principal.name]
 
     async def _close(self, scope: Scope, socket: _Socket) -> None:
         """Close a socket whose caller is let in no longer, with the reason."""
@@ -326,24 +312,29 @@ class Guard:
         asyncio.get_running_loop().call_later(CUT_S, self._drop, scope, error)
 
     @contextmanager
-    def _watched(self, scope: Scope, told: LoginListener) -> Iterator[None]:
-        """Tell of the end of one who was let in, as long as this lasts."""
+    def _under_way(self, scope: Scope, told: LoginListener) -> Iterator[None]:
+        """Count this as under way for one who was let in, and tell of its end meanwhile."""
         state = scope.get("state", {})
-        if "principal" not in state:
+        principal = state.get("principal")
+        if principal is None:
             yield
             return
 
         def cut(error: NotLetIn) -> None:
             ip = (scope.get("client") or ("", 0))[0]
-            facts = {"ip": ip, "who": state["principal"].name, "code": error.code}
+            facts = {"ip": ip, "who": principal.name, "code": error.code}
             self._service.note("client-cut", why=error.why, path=scope["path"][:200], **facts)
             told(error)
 
-        unwatch = self._service.watch(state["principal"], state["session"], cut)
+        unwatch = self._service.watch(principal, state["session"], cut)
+        self._counts[principal.name] += 1
         try:
             yield
         finally:
             unwatch()
+            self._counts[principal.name] -= 1
+            if not self._counts[principal.name]:
+                del self._counts[principal.name]
 
     @staticmethod
     def _drop(scope: Scope, error: NotLetIn) -> None:
@@ -367,7 +358,7 @@ class Guard:
             self._count(_stranger(scope))
             raise
         self._count(principal.name)
-        if self._under_way[principal.name] >= UNDER_WAY_MAX:
+        if self._counts[principal.name] >= UNDER_WAY_MAX:
             raise TooManyUnderWay(
                 what="what this token has under way at once",
                 limit=UNDER_WAY_MAX,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from fastapi import APIRouter, FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -177,12 +177,11 @@ async def _nowhere(request: Request, error: Exception) -> Response:
     return response
 
 
-class ServedApi:
-    """An API at work: where it is, and the token of a host without certificates."""
+class ServedApi(NamedTuple):
+    """An API at work: where it is, and what its callers may do."""
 
-    def __init__(self, url: str, service: Service) -> None:
-        self.url = url
-        self.service = service
+    url: str
+    service: Service
 
 
 @asynccontextmanager

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from nomospace.api.forms import pieces_of
-from nomospace.api.matching import SET_MAX, TUPLES_MAX, read_file
+from nomospace.api.matching import SET_MAX, TUPLES_MAX, UNITS_MAX, read_file
 from nomospace.api.service import Service
 from nomospace.errors import CallerError
 from nomospace.meaning.answers import MeaningAnswer
@@ -34,8 +34,6 @@ CLASSES_MAX: Final = 1_000
 """How many classes are shown."""
 TEXT_CHARS_MAX: Final = 200_000
 """The longest ontology, and the longest text of tuples."""
-UNITS_MAX: Final = 4_000_000
-"""What one question may cost: about a second in a thread (`terms.budget`)."""
 ANSWERS_MAX: Final = 100
 PARTS_MAX: Final = 8
 """How many parts of a template are tried alone, to see what is near."""

@@ -6,6 +6,7 @@ Reading a page changes nothing: firings and letters stay until the tools fetch t
 from __future__ import annotations
 
 import time
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 import msgspec
@@ -27,41 +28,7 @@ DISCLOSURE: Final = {
 }
 
 
-class Page(msgspec.Struct, frozen=True):
-    """A page: its name, what it is, and the kind of its text."""
-
-    title: str
-    about: str
-    kind: str = "text/plain"
-
-
-PAGES: Final = {
-    LAW: Page("The law", "The text and the hash of the law that you are under."),
-    STATE: Page("Your control state", "What the law has disclosed to you, ruling by ruling."),
-    SPACES: Page("Your spaces", "The spaces that you use, and your reactions there."),
-    EVENTS: Page("Events", "What your reactions have seen and you have not fetched yet."),
-    INBOX: Page("Inbox", "Messages that you have not fetched yet."),
-}
-
-
-async def read(member: ModelMember, address: str) -> str | None:
-    """The text of a page; `None` when there is no such page."""
-    if address == LAW:
-        return _law(member)
-    if address == STATE:
-        return await _state(member)
-    if address == SPACES:
-        return _spaces(member)
-    if address == EVENTS:
-        lines = [event_line(one) for one in member.events]
-        return _peek("event", "events", lines)
-    if address == INBOX:
-        lines = [letter_line(one) for one in member.letters]
-        return _peek("message", "inbox", lines)
-    return None
-
-
-def _law(member: ModelMember) -> str:
+async def _law(member: ModelMember) -> str:
     law = member.law
     if law is None:
         return "You are under no law: only the rules of the host hold."
@@ -99,7 +66,7 @@ async def _standing(member: ModelMember) -> str:
     return f"Your control state is {words.line(found.state)}{more}.{duties}"
 
 
-def _spaces(member: ModelMember) -> str:
+async def _spaces(member: ModelMember) -> str:
     lines = []
     for name, space in member.spaces.items():
         under = f"under law {member.law.name}" if member.law is not None else "under no law"
@@ -115,6 +82,14 @@ def _spaces(member: ModelMember) -> str:
     return words.listing(head, lines, 0)
 
 
+async def _events(member: ModelMember) -> str:
+    return _peek("event", "events", [event_line(one) for one in member.events])
+
+
+async def _inbox(member: ModelMember) -> str:
+    return _peek("message", "inbox", [letter_line(one) for one in member.letters])
+
+
 def _peek(what: str, tool: str, lines: list[str]) -> str:
     head = f"Not fetched yet (the tool {tool} does): {words.count(len(lines), what)}"
     return words.listing(
@@ -122,3 +97,28 @@ def _peek(what: str, tool: str, lines: list[str]) -> str:
         [words.cut(one, words.ABOUT_CHARS_MAX) for one in lines[:PEEK_MAX]],
         max(0, len(lines) - PEEK_MAX),
     )
+
+
+class Page(msgspec.Struct, frozen=True):
+    """A page: its name, what it is, and what reads it."""
+
+    title: str
+    about: str
+    read: Callable[[ModelMember], Awaitable[str]]
+
+
+PAGES: Final = {
+    LAW: Page("The law", "The text and the hash of the law that you are under.", _law),
+    STATE: Page(
+        "Your control state", "What the law has disclosed to you, ruling by ruling.", _state
+    ),
+    SPACES: Page("Your spaces", "The spaces that you use, and your reactions there.", _spaces),
+    EVENTS: Page("Events", "What your reactions have seen and you have not fetched yet.", _events),
+    INBOX: Page("Inbox", "Messages that you have not fetched yet.", _inbox),
+}
+
+
+async def read(member: ModelMember, address: str) -> str | None:
+    """The text of a page; `None` when there is no such page."""
+    page = PAGES.get(address)
+    return None if page is None else await page.read(member)

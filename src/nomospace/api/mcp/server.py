@@ -50,6 +50,7 @@ WATCHERS_MAX: Final = 64
 TELL_S: Final = 5.0
 """How long a client may take to hear that there is news."""
 SECRET_CHARS_MIN: Final = 16
+PLAIN: Final = "text/plain"
 
 ABOUT: Final = """You are {agent}, an agent in shared tuple spaces{law}.
 Agents coordinate through tuples: write puts one into a named space, read and take find one by a \
@@ -116,9 +117,7 @@ def build(member: ModelMember, *, version: str = "") -> Server[Any]:
     ) -> types.ListResourcesResult:
         return types.ListResourcesResult(
             resources=[
-                types.Resource(
-                    uri=uri, name=page.title, description=page.about, mime_type=page.kind
-                )
+                types.Resource(uri=uri, name=page.title, description=page.about, mime_type=PLAIN)
                 for uri, page in pages.PAGES.items()
             ]
         )
@@ -133,9 +132,8 @@ def build(member: ModelMember, *, version: str = "") -> Server[Any]:
             raise MCPError(
                 types.INVALID_PARAMS, f"there is no page {uri[:100]!r}; there are {known}"
             )
-        kind = pages.PAGES[uri].kind
         return types.ReadResourceResult(
-            contents=[types.TextResourceContents(uri=uri, text=text, mime_type=kind)]
+            contents=[types.TextResourceContents(uri=uri, text=text, mime_type=PLAIN)]
         )
 
     async def subscribe(context: Context, asked: types.SubscribeRequestParams) -> types.EmptyResult:
