@@ -19,10 +19,9 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from mimetypes import guess_type
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 FILE_MAX: Final = 1_000_000
 """Larger files, in bytes, are not kept: the pages have few, and ask for them seldom."""

@@ -11,20 +11,17 @@ inline scripts of its own; so nothing from outside may ever be put into a page a
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import parse_qs, urlsplit
 
+from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from nomospace.api.guard import LOGIN, cookie_of, with_cookie, with_headers
+from nomospace.api.service import Service
 from nomospace.errors import NomospaceError
-
-if TYPE_CHECKING:
-    from fastapi import FastAPI
-    from starlette.types import ASGIApp, Receive, Scope, Send
-
-    from nomospace.api.service import Service
 
 PAGES_CSP: Final = (
     "default-src 'none'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; "

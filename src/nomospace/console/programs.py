@@ -7,21 +7,19 @@ from __future__ import annotations
 
 import json
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 from nicegui import ui
 
 from nomospace.api.models import BUNDLE_CHARS_MAX
 from nomospace.api.published import CLIENT_PROGRAM, AgentLine, EndProgram, LaunchProgram
+from nomospace.api.service import Service
 from nomospace.console.filebox import FileBox
+from nomospace.console.frame import Frame
 from nomospace.console.look import REFUSED, attributes, doorway, heading, mono
 from nomospace.console.places.parts import Working, act
 from nomospace.errors import CallerError
-
-if TYPE_CHECKING:
-    from nomospace.api.service import Service
-    from nomospace.console.frame import Frame
 
 BUNDLE_BYTES_MAX: Final = BUNDLE_CHARS_MAX // 4 * 3
 """How much of a file is read; the host says how large a bundle may be."""

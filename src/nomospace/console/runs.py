@@ -10,15 +10,12 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from time import monotonic, time_ns
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 
-from nomospace.console.stage import Progress
+from nomospace.console.stage import Pipeline, Progress
 from nomospace.errors import NomospaceError
-
-if TYPE_CHECKING:
-    from nomospace.console.stage import Pipeline
 
 RUNS_MAX: Final = 20
 """How many runs are kept."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import quote
 
 from nicegui import ui
 
+from nomospace.api.published import CausalStory, StoryLink, StoryStep
+from nomospace.console.frame import Frame
 from nomospace.console.look import (
     FORWARDED,
     HELD,
@@ -22,12 +25,6 @@ from nomospace.console.look import (
     when,
 )
 from nomospace.errors import NomospaceError
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
-
-    from nomospace.api.published import CausalStory, StoryLink, StoryStep
-    from nomospace.console.frame import Frame
 
 LINE_MAX: Final = 200
 HEARD_MAX: Final = 60

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from nomospace.api.published import Principal
-    from nomospace.api.service import AgentSeat, Service
-    from nomospace.console.console import Console
+from nomospace.api.published import Principal
+from nomospace.api.service import AgentSeat, Service
+from nomospace.console.console import Console
 
 CHOICES_MAX: Final = 200
 """How many agents are offered."""

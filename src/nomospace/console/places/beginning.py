@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from nicegui import ui
 
 from nomospace.api.forms import typed_fields, words_of
 from nomospace.console.cards import Card
+from nomospace.console.frame import Frame
 from nomospace.console.look import attributes, fact, mono, told_in, words_to
 from nomospace.console.places import acting
 from nomospace.console.places.parts import act, copy
 from nomospace.console.places.typed import Typed
-
-if TYPE_CHECKING:
-    from nomospace.console.frame import Frame
 
 AWAY: Final = "nomospace_begin"
 SEEN: Final = "This host runs, and no agent is under a law here yet. Three ways to begin:"

@@ -9,18 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from nicegui import ui
 
+from nomospace.console.console import Console
+from nomospace.console.frame import Frame
 from nomospace.console.look import doorway, mono
 from nomospace.console.places.typed import Typed
+from nomospace.console.pulse import Beat
 from nomospace.console.stories import story
-
-if TYPE_CHECKING:
-    from nomospace.console.console import Console
-    from nomospace.console.frame import Frame
-    from nomospace.console.pulse import Beat
 
 WAYS: Final = ("host", "role", "community")
 """How agents can be put together."""

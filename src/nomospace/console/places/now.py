@@ -9,20 +9,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from nicegui import ui
 from nicegui.events import GenericEventArguments
 
+from nomospace.console.frame import Frame
 from nomospace.console.glossary import what_it_is
 from nomospace.console.keeping import kept
 from nomospace.console.look import gist, verdict_of
 from nomospace.console.places.beginning import BeginCard
 from nomospace.console.places.floor import FloorPlan, ShownFloor, rooms_of
 from nomospace.console.pulse import KEPT_MAX, Beat, Moment, SeenRuling
-
-if TYPE_CHECKING:
-    from nomospace.console.frame import Frame
 
 GIST_MAX: Final = 120
 EVENT_MAX: Final = 600

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from nomospace.api.published import NotSeen
+from nomospace.api.published import LawView, MemberView, NotSeen
+from nomospace.api.service import Service
 from nomospace.console.places.listing import Row
-
-if TYPE_CHECKING:
-    from nomospace.api.published import LawView, MemberView
-    from nomospace.api.service import Service
 
 MEMBERS_MAX: Final = 1_000
 """How many members one page has, of each host."""

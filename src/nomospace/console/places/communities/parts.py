@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from nicegui.element import Element
 
+from nomospace.api.published import LawView
 from nomospace.console.console import STATIC
-from nomospace.console.places.listing import FIRST_ROWS
-
-if TYPE_CHECKING:
-    from nomospace.api.published import LawView
-    from nomospace.console.places.communities.gathered import Hits
-    from nomospace.console.places.listing import Row
+from nomospace.console.places.communities.gathered import Hits
+from nomospace.console.places.listing import FIRST_ROWS, Row
 
 
 class LawElement(Element, component=STATIC / "law.js"):

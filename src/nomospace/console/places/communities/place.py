@@ -8,21 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from nicegui import ui
 
 from nomospace.console import look
+from nomospace.console.frame import Frame
 from nomospace.console.places.communities import gathered
+from nomospace.console.places.communities.gathered import CommunityEntry
 from nomospace.console.places.communities.parts import LawElement, Members, Owed
 from nomospace.console.places.listing import ListColumn, ListElement, Row
 from nomospace.console.places.parts import card_head
-from nomospace.console.pulse import BEATS_S, SeenRuling
-
-if TYPE_CHECKING:
-    from nomospace.console.frame import Frame
-    from nomospace.console.places.communities.gathered import CommunityEntry
-    from nomospace.console.pulse import Beat
+from nomospace.console.pulse import BEATS_S, Beat, SeenRuling
 
 RULINGS: Final = (
     ListColumn("verdict", "verdict", "104px", "verdict"),

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from nicegui import ui
 from nicegui.events import ValueChangeEventArguments
 
+from nomospace.console.frame import Frame
 from nomospace.console.look import attributes, empty, mono
 from nomospace.console.places.law_bench.state import LawBenchState
 from nomospace.console.places.parts import Working, act
-
-if TYPE_CHECKING:
-    from nomospace.console.frame import Frame
 
 CONFIRM: Final = 8
 """How many characters of the hash are to be typed."""

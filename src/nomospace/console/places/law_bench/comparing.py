@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from difflib import SequenceMatcher
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from nicegui import ui
 
 from nomospace.api.benching import difference
+from nomospace.console.frame import Frame
 from nomospace.console.look import attributes, empty, exactly, fault, heading, moment, mono
 from nomospace.console.places.law_bench.sources import communities_of, law_of, sources
 from nomospace.console.places.law_bench.state import LawBenchState
@@ -17,9 +18,6 @@ from nomospace.console.places.listing import ListColumn, ListElement, Row
 from nomospace.console.places.parts import Working, act, choice, hosts_of
 from nomospace.console.stage import LawTrials as Tries, TrialFacts
 from nomospace.errors import NomospaceError
-
-if TYPE_CHECKING:
-    from nomospace.console.frame import Frame
 
 NEWEST: Final = {"2000": "2,000 records", "20000": "20,000 records", "200000": "200,000 records"}
 IN_FORCE: Final = "what was in force"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from nicegui import ui
 
+from nomospace.console.frame import Frame
 from nomospace.console.keeping import kept
 from nomospace.console.look import empty
 from nomospace.console.places.law_bench.adopting import Adopting
@@ -13,9 +14,6 @@ from nomospace.console.places.law_bench.comparing import Comparing
 from nomospace.console.places.law_bench.state import LawBenchState
 from nomospace.console.places.law_bench.trying import Trying
 from nomospace.console.places.law_bench.writing import Writing
-
-if TYPE_CHECKING:
-    from nomospace.console.frame import Frame
 
 COMMAND: Final = "nomospace host run --api 127.0.0.1:8080"
 TABS: Final = {"scenario": "Scenario", "compare": "Compare", "adopt": "Adopt"}

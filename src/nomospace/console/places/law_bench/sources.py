@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from nomospace.console.console import Console
 from nomospace.console.stage import LawDraft
 from nomospace.errors import CallerError
-
-if TYPE_CHECKING:
-    from nomospace.console.console import Console
 
 OFFERED_MAX: Final = 200
 """How many laws are offered."""

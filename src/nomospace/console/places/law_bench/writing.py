@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from nicegui import ui
 
 from nomospace.api.benching import CheckedView, FindingView, check_law, lay_out
 from nomospace.console.editor import Editor
+from nomospace.console.frame import Frame
 from nomospace.console.look import attributes, doorway, fault, told_in
 from nomospace.console.places.law_bench.sources import law_of, sources
 from nomospace.console.places.law_bench.state import FIRST_LAW, KEEP, PYTHON, LawBenchState
 from nomospace.console.places.parts import act, card_head, choice
 from nomospace.console.stage import LawDraft
 from nomospace.errors import NomospaceError
-
-if TYPE_CHECKING:
-    from nomospace.console.frame import Frame
 
 SHOWN_MAX: Final = 40
 """How many findings are listed; the editor marks more."""

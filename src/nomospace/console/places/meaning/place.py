@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from nicegui import events, ui
 from nicegui.element import Element
@@ -22,14 +22,12 @@ from nomospace.api.meaning import (
 )
 from nomospace.console.console import STATIC
 from nomospace.console.editor import Editor
+from nomospace.console.frame import Frame
 from nomospace.console.keeping import kept
 from nomospace.console.look import attributes, empty, fault, mono, words_to
 from nomospace.console.places.meaning.state import EXAMPLE, TEMPLATES, TUPLES, MeaningState
 from nomospace.console.places.parts import Working, act, card_head, choice, submit
 from nomospace.errors import NomospaceError
-
-if TYPE_CHECKING:
-    from nomospace.console.frame import Frame
 
 CORRELATE: Final = {
     "auto": "when none answers alone",

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from nicegui import ui
 
 from nomospace.api.forms import typed_fields
 from nomospace.console import look
+from nomospace.console.frame import Frame
 from nomospace.console.places import acting
 from nomospace.console.places.parts import act, card_head
 from nomospace.console.places.typed import Drafts, Typed
-
-if TYPE_CHECKING:
-    from nomospace.console.frame import Frame
 
 LAW_LINES: Final = 12
 

@@ -8,21 +8,19 @@ for another agent is told so where it was tried.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from nicegui import ui
 
+from nomospace.api.published import Membership
 from nomospace.console import look
+from nomospace.console.frame import Frame
 from nomospace.console.keeping import kept
 from nomospace.console.places import acting
 from nomospace.console.places.member.joining import Joining
 from nomospace.console.places.member.room import MembershipRoom
 from nomospace.console.places.parts import act, card_head
 from nomospace.console.places.typed import Drafts, Typed
-
-if TYPE_CHECKING:
-    from nomospace.api.published import Membership
-    from nomospace.console.frame import Frame
 
 LOOK_S: Final = 0.5
 """How often one's state and inbox are looked at."""

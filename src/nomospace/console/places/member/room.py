@@ -7,25 +7,27 @@ inbox here takes nothing from a program that runs as the same agent: each has it
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from nicegui import ui
 
 from nomospace.api.forms import typed_message, words_of
-from nomospace.api.published import CERTIFICATE_BYTES_MAX, read_certificate
+from nomospace.api.inboxes import NumberedLetter
+from nomospace.api.published import (
+    CERTIFICATE_BYTES_MAX,
+    DisclosedRuling,
+    Membership,
+    read_certificate,
+)
+from nomospace.api.service import AgentSeat
 from nomospace.console import look
 from nomospace.console.filebox import FileBox
+from nomospace.console.frame import Frame
 from nomospace.console.places import acting
 from nomospace.console.places.listing import ListColumn, ListElement, Row
 from nomospace.console.places.parts import act, card_head
 from nomospace.console.places.typed import Drafts, Typed
 from nomospace.errors import NomospaceError
-
-if TYPE_CHECKING:
-    from nomospace.api.inboxes import NumberedLetter
-    from nomospace.api.published import DisclosedRuling, Membership
-    from nomospace.api.service import AgentSeat
-    from nomospace.console.frame import Frame
 
 RULINGS_MAX: Final = 20
 """How many of one's rulings stay on the page."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from nicegui import ui
 
 from nomospace.api.benching import Language, check_law
 from nomospace.api.forms import BadField
 from nomospace.api.meaning import check_question, spoken, text_of
+from nomospace.console.frame import Frame
 from nomospace.console.keeping import kept
 from nomospace.console.look import attributes, fault, told_in, words_to
 from nomospace.console.places.law_bench.sources import communities_of, law_of, sources
@@ -20,12 +21,8 @@ from nomospace.console.places.meaning.state import EXAMPLE, MeaningState
 from nomospace.console.places.parts import act, card_head, choice, copy, hosts_of
 from nomospace.console.places.pipeline.glance import read_glance
 from nomospace.console.runs import JobRun, Runs
-from nomospace.console.stage import ALL_HOSTS
+from nomospace.console.stage import ALL_HOSTS, Pipeline
 from nomospace.errors import NomospaceError
-
-if TYPE_CHECKING:
-    from nomospace.console.frame import Frame
-    from nomospace.console.stage import Pipeline
 
 ABOUT: Final = {
     "audit": "Who did what under which law: refusals and their rules, rules that rest, "

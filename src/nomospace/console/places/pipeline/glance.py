@@ -6,10 +6,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from nicegui import ui
 
+from nomospace.api.published import RulingView, Views
+from nomospace.api.service import Service
+from nomospace.console.frame import Frame
 from nomospace.console.look import (
     REFUSED,
     attributes,
@@ -21,11 +24,6 @@ from nomospace.console.look import (
     verdict_of,
 )
 from nomospace.errors import NomospaceError
-
-if TYPE_CHECKING:
-    from nomospace.api.published import RulingView, Views
-    from nomospace.api.service import Service
-    from nomospace.console.frame import Frame
 
 NEWEST: Final = 1_000
 """How many of a host's newest records are looked through."""

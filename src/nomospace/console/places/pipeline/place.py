@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from nicegui import ui
 
+from nomospace.console.frame import Frame
 from nomospace.console.keeping import kept
 from nomospace.console.look import attributes, empty, moment, mono, plain_button, span, when
 from nomospace.console.places.parts import act, card_head, choice, copy
 from nomospace.console.places.pipeline.asking import TITLES, JobForm
 from nomospace.console.places.pipeline.reading import draw_compared, draw_report
 from nomospace.console.runs import JobRun, Runs
-
-if TYPE_CHECKING:
-    from nomospace.console.frame import Frame
 
 LOOK_S: Final = 0.25
 """How often the page looks how far runs are."""

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from nicegui import ui
 
 from nomospace.api.forms import BadField, typed_fields, typed_template, words_of
+from nomospace.api.published import Space
+from nomospace.api.service import AgentSeat
 from nomospace.console import look
+from nomospace.console.frame import Frame
 from nomospace.console.keeping import kept
 from nomospace.console.places import acting
 from nomospace.console.places.parts import act
+from nomospace.console.places.spaces.gathered import SpaceEntry
 from nomospace.console.places.typed import Drafts, Typed
-
-if TYPE_CHECKING:
-    from nomospace.api.published import Space
-    from nomospace.api.service import AgentSeat
-    from nomospace.console.frame import Frame
-    from nomospace.console.places.spaces.gathered import SpaceEntry
 
 WAIT_S: Final = 10.0
 """How long a read or take waits, if it is to wait."""

@@ -8,14 +8,11 @@ host that serves the pages.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from nomospace.api.published import NotSeen, fields_text
+from nomospace.api.published import NotSeen, SetView, SpaceInside, SpaceView, TupleView, fields_text
+from nomospace.api.service import Service
 from nomospace.console.places.listing import ROWS_MAX, Row
-
-if TYPE_CHECKING:
-    from nomospace.api.published import SetView, SpaceInside, SpaceView, TupleView
-    from nomospace.api.service import Service
 
 SYSTEM: Final = "LimeSystem"
 SPACES_MAX: Final = 300

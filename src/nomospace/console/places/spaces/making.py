@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from nicegui import ui
 
 from nomospace.api.forms import BadField
+from nomospace.console.frame import Frame
 from nomospace.console.look import attributes
 from nomospace.console.places import acting
 from nomospace.console.places.parts import Working, act
 from nomospace.console.places.spaces.gathered import SpaceName
 from nomospace.console.places.typed import Typed
-
-if TYPE_CHECKING:
-    from nomospace.console.frame import Frame
 
 
 class MakeSpace:

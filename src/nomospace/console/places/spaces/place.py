@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import quote
 
 from nicegui import ui
 from nicegui.events import ValueChangeEventArguments
 
 from nomospace.api.forms import typed_template
-from nomospace.api.published import fields_text
+from nomospace.api.published import SpaceInside, fields_text
 from nomospace.console import look
+from nomospace.console.frame import Frame
 from nomospace.console.keeping import kept
 from nomospace.console.places.listing import ROWS_MAX, ListColumn, ListElement, Row
 from nomospace.console.places.spaces import gathered
@@ -24,13 +25,8 @@ from nomospace.console.places.spaces.forms import Forms
 from nomospace.console.places.spaces.gathered import SpaceEntry, SpaceName, SpaceTuples
 from nomospace.console.places.spaces.making import MakeSpace
 from nomospace.console.places.typed import Drafts, Typed
-from nomospace.console.pulse import BEATS_S
+from nomospace.console.pulse import BEATS_S, Beat
 from nomospace.errors import NomospaceError
-
-if TYPE_CHECKING:
-    from nomospace.api.published import SpaceInside
-    from nomospace.console.frame import Frame
-    from nomospace.console.pulse import Beat
 
 LINES_MAX: Final = 50
 """How many waiters, or reactions, are shown."""

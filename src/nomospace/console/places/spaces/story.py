@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from nicegui import ui
 
-from nomospace.api.published import fields_text
+from nomospace.api.published import CausalStory, StoryStep, fields_text
 from nomospace.console import look
+from nomospace.console.frame import Frame
 from nomospace.console.stories import story
 from nomospace.console.told import TUPLE_WORDS, address, left_out, read_into
-
-if TYPE_CHECKING:
-    from nomospace.api.published import CausalStory, StoryStep
-    from nomospace.console.frame import Frame
 
 
 @story("tuple", "Tuple")

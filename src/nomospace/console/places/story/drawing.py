@@ -7,12 +7,10 @@ are escaped.
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from nomospace.api.published import CausalStory, StoryStep
 from nomospace.console.told import MOVES, look_of
-
-if TYPE_CHECKING:
-    from nomospace.api.published import CausalStory, StoryStep
 
 
 class GraphSize(NamedTuple):

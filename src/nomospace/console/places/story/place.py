@@ -6,12 +6,15 @@ leads to the story before.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from nicegui import ui
 
+from nomospace.api.published import CausalStory, StoryStep
 from nomospace.console import look
+from nomospace.console.frame import Frame
 from nomospace.console.places.story import drawing
 from nomospace.console.told import (
     address,
@@ -23,12 +26,6 @@ from nomospace.console.told import (
     sign_of,
     what,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from nomospace.api.published import CausalStory, StoryStep
-    from nomospace.console.frame import Frame
 
 ABOUT_MAX: Final = 450
 KEYS: Final = {
