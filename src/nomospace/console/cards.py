@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from nicegui import ui
 
-from nomospace.console.look import attributes
-
-if TYPE_CHECKING:
-    from nomospace.console.frame import Frame
+from nomospace.console.frame import Frame
+from nomospace.console.look import attributes, sign_button
 
 YEAR_S: Final = 31_536_000
 
@@ -24,9 +22,7 @@ class Card:
         self.body = attributes(ui.element("section").classes("first card"), aria_label=label)
         with self.body, ui.element("div").classes("first-head"):
             ui.label(seen).classes("first-seen")
-            ui.button(icon="close", color=None, on_click=self.put_away).props(
-                'flat dense round aria-label="Put this card away; Help brings it back"'
-            )
+            sign_button("close", "Put this card away; Help brings it back", self.put_away)
         frame.help = self.bring_back
         self.body.set_visibility(shown and not ui.context.client.request.cookies.get(away))
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from nicegui import ui
 
-from nomospace.api.published import MemberView, NotSeen, RulingView, WhyView
+from nomospace.api.published import CausalStory, MemberView, NotSeen, RulingView, WhyView
+from nomospace.api.service import Service
+from nomospace.console.frame import Frame
 from nomospace.console.look import (
     FORWARDED,
     OBLIGATION,
@@ -37,11 +39,6 @@ from nomospace.console.programs import HostPrograms
 from nomospace.console.stories import story
 from nomospace.console.told import address as story_address, step_line, told
 from nomospace.errors import NomospaceError
-
-if TYPE_CHECKING:
-    from nomospace.api.published import CausalStory
-    from nomospace.api.service import Service
-    from nomospace.console.frame import Frame
 
 RULINGS_MAX: Final = 12
 """How many rulings of an agent, or after a ruling, a story shows."""
@@ -226,7 +223,8 @@ def tell_agent(frame: Frame, host: str, id: str) -> None:
         with fact("clients"):
             ui.label(str(found[0].clients)).classes("num")
     seat = at if at in console.services else host
-    laws = [law for law in views.communities() if _is_member(service, law.law, id)]
+    mine = {one.hash for one in service.laws_of(id)}
+    laws = [law for law in views.communities() if law.law in mine]
     for law in laws:
         member = views.member(law.law, id)
         heading(f"Under {law.name}")
@@ -320,10 +318,6 @@ def _whereabouts(frame: Frame, agent: str) -> str:
         if found.host:
             return found.host
     return ""
-
-
-def _is_member(service: Service, law: str, agent: str) -> bool:
-    return any(one.hash == law for one in service.laws_of(agent))
 
 
 def _before(id: str) -> str:

@@ -18,13 +18,13 @@ from nicegui.events import GenericEventArguments
 
 from nomospace.api.meaning import spoken
 from nomospace.console.glossary import GLOSSARY
-from nomospace.console.stage import ConsoleAction
+from nomospace.console.stage import ConsoleAction, ConsolePlace
 from nomospace.console.stories import StoryAddress
 from nomospace.errors import NomospaceError
 
 if TYPE_CHECKING:
     from nomospace.console.console import Console
-    from nomospace.console.frame import Frame, RailEntry
+    from nomospace.console.frame import Frame
 
 TEXT_MAX: Final = 2_000
 EACH_MAX: Final = 7
@@ -50,7 +50,7 @@ class Hit(NamedTuple):
     to: StoryAddress | str | ConsoleAction
 
 
-def find(console: Console, text: str, places: Mapping[str, RailEntry]) -> list[Hit]:
+def find(console: Console, text: str, places: Mapping[str, ConsolePlace]) -> list[Hit]:
     """What a text may mean, the likeliest kinds first; `places` are those on the rail."""
     text = text.strip()[:TEXT_MAX]
     if text.startswith(("(", "[")):
@@ -72,13 +72,13 @@ def find(console: Console, text: str, places: Mapping[str, RailEntry]) -> list[H
     return found
 
 
-def _places(places: Mapping[str, RailEntry], low: str) -> Iterator[Hit]:
-    for path, entry in places.items():
-        if low in entry.title.lower():
-            yield Hit("game" if entry.group == "games" else "place", entry.title, "", path)
+def _places(places: Mapping[str, ConsolePlace], low: str) -> Iterator[Hit]:
+    for path, place in places.items():
+        if low in place.title.lower():
+            yield Hit("game" if place.group == "games" else "place", place.title, "", path)
 
 
-def _actions(console: Console, places: Mapping[str, RailEntry], low: str) -> Iterator[Hit]:
+def _actions(console: Console, places: Mapping[str, ConsolePlace], low: str) -> Iterator[Hit]:
     for action in console.stages.plugin.actions():
         if low in action.title.lower():
             yield Hit("action", action.title, "", action)
@@ -150,7 +150,7 @@ def _rules(console: Console, low: str) -> Iterator[Hit]:
 class Palette(ui.element, component="static/palette.js"):
     """The command box of a window; what it has found stays here, and the browser names a line."""
 
-    def __init__(self, frame: Frame, places: Mapping[str, RailEntry]) -> None:
+    def __init__(self, frame: Frame, places: Mapping[str, ConsolePlace]) -> None:
         super().__init__()
         self._frame = frame
         self._places = places

@@ -10,20 +10,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final
 from urllib.parse import parse_qs, urlsplit
 
 from nicegui import ui
 
+from nomospace.api.published import Principal
 from nomospace.console import stories
+from nomospace.console.console import Console
 from nomospace.console.finding import Palette
-from nomospace.console.look import attributes, plain_button
+from nomospace.console.look import attributes, plain_button, sign_button
+from nomospace.console.pulse import Beat
+from nomospace.console.stage import ConsolePlace
 from nomospace.console.stories import StoryAddress
-
-if TYPE_CHECKING:
-    from nomospace.api.published import Principal
-    from nomospace.console.console import Console
-    from nomospace.console.pulse import Beat
 
 FACTS_S: Final = 2.0
 """How often the foot of the rail is brought up to date."""
@@ -32,14 +31,6 @@ DOTS_MAX: Final = 24
 DOT: Final = "(event) => event.target.title && emit(event.target.title)"
 ASKED_MAX: Final = 6_000
 """How much of what an address asks is read."""
-
-
-class RailEntry(NamedTuple):
-    """A place on the rail; entries of one `group` stand together."""
-
-    title: str
-    icon: str
-    group: str = ""
 
 
 class Frame:
@@ -152,8 +143,8 @@ class Frame:
 
     # -- what stays -----------------------------------------------------------------------------
 
-    def draw(self, entries: Mapping[str, RailEntry], story: str) -> None:
-        """Draw what stays while places change; `entries` by their path."""
+    def draw(self, places: Mapping[str, ConsolePlace], story: str) -> None:
+        """Draw what stays while places change; `places` by their path."""
         ui.link("To the place", "#place").classes("skip").move(ui.context.client.layout, 0)
         self._draw_drawer()
         with (
@@ -162,11 +153,11 @@ class Frame:
             .props("width=196 behavior=desktop")
         ):
             ui.label("Nomospace").classes("rail-name")
-            self._draw_links(entries)
+            self._draw_links(places)
             ui.space()
             self._draw_foot()
         if self.viewer.operator:
-            Palette(self, entries)
+            Palette(self, places)
         router = ui.context.client.sub_pages_router
         router.on_path_changed(self._went)
         self._mark(router.current_path)
@@ -184,25 +175,21 @@ class Frame:
         ):
             with ui.element("div").classes("story-head"):
                 self._title = ui.label().classes("story-title").props("role=heading aria-level=2")
-                ui.button(icon="link", color=None, on_click=self._copy).props(
-                    'flat dense round aria-label="Copy the address of this story"'
-                )
-                ui.button(icon="close", color=None, on_click=self.shut).classes(
-                    "story-close"
-                ).props('flat dense round aria-label="Close the story"')
+                sign_button("link", "Copy the address of this story", self._copy)
+                sign_button("close", "Close the story", self.shut).classes("story-close")
             self._story = ui.element("div").classes("story-body")
 
-    def _draw_links(self, entries: Mapping[str, RailEntry]) -> None:
+    def _draw_links(self, places: Mapping[str, ConsolePlace]) -> None:
         group = ""
         with ui.element("nav").props('aria-label="Places"').classes("rail-links"):
-            for path, entry in entries.items():
-                if entry.group != group:
+            for path, place in places.items():
+                if place.group != group:
                     ui.separator().classes("rail-line")
-                    group = entry.group
+                    group = place.group
                 link = ui.link(target=path).classes("rail-link").props(f'data-place="{path}"')
-                with attributes(link, title=entry.title):
-                    ui.icon(entry.icon).props("aria-hidden=true")
-                    ui.label(entry.title).classes("rail-title")
+                with attributes(link, title=place.title):
+                    ui.icon(place.icon).props("aria-hidden=true")
+                    ui.label(place.title).classes("rail-title")
                 self._links[path] = link
 
     def _draw_foot(self) -> None:
@@ -220,11 +207,11 @@ class Frame:
                 'id="rail-clock" type=button title="Switch between local time and UTC"'
             ).on("click", js_handler="() => nomospace.time.toggleUtc()")
             with ui.element("div").classes("rail-buttons"):
-                _icon("contrast", "Look", 'id="rail-look"', "() => nomospace.look.next()")
-                ui.button(icon="help_outline", color=None, on_click=self._help).props(
-                    'flat dense round aria-label="Help"'
-                )
-                _icon("logout", "Log out", "data-logout", "() => nomospace.host.logOut()")
+                look = sign_button("contrast", "Look").props('id="rail-look"')
+                look.on("click", js_handler="() => nomospace.look.next()")
+                sign_button("help_outline", "Help", self._help)
+                leave = sign_button("logout", "Log out").props("data-logout")
+                leave.on("click", js_handler="() => nomospace.host.logOut()")
         self._refresh()
         ui.timer(FACTS_S, self._refresh)
 
@@ -273,10 +260,3 @@ class Frame:
     def _copy(self) -> None:
         ui.run_javascript("navigator.clipboard?.writeText(location.href)")
         ui.notify("Address copied", timeout=1500)
-
-
-def _icon(icon: str, label: str, props: str, handler: str) -> None:
-    """A button with a sign that the browser itself answers."""
-    ui.button(icon=icon, color=None).props(f'flat dense round aria-label="{label}" {props}').on(
-        "click", js_handler=handler
-    )

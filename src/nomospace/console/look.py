@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
 from nicegui import ui
 
+from nomospace.api.published import RulingRun, RulingView
 from nomospace.errors import NomospaceError
-
-if TYPE_CHECKING:
-    from nomospace.api.published import RulingRun, RulingView
 
 FORWARDED, REFUSED, HELD, OBLIGATION = "forwarded", "refused", "held", "obligation"
 NOTED = "noted"
@@ -137,6 +135,12 @@ def plain_button(classes: str, go: Callable[[], object], **values: str) -> ui.el
     return made.classes(classes).on("click", go)
 
 
+def sign_button(icon: str, label: str, go: Callable[[], object] | None = None) -> ui.button:
+    """A button that shows a sign, and says what it does to who cannot see it."""
+    made = ui.button(icon=icon, color=None, on_click=go).props("flat dense round")
+    return attributes(made, aria_label=label)
+
+
 def moment(at_us: int) -> str:
     """A time of day, UTC.
 
@@ -187,8 +191,8 @@ def empty(what: str, how: str, *, code: bool = False) -> None:
         ui.label(how).classes("mono" if code else "")
 
 
-def fault(error: Exception) -> None:
-    """An error where it happened, in the words of the command line."""
+def fault(error: Exception | str) -> None:
+    """An error, or its words, where it happened, as the command line says it."""
     with ui.element("div").classes("fault").props("role=alert"):
         ui.label(SIGNS[REFUSED]).classes("sign refused").props("aria-hidden=true")
         ui.label(str(error)).classes("mono pre")

@@ -10,10 +10,11 @@ import asyncio
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import urlsplit
 
 import nicegui
+from fastapi import FastAPI
 from nicegui import Client, app as pages_app, ui
 from nicegui.client import templates
 from nicegui.dependencies import js_components
@@ -22,8 +23,9 @@ from starlette.middleware.gzip import GZipMiddleware
 import nomospace.console.common_stories
 import nomospace.console.glossary
 import nomospace.console.places.spaces.story  # noqa: F401 (their stories register themselves)
+from nomospace.console.console import Console
 from nomospace.console.files import FilesAtHand, SiteFolder
-from nomospace.console.frame import Frame, RailEntry
+from nomospace.console.frame import Frame
 from nomospace.console.gate import PAGES_CSP, PageHeaders
 from nomospace.console.look import attributes
 from nomospace.console.places import now
@@ -35,11 +37,6 @@ from nomospace.console.places.pipeline import place as pipeline
 from nomospace.console.places.spaces.place import SpacesPlace
 from nomospace.console.places.story import place as whole_story
 from nomospace.console.stage import ConsolePlace
-
-if TYPE_CHECKING:
-    from fastapi import FastAPI
-
-    from nomospace.console.console import Console
 
 PLACES: Final[dict[str, ConsolePlace]] = {
     "/now": ConsolePlace("Now", "map", now.show),
@@ -105,8 +102,7 @@ def mount(app: FastAPI, console: Console) -> None:
         shown = seen.get(urlsplit(client.sub_pages_router.current_path).path, first)
         if shown is PLACES["/now"]:
             await console.pulse.begun()  # before there is a timer: who has one is not waited for
-        entries = {path: RailEntry(*place[:2], place.group) for path, place in seen.items()}
-        frame.draw(entries, story)
+        frame.draw(seen, story)
         await asyncio.sleep(0)
         routes = {path: _showing(frame, place) for path, place in seen.items()}
         if frame.viewer.operator:

@@ -6,12 +6,9 @@ A story's address is `kind/host/id` (`ruling/ward-1/123`), and stands in the pag
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from functools import partial
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import quote, unquote
-
-from nicegui import ui
 
 from nomospace.console.look import empty, fault
 from nomospace.errors import NomospaceError
@@ -19,8 +16,8 @@ from nomospace.errors import NomospaceError
 if TYPE_CHECKING:
     from nomospace.console.frame import Frame
 
-Teller = Callable[["Frame", str, str], Awaitable[None] | None]
-"""Writes a story: the frame, the host, and what it is about; one that waits is `async`."""
+Teller = Callable[["Frame", str, str], None]
+"""Writes a story: the frame, the host, and what it is about."""
 ADDRESS_MAX: Final = 2_000
 OPEN: Final = frozenset({"help", "words"})
 """Stories that tell nothing of a host, and so are for everyone."""
@@ -77,17 +74,6 @@ def tell(frame: Frame, address: StoryAddress) -> None:
     try:
         if address.kind not in OPEN:
             service.operator(frame.viewer)
-        written = found[1](frame, address.host, address.id)
-    except NomospaceError as error:
-        fault(error)
-        return
-    if written is not None:
-        ui.timer(0, partial(_finish, written), once=True)
-
-
-async def _finish(written: Awaitable[None]) -> None:
-    """The rest of a story that has to be waited for."""
-    try:
-        await written
+        found[1](frame, address.host, address.id)
     except NomospaceError as error:
         fault(error)

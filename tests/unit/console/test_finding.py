@@ -17,15 +17,21 @@ from nomospace.calls.problems import NotAnOperator
 from nomospace.console import stories
 from nomospace.console.console import Console
 from nomospace.console.finding import EACH_MAX, find
-from nomospace.console.frame import RailEntry
-from nomospace.console.stage import ConsoleAction, ConsolePlugin, FloorPerson, Stages, Ward
+from nomospace.console.stage import (
+    ConsoleAction,
+    ConsolePlace,
+    ConsolePlugin,
+    FloorPerson,
+    Stages,
+    Ward,
+)
 from nomospace.console.stories import StoryAddress
 
 LAW = "ab" * 32
 RAIL = {
-    "/spaces": RailEntry("Spaces", ""),
-    "/bench": RailEntry("Law bench", ""),
-    "/redrover": RailEntry("RedRover", "", "games"),
+    "/spaces": ConsolePlace("Spaces", "", print),
+    "/bench": ConsolePlace("Law bench", "", print),
+    "/redrover": ConsolePlace("RedRover", "", print, group="games"),
 }
 
 

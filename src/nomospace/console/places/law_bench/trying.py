@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from nicegui import ui
 from nicegui.element import Element
@@ -13,15 +13,13 @@ from nicegui.events import ValueChangeEventArguments
 from nomospace.api.benching import recorded_events
 from nomospace.console.console import STATIC
 from nomospace.console.editor import Editor
+from nomospace.console.frame import Frame
 from nomospace.console.look import SIGNS, attributes, chip, empty, fault, heading, mono, span
 from nomospace.console.places.law_bench.state import FIRST_EVENTS, LawBenchState
 from nomospace.console.places.listing import ROWS_MAX, ListColumn, ListElement, Row
 from nomospace.console.places.parts import Working, act
 from nomospace.console.stage import LawTrials as Tries, TrialFacts
 from nomospace.errors import NomospaceError
-
-if TYPE_CHECKING:
-    from nomospace.console.frame import Frame
 
 COLUMNS: Final = (
     ListColumn("number", "", "34px", "num"),
@@ -145,7 +143,7 @@ class Trying:
                 empty("Every ruling of a run would be here, step by step.", "Press Run.")
                 return
             if ran["fault"]:
-                fault(_Said(ran["fault"]))
+                fault(str(ran["fault"]))
             for words in (*ran["notes"], ran["cut"]):
                 if words:
                     ui.label(words).classes("held")
@@ -207,10 +205,6 @@ class Trying:
             _draw_owed(step["owed"], float(step["at"]))
             with ui.expansion("Why").props("dense").classes("bench-why"):
                 mono(str(step["why"])).classes("pre")
-
-
-class _Said(Exception):
-    """Words of a child process, shown as they are."""
 
 
 def _more(count: int) -> str:

@@ -25,10 +25,6 @@ KINDS: Final = {
 }
 
 
-class _Failed(Exception):
-    """The words of a job that failed, shown as they are."""
-
-
 def draw_report(run: JobRun) -> None:
     """What a run has found."""
     progress = run.progress
@@ -37,7 +33,7 @@ def draw_report(run: JobRun) -> None:
     elif run.going:
         empty("The report will be here when the run has ended.", progress.words)
     elif progress.failed:
-        fault(_Failed(progress.failed))
+        fault(progress.failed)
     elif progress.report:
         # The page has no scripts of its own, and in its frame it may not have any.
         frame = attributes(ui.element("iframe"), title="The report", sandbox="")
