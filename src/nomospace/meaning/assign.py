@@ -21,10 +21,10 @@ How an object is computed ("Semantic Tuplespace", Definitions 1, 8 and 9):
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from itertools import product
 from operator import attrgetter
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from nomospace.meaning.facts import FactRow, object_key, value_at
 from nomospace.meaning.joining import JoinedSets
@@ -41,7 +41,8 @@ from nomospace.terms.conditions import Test, holds
 from nomospace.terms.objects import MISSING, Missing, Object, class_of, is_object
 from nomospace.terms.values import ObjectTerm, Term
 
-Report: TypeAlias = Callable[[str], None]
+PROBLEMS_MAX: Final = 100
+"""How many different problems are reported of one question."""
 
 
 class ServingField(NamedTuple):
@@ -101,14 +102,17 @@ class QuestionAssigner:
     [('t1', 0), ('t1', 1), ('t2', 1)]
     """
 
-    def __init__(
-        self, question: Question, ontology: Ontology, *, report: Report | None = None
-    ) -> None:
+    def __init__(self, question: Question, ontology: Ontology) -> None:
         self.question = question
         self.ontology = ontology
-        self.report = report
+        self.problems: dict[str, None] = {}
+        """What went wrong without stopping it: functions that raised."""
         self.fields = tuple([self._asked(field) for field in question.fields])
         self.positional = question.positional
+
+    def _report(self, problem: str) -> None:
+        if len(self.problems) < PROBLEMS_MAX:
+            self.problems[problem] = None
 
     def _asked(self, field: Field) -> _Asked:
         if not isinstance(field, ClassField):
@@ -270,7 +274,7 @@ class QuestionAssigner:
         properties: dict[str, Term] = {}
         for step in steps:
             given = [_operand(side, step.owner, properties, bound) for side in step.arguments]
-            value = self.ontology.functions.apply(step.function, given, report=self.report)
+            value = self.ontology.functions.apply(step.function, given, report=self._report)
             if value is MISSING:
                 return None
             properties[step.property] = value

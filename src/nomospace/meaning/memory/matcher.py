@@ -21,8 +21,6 @@ T = TypeVar("T")
 ROWS_MAX: Final = 20_000_000
 """How many rows of networks are looked at for one question, repeats and sets that are too large
 among them; beyond it the answers are cut."""
-PROBLEMS_MAX: Final = 100
-"""How many different problems are reported of one question."""
 _AT_ONCE: Final = 10_000
 """So many rows are made before limits are looked at."""
 _FEW_AT_ONCE: Final = 256
@@ -71,15 +69,10 @@ class Matcher:
     def __init__(self, question: Question, facts: Facts) -> None:
         self.question = question
         self.facts = facts
-        self._problems: dict[str, None] = {}
-        self.assigner = QuestionAssigner(question, facts.ontology, report=self._report)
+        self.assigner = QuestionAssigner(question, facts.ontology)
         self._planner: Planner | None = None
         self._version = -1
         self._ready: dict[int, list[ReadyNetwork]] = {}
-
-    def _report(self, problem: str) -> None:
-        if len(self._problems) < PROBLEMS_MAX:
-            self._problems[problem] = None
 
     @property
     def planner(self) -> Planner:
@@ -119,7 +112,7 @@ class Matcher:
         Between two slices the facts must not change (`Facts.changes`). Tuples that answer `alone`
         may be left out of the answers, not out of what is looked for.
         """
-        self._problems.clear()
+        self.assigner.problems.clear()
         found: dict[tuple[FactRow, ...], str] = {}
         for one in self.ready(0):
             for rows in one.rows():
@@ -164,7 +157,7 @@ class Matcher:
         `alone` says whether any tuple of the facts, among these or not, answers by itself: where
         one does, `auto` looks for no sets. Problems are those of sets that were looked at.
         """
-        self._problems.clear()
+        self.assigner.problems.clear()
         new = dict.fromkeys(rows)
         found: dict[tuple[FactRow, ...], str] = {}
         found.update([((row,), kind) for row, kind in self.alone(new).items()])
@@ -189,7 +182,7 @@ class Matcher:
             answers.sort(key=_answer_orders)  # the same, and numbers compare quicker than ids
         else:
             in_order(answers)
-        return Answers(answers, cut, tuple(self._problems))
+        return Answers(answers, cut, tuple(assigner.problems))
 
     def _sets(
         self, found: dict[tuple[FactRow, ...], str], new: dict[FactRow, None] | None = None
@@ -267,7 +260,7 @@ class Matcher:
 
     def first_in_slices(self) -> Generator[None, None, MeaningAnswer | None]:
         """The same, stopping as `all_in_slices` does."""
-        self._problems.clear()
+        self.assigner.problems.clear()
         for kind in (EXACT, SEMANTIC):
             networks = [one for one in self.ready(0) if one.network.kind == kind]
             rows = yield from self._least(networks)

@@ -41,6 +41,11 @@ class NetworkGroup(NamedTuple):
     networks: tuple[TupleNetwork, ...]
 
     @property
+    def sets(self) -> bool:
+        """Whether its answers are correlations."""
+        return self.kind == CORRELATION
+
+    @property
     def table(self) -> SqlTable:
         """Where its rows are gathered."""
         columns = tuple([(f"m{at}", TEXT) for at in range(self.size)])
@@ -192,11 +197,6 @@ class StatementBuilder:
         made = parts.select([parts.number(1)], parts.table(group.table.name))
         made.set("limit", exp.Limit(expression=parts.number(1)))
         return prepared(made, self.dialect, Params())
-
-
-def is_set(group: NetworkGroup) -> bool:
-    """Whether a group's answers are correlations."""
-    return group.kind == CORRELATION
 
 
 def statistics(table: ClassTable) -> exp.Select:

@@ -35,7 +35,6 @@ from nomospace.meaning.sql.building import (
     NetworkGroup,
     StatementBuilder,
     groups,
-    is_set,
     statistics,
 )
 from nomospace.meaning.sql.coding import unescaped
@@ -55,8 +54,6 @@ from nomospace.terms import Term
 
 CHUNK: Final = 20_000
 """So many tuples are turned into rows before they go to the database."""
-PROBLEMS_MAX: Final = 100
-"""How many different problems are reported of one question."""
 PLANS_MAX: Final = 64
 """The plans, with their statements, that are kept for questions that are asked again."""
 TUPLES_MAX: Final = 100_000
@@ -229,7 +226,7 @@ class FactTables:
             cut = f"there are more than {question.limit:,} answers"
         if len(found) > 1:  # those of one group come in order
             in_order(items)
-        return Answers(items, cut, tuple(asking.problems))
+        return Answers(items, cut, tuple(asking.assigner.problems))
 
     def first(self, question: Question) -> MeaningAnswer | None:
         """What `any` gives: exact before semantic before sets, the smallest set, the least ids."""
@@ -311,13 +308,8 @@ class _Asking:
         self.builder = builder
         self.question = builder.question
         self.cut = ""
-        self.problems: dict[str, None] = {}
-        self._assigner = QuestionAssigner(self.question, tables.ontology, report=self._report)
+        self.assigner = QuestionAssigner(self.question, tables.ontology)
         self._there: dict[str, bool] = {}
-
-    def _report(self, problem: str) -> None:
-        if len(self.problems) < PROBLEMS_MAX:
-            self.problems[problem] = None
 
     def found(self, limit: int, *, any_one: bool) -> list[tuple[NetworkGroup, list[Row]]]:
         """The sets of answers, as the database finds them, smaller ones first."""
@@ -325,7 +317,7 @@ class _Asking:
         filled: list[NetworkGroup] = []
         try:
             for group in groups(self.builder.planner):
-                if found and (any_one or (is_set(group) and self._sets_are_extra(found))):
+                if found and (any_one or (group.sets and self._sets_are_extra(found))):
                     break
                 if not group.networks:
                     continue
@@ -352,7 +344,7 @@ class _Asking:
 
     def _sets_are_extra(self, found: Sequence[tuple[NetworkGroup, list[Row]]]) -> bool:
         """Whether a single tuple has answered what sets are only asked for where none does."""
-        return self.question.correlate == "auto" and not is_set(found[0][0])
+        return self.question.correlate == "auto" and not found[0][0].sets
 
     def _may_have_rows(self, network: TupleNetwork) -> bool:
         for statement in self.builder.candidates(network):
@@ -385,7 +377,7 @@ class _Asking:
         known = self.tables.tuples(dict.fromkeys(one for row in rows for one in row))
         for row in rows:
             tuples = tuple([known[one] for one in row])
-            if self._assigner.least(tuples, single=not is_set(group)) is not None:
+            if self.assigner.least(tuples, single=not group.sets) is not None:
                 yield row, tuples
 
     def dressed(
@@ -397,7 +389,7 @@ class _Asking:
         is looked at again.
         """
         items: list[MeaningAnswer] = []
-        assigner = self._assigner
+        assigner = self.assigner
         for group, rows in found:
             rows = rows[: limit - len(items)]
             if any(network.computations for network in group.networks):
