@@ -10,9 +10,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nomospace.cli.console.bench import NoSuchServer, TrialBench
+from nomospace.cli.console.bench import TrialBench
 from nomospace.cli.console.pipeline import JobPipeline
-from nomospace.console.stage import ALL_HOSTS
 
 if TYPE_CHECKING:
     from nomospace.node.serve import Server
@@ -29,8 +28,8 @@ class Workshop:
 
     def __init__(self, folder: Path | None = None) -> None:
         self._servers: dict[str, Server] = {}
-        self.bench = TrialBench(self._chosen)
-        self.pipeline = JobPipeline(self._chosen, lambda: list(self._servers), folder)
+        self.bench = TrialBench(self._servers)
+        self.pipeline = JobPipeline(self._servers, folder)
 
     def add(self, server: Server) -> None:
         """A server whose journal may be looked at."""
@@ -39,12 +38,3 @@ class Workshop:
     def close(self) -> None:
         """Remove what runs have left."""
         self.pipeline.close()
-
-    def _chosen(self, name: str) -> list[Server]:
-        """The server of a name, or all of them."""
-        if name == ALL_HOSTS:
-            return list(self._servers.values())
-        found = self._servers.get(name)
-        if found is None:
-            raise NoSuchServer(host=name, known=tuple(self._servers))
-        return [found]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -12,7 +12,7 @@ import msgspec
 
 from nomospace.cli.console.children import CompareLaws, RunEvents, Work, have_done
 from nomospace.cli.console.tails import copy_journals
-from nomospace.console.stage import LawDraft, TrialFacts
+from nomospace.console.stage import ALL_HOSTS, LawDraft, TrialFacts
 from nomospace.errors import CallerError, Unavailable
 
 if TYPE_CHECKING:
@@ -37,6 +37,16 @@ class NoSuchServer(CallerError):
         return f"host {self.host[:100]!r} does not run here; choose {' or '.join(self.known)}"
 
 
+def chosen(servers: Mapping[str, Server], name: str) -> list[Server]:
+    """The server of a name, or all of them."""
+    if name == ALL_HOSTS:
+        return list(servers.values())
+    found = servers.get(name)
+    if found is None:
+        raise NoSuchServer(host=name, known=tuple(servers))
+    return [found]
+
+
 class BenchBusy(Unavailable):
     """More trials are under way than there may be."""
 
@@ -47,8 +57,7 @@ class BenchBusy(Unavailable):
 class TrialBench:
     """Tries laws beside the hosts of this process."""
 
-    def __init__(self, servers: Callable[[str], Sequence[Server]]) -> None:
-        """`servers` gives those that a name stands for; raises `NoSuchServer`."""
+    def __init__(self, servers: Mapping[str, Server]) -> None:
         self._servers = servers
         self._trials = 0
 
@@ -63,7 +72,7 @@ class TrialBench:
         self, host: str, community: str, before: LawDraft | None, after: LawDraft, *, newest: int
     ) -> TrialFacts:
         """Two laws over the newest records of hosts."""
-        servers = self._servers(host)
+        servers = chosen(self._servers, host)
         with tempfile.TemporaryDirectory(prefix="nomospace-compare-") as folder:
             async for _ in copy_journals(servers, Path(folder), newest=newest):
                 pass

@@ -12,7 +12,7 @@ import shlex
 import shutil
 import sys
 import tempfile
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing, suppress
 from pathlib import Path
 from time import time_ns
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from nomospace.cli.console.bench import chosen
 from nomospace.cli.console.children import NAMES, EndedChild, SealTails, have_done, run_child
 from nomospace.cli.console.tails import JOURNAL, copy_journals
 from nomospace.console.stage import JobEngine, Progress
@@ -60,15 +61,9 @@ class NotAJob(CallerError):
 class JobPipeline:
     """Runs jobs over the journals of the hosts of this process."""
 
-    def __init__(
-        self,
-        servers: Callable[[str], Sequence[Server]],
-        names: Callable[[], Sequence[str]],
-        folder: Path | None = None,
-    ) -> None:
+    def __init__(self, servers: Mapping[str, Server], folder: Path | None = None) -> None:
         self._servers = servers
         self._where = folder
-        self._names = names
         self._root: Path | None = None
         self._count = 0
         self._running = 0
@@ -82,7 +77,7 @@ class JobPipeline:
 
     def hosts(self) -> Sequence[str]:
         """Whose journals there are."""
-        return self._names()
+        return list(self._servers)
 
     def engines(self, kind: str) -> Sequence[JobEngine]:
         """Where a job of a kind may run: those that need nothing first."""
@@ -94,7 +89,7 @@ class JobPipeline:
 
     def command(self, kind: str, options: Mapping[str, str]) -> str:
         """The command line that does what the next run will."""
-        self._servers(options.get("host", ""))
+        chosen(self._servers, options.get("host", ""))
         return _line(kind, options, self._folder() / f"run-{self._count + 1}")
 
     async def prepare(self, kind: str, options: Mapping[str, str]) -> str:
@@ -138,8 +133,6 @@ class JobPipeline:
             async with aclosing(self._steps(kind, options, self._begin())) as steps:
                 async for step in steps:
                     yield step
-        except NomospaceError as error:
-            yield Progress(1.0, "it failed", ended=True, failed=str(error))
         finally:
             self._running -= 1
             if self._closed:  # its child has written until now
@@ -189,7 +182,7 @@ class JobPipeline:
     ) -> AsyncGenerator[Progress, None]:
         """Have what a job reads in its folder."""
         _write_inputs(options, folder)
-        async for share in copy_journals(self._servers(options.get("host", "")), folder):
+        async for share in copy_journals(chosen(self._servers, options.get("host", "")), folder):
             yield Progress(share * COPIED, "copying what was recorded")
         yield Progress(COPIED, "laying the copy out")
         await have_done(SealTails(str(folder)), "sealing", JOB_S)
