@@ -6,5 +6,5 @@ and what would pass. The server adds no power and takes none away.
 
 `member` holds the agent and what waits for its model, `tools` is the table of what the model may
 ask, `pages` what it may read, `words` how answers read, and `server` ties these to the protocol.
-Only `server` knows the SDK, which is imported on use.
+Only `server` knows the SDK, and is imported on use.
 """

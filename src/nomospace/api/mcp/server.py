@@ -17,7 +17,17 @@ import os
 import stat
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
+
+import anyio
+import mcp_types as types
+from mcp.server import Server, ServerRequestContext
+from mcp.server.session import ServerSession
+from mcp.server.stdio import stdio_server
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourceUpdated
+from mcp.shared.exceptions import MCPError
+from pydantic_core import from_json
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from nomospace.api.mcp import pages, tools
 from nomospace.api.mcp.member import ModelMember, TooMany
@@ -25,15 +35,7 @@ from nomospace.api.mcp.words import ToolAnswer
 from nomospace.errors import CallerError
 from nomospace.node.services.web import NoToken, Web, let_in, problem, tokens
 
-if TYPE_CHECKING:
-    import anyio
-    import mcp_types as types
-    from mcp.server import Server, ServerRequestContext
-    from mcp.server.session import ServerSession
-    from mcp.server.subscriptions import InMemorySubscriptionBus
-    from starlette.types import ASGIApp, Receive, Scope, Send
-
-    Context = ServerRequestContext[Any, Any]
+Context = ServerRequestContext[Any, Any]
 
 CALLS_MAX: Final = 64
 """How many calls of tools may be under way."""
@@ -84,11 +86,6 @@ class WeakSecret(CallerError):
 
 def build(member: ModelMember, *, version: str = "") -> Server[Any]:
     """A server of the SDK for a member; `version` is what clients are told of ours."""
-    import mcp_types as types
-    from mcp.server import Server
-    from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
-    from mcp.shared.exceptions import MCPError
-
     bus = InMemorySubscriptionBus()
     watchers = _Watchers(bus)
     member.news = watchers.tell
@@ -167,8 +164,6 @@ def build(member: ModelMember, *, version: str = "") -> Server[Any]:
 
 
 def _tool(name: str) -> types.Tool:
-    import mcp_types as types
-
     tool = tools.TOOLS[name]
     return types.Tool(
         name=name,
@@ -181,8 +176,6 @@ def _tool(name: str) -> types.Tool:
 
 
 def _result(answer: ToolAnswer) -> types.CallToolResult:
-    import mcp_types as types
-
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=answer.text)],
         structured_content=answer.data,
@@ -215,8 +208,6 @@ class _Watchers:
 
     async def tell(self, uri: str) -> None:
         """A page has something new. Who cannot be told is forgotten."""
-        from mcp.server.subscriptions import ResourceUpdated
-
         await self._bus.publish(ResourceUpdated(uri=uri))
         for known in [one for one in self._sessions if one[0] == uri]:
             try:
@@ -244,8 +235,6 @@ class _Lines:
         return self
 
     async def __anext__(self) -> str:
-        from pydantic_core import from_json
-
         while True:
             line = await self._line()
             try:
@@ -288,8 +277,6 @@ def _not_json(why: str) -> None:
 
 async def serve_stdio(member: ModelMember, *, version: str = "") -> None:
     """Serve the process that started this one, until it closes standard input."""
-    from mcp.server.stdio import stdio_server
-
     if stat.S_ISCHR(os.fstat(sys.stdin.fileno()).st_mode) and not sys.stdin.isatty():
         raise NoPipe  # /dev/null and its like, of which nobody is told that it is at its end
     reader = asyncio.StreamReader(limit=MESSAGE_BYTES_MAX)
@@ -301,7 +288,7 @@ async def serve_stdio(member: ModelMember, *, version: str = "") -> None:
         raise NoPipe from None
     server = build(member, version=version)
     try:
-        lines = cast("anyio.AsyncFile[str]", _Lines(reader, _not_json))
+        lines = cast(anyio.AsyncFile[str], _Lines(reader, _not_json))
         async with stdio_server(stdin=lines) as (incoming, outgoing):
             await server.run(incoming, outgoing, server.create_initialization_options())
     finally:
