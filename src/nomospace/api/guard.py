@@ -25,12 +25,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.cookies import CookieError, SimpleCookie
 from math import ceil
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import urlencode
 
-from nomospace.api.logins import SESSION_S
+from fastapi import FastAPI
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from nomospace.api.logins import SESSION_S, LoginListener
+from nomospace.api.service import Service
 from nomospace.calls.problems import NotLetIn
 from nomospace.errors import CallerError, LimitReached, NomospaceError, Unavailable
+from nomospace.node.principals import Principal
 from nomospace.node.services.web import (
     STRANGER_BYTES_MAX,
     body_of,
@@ -48,15 +54,6 @@ from nomospace.node.services.web_port import (
     Send,
     with_headers as with_headers,
 )
-
-if TYPE_CHECKING:
-    from fastapi import FastAPI
-    from starlette.requests import Request
-    from starlette.responses import Response
-
-    from nomospace.api.logins import LoginListener
-    from nomospace.api.service import Service
-    from nomospace.node.principals import Principal
 
 BODY_BYTES_MAX: Final = 2 << 20
 """The largest body of a request."""
@@ -220,8 +217,6 @@ class Guard:
             await self._app(scope, receive, send)
 
     async def _request(self, scope: Scope, receive: Receive, send: Send) -> None:
-        from starlette.requests import Request
-
         try:
             if scope["path"] not in self._open or (
                 scope["path"] == "/v1/session" and scope["method"] != "POST"
@@ -469,8 +464,6 @@ def _wants_page(scope: Scope) -> bool:
 
 def to_login(scope: Scope) -> Response:
     """The way to the login, and from there to the page that was asked for."""
-    from starlette.responses import RedirectResponse
-
     asked = scope["path"] + (
         f"?{scope['query_string'].decode('latin-1')}" if scope["query_string"] else ""
     )

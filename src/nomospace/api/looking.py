@@ -15,7 +15,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Collection, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Final, TypeVar, cast
+from typing import Annotated, Final, TypeVar, cast
 
 import msgspec
 from fastapi import APIRouter, Depends, Path, Query
@@ -30,10 +30,6 @@ from nomospace.errors import CallerError, Unavailable
 from nomospace.node import viewed as v
 from nomospace.node.views import Views
 from nomospace.wire import admin as a
-
-if TYPE_CHECKING:
-    from nomospace.node.viewed import TopologyView
-
 
 EVENTS_S_MAX: Final = 200
 """How many events of each second one viewer is told."""
@@ -138,7 +134,7 @@ class Live:
         return found, last
 
 
-def changes(before: TopologyView, now: TopologyView, record: int) -> Iterator[Happened]:
+def changes(before: v.TopologyView, now: v.TopologyView, record: int) -> Iterator[Happened]:
     """Which hosts came and went between two looks, and which agents are elsewhere now."""
     were, are = [{host.name: host for host in view.hosts} for view in (before, now)]
     for name in [*were, *[name for name in are if name not in were]]:
