@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from nomospace.console.pulse import Pulse
 from nomospace.console.stage import Stages
@@ -80,12 +80,3 @@ class Console:
     def detach(cls) -> None:
         """Forget the console of this process, when its host has ended."""
         cls._running = None
-
-    def facts(self) -> dict[str, Any]:
-        """The host, its group, and whether it is well."""
-        topology = self.service.views.topology()
-        return {
-            "host": self.name,
-            "group": [host.name for host in topology.hosts],
-            "well": self.service.health()["well"],
-        }

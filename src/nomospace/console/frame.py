@@ -216,9 +216,11 @@ class Frame:
         ui.timer(FACTS_S, self._refresh)
 
     def _refresh(self) -> None:
-        facts = self.console.facts()
+        service = self.console.service
+        well = bool(service.health()["well"])
         # Who is in the group is for those who may see the host; its name and health are for all.
-        well, group = bool(facts["well"]), tuple(facts["group"]) if self.viewer.operator else ()
+        seen = service.views.topology().hosts if self.viewer.operator else ()
+        group = tuple([host.name for host in seen])
         said = "is well" if well else "takes no steps: its store is in trouble"
         if self._well.props.get("title") != said:
             self._well.set_text("●" if well else "✕")
