@@ -20,8 +20,10 @@ from nomospace.cli.remote_options import Commands, JsonOption, Remote, Unusable,
 if TYPE_CHECKING:
     from nomospace.control import Explanation
     from nomospace.law import CompiledLaw
+    from nomospace.meaning.reading import OntologyFault
     from nomospace.scenarios.lawtest import Result
     from nomospace.terms import Diagnostic, Source
+    from nomospace.terms.source import Span
 
 app = Commands("Check, format, compare, explain, run and test laws.")
 
@@ -66,25 +68,25 @@ def check(
 
 
 def _finding_data(found: Diagnostic, source: Source) -> dict[str, object]:
-    line, column = source.place(found.span.start)
-    end_line, end_column = source.place(found.span.end)
-    data: dict[str, object] = {
-        "file": source.name,
-        "line": line,
-        "column": column,
-        "end_line": end_line,
-        "end_column": end_column,
-        "severity": found.severity,
-        "code": found.code,
-        "message": found.message,
-    }
-    if found.help:
-        data["help"] = found.help
+    data = finding_data(found, found.severity, source, found.span)
     if found.related:
         data["related"] = [
             {"message": words, "line": source.place(span.start)[0]} for words, span in found.related
         ]
     return data
+
+
+def finding_data(
+    found: Diagnostic | OntologyFault, severity: str, source: Source, span: Span | None
+) -> dict[str, object]:
+    """Something that was found in a file, for programs: where, what, and what helps."""
+    data: dict[str, object] = {"file": source.name}
+    if span is not None:
+        line, column = source.place(span.start)
+        end_line, end_column = source.place(span.end)
+        data |= {"line": line, "column": column, "end_line": end_line, "end_column": end_column}
+    data |= {"severity": severity, "code": found.code, "message": found.message}
+    return data | ({"help": found.help} if found.help else {})
 
 
 def counted(number: int, noun: str, nouns: str = "") -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from nomospace.cli.law import counted
+from nomospace.cli.law import counted, finding_data
 from nomospace.cli.remote_options import Commands, JsonOption, Unusable, print_json, usable
 
 if TYPE_CHECKING:
@@ -109,7 +109,10 @@ def check(
                 "errors": len(errors),
                 "warnings": len(warnings),
                 **({} if ontology is None else _summary(ontology)),
-                "findings": [_finding(one, severity) for severity, one in found],
+                "findings": [
+                    finding_data(one, severity, one.place.source, one.place.span)
+                    for severity, one in found
+                ],
             },
             indent=2,
         )
@@ -141,16 +144,6 @@ def _summary(ontology: Ontology) -> _Facts:
         "classes": len(ontology),
         "functions": functions,
     }
-
-
-def _finding(fault: OntologyFault, severity: str) -> _Facts:
-    data: _Facts = {"file": fault.place.source.name}
-    if fault.place.span is not None:
-        line, column = fault.place.source.place(fault.place.start)
-        end_line, end_column = fault.place.source.place(fault.place.end)
-        data |= {"line": line, "column": column, "end_line": end_line, "end_column": end_column}
-    data |= {"severity": severity, "code": fault.code, "message": fault.message}
-    return data | ({"help": fault.help} if fault.help else {})
 
 
 @app.command()
