@@ -372,9 +372,7 @@ def pieces_of(template: str) -> list[str]:
     >>> pieces_of("(Car where f(a, b) > 1, Loan)")
     ['Car where f(a, b) > 1', 'Loan']
     """
-    inner = template.strip()
-    if inner.startswith("(") and inner.endswith(")"):
-        inner = inner[1:-1]
+    inner, _ = _bared(template)
     return [piece.strip() for _, piece in _parts(inner)]
 
 

@@ -168,6 +168,7 @@ def views_of(service: TheService, caller: Caller) -> Views:
 
 TheViews = Annotated[Views, Depends(views_of)]
 Suspendable = Annotated[str, Path(min_length=1, max_length=401)]
+AgentQuery = Annotated[str, Query(max_length=401)]
 
 
 @router.get("/topology")
@@ -177,9 +178,7 @@ async def topology(views: TheViews) -> v.TopologyView:
 
 
 @router.get("/agents")
-async def agents(
-    views: TheViews, after: Annotated[str, Query(max_length=401)] = "", limit: Limit = 100
-) -> list[a.AgentLine]:
+async def agents(views: TheViews, after: AgentQuery = "", limit: Limit = 100) -> list[a.AgentLine]:
     """The agents of this host, those after an id."""
     return views.agents(after=after, limit=limit)
 
@@ -273,10 +272,7 @@ async def communities(views: TheViews) -> list[v.CommunityView]:
 
 @router.get("/communities/{law}/members")
 async def members(
-    views: TheViews,
-    law: LawPath,
-    after: Annotated[str, Query(max_length=401)] = "",
-    limit: Limit = 100,
+    views: TheViews, law: LawPath, after: AgentQuery = "", limit: Limit = 100
 ) -> list[v.MemberView]:
     """The members of a community here with their control states, those after an id."""
     return list(views.members(law, after=after, limit=limit))
@@ -305,9 +301,7 @@ async def spaces(views: TheViews, after: After = 0, limit: Limit = 100) -> list[
 
 
 @router.get("/spaces/{space}")
-async def inside(
-    views: TheViews, space: SpacePath, agent: Annotated[str, Query(max_length=401)] = ""
-) -> v.SpaceInside:
+async def inside(views: TheViews, space: SpacePath, agent: AgentQuery = "") -> v.SpaceInside:
     """Who waits in a space, what is lent, what reacts; of an agent, its private one."""
     found = views.inside(space, agent=agent)
     return replace(found, leases=_in_json(found.leases))
@@ -317,7 +311,7 @@ async def inside(
 async def tuples(
     views: TheViews,
     space: SpacePath,
-    agent: Annotated[str, Query(max_length=401)] = "",
+    agent: AgentQuery = "",
     template: Annotated[str, Query(max_length=10_000)] = "",
     limit: Limit = 100,
     after: Annotated[int, Query(ge=0)] = 0,

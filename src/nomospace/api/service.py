@@ -516,18 +516,18 @@ class Service:
         """The host in figures."""
         core, server = self._server.host.core, self._server
         spaces = self.views.spaces()
-        figures = {name: float(value) for name, value in server.links.counts().items()}
-        figures |= {
-            "agents": float(len(core.agents)),
-            "members": float(len(core.view.members)),
-            "spaces": float(len(spaces)),
-            "tuples": float(sum(one.tuples for one in spaces)),
-            "sessions": float(len(server.host.served.all)),
-            "connections": float(server.listener.connections),
-            "records": float(self.views.last_record),
-            "seats": float(len(self._seats)),
+        counts: dict[str, float] = {
+            **server.links.counts(),
+            "agents": len(core.agents),
+            "members": len(core.view.members),
+            "spaces": len(spaces),
+            "tuples": sum(one.tuples for one in spaces),
+            "sessions": len(server.host.served.all),
+            "connections": server.listener.connections,
+            "records": self.views.last_record,
+            "seats": len(self._seats),
         }
-        return figures
+        return {name: float(count) for name, count in counts.items()}
 
     def close(self) -> None:
         """Act for nobody any more."""
