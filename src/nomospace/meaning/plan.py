@@ -132,6 +132,10 @@ class TupleNetwork(NamedTuple):
         """How many tuples a row has."""
         return len(self.nodes)
 
+    def serves(self, node: int, need: Need) -> bool:
+        """Whether a node's tuple serves a need, or holds the object that does."""
+        return need.node == node or (need.hub is not None and node in self.hubs[need.hub].nodes)
+
     def explain(self) -> str:
         """The network in words.
 

@@ -87,17 +87,14 @@ class Compiler:
 
     def tested(self, node: int) -> bool:
         """Whether a predicate speaks of what a node serves."""
-        return any(
-            need.node == node and isinstance(need.asks, ClassField) and need.asks.predicate
-            for need in self.network.needs
-        )
+        asked = [need.asks for need in self.needs_of(node)]
+        return any(isinstance(one, ClassField) and one.predicate for one in asked)
 
     def price(self, node: int) -> int:
         """What it costs to look at one tuple for a node, in units."""
         price = ROW_UNITS
         for need in self.network.needs:
-            held = need.hub is not None and node in self.network.hubs[need.hub].nodes
-            if (need.node == node or held) and isinstance(need.asks, ClassField):
+            if self.network.serves(node, need) and isinstance(need.asks, ClassField):
                 if need.asks.predicate:
                     price += price_of(need.asks.predicate, field=False) + self.facts.widest // 8
             elif need.node == node:
@@ -112,8 +109,7 @@ class Compiler:
         """Tuples that may stand at a node, in their order; few where an id says which."""
         best: list[FactRow] | None = None
         for need in self.network.needs:
-            held = need.hub is not None and node in self.network.hubs[need.hub].nodes
-            if (need.node == node or held) and isinstance(need.asks, ClassField):
+            if self.network.serves(node, need) and isinstance(need.asks, ClassField):
                 if need.asks.id is MISSING:
                     continue
                 key = id_key(need.asks.id)

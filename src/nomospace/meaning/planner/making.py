@@ -239,8 +239,8 @@ def _order(network: TupleNetwork, known: KnownFacts) -> tuple[int, ...]:
         count = network.nodes[at].rows
         for need in network.needs:
             asks = need.asks
-            held = need.node == at or (need.hub is not None and at in network.hubs[need.hub].nodes)
-            if held and isinstance(asks, ClassField) and asks.id is not MISSING:
+            named = isinstance(asks, ClassField) and asks.id is not MISSING
+            if named and network.serves(at, need):
                 count = min(count, max(known.shared.get(name, 1) for name in need.classes))
         return count
 

@@ -36,7 +36,7 @@ from nomospace.meaning.sql.functions import applied, is_built_in
 from nomospace.meaning.sql.layout import TUPLES
 from nomospace.meaning.sql.predicates import condition, has_elements
 from nomospace.meaning.sql.sources import Path, Sources, WantedObjects
-from nomospace.meaning.sql.values import TRUE, Value, all_of
+from nomospace.meaning.sql.values import SIGNS, TRUE, Value, all_of
 from nomospace.terms import predicate
 from nomospace.terms.predicate import Element, parse
 
@@ -402,8 +402,7 @@ def _equal_sides(step: Dependence) -> Iterator[list[Input]]:
 def _test(one: Atom, sign: str, other: Atom, column: str) -> Iterator[tuple[set[int], exp.Expr]]:
     if one is other:
         return
-    kinds: dict[str, type[exp.Binary]] = {"=": exp.EQ, "!=": exp.NEQ, "<": exp.LT}
-    test = kinds[sign](this=one.column(column), expression=other.column(column))
+    test = SIGNS[sign](this=one.column(column), expression=other.column(column))
     yield {id(one), id(other)}, test
 
 
