@@ -46,12 +46,8 @@ def communities(services: Mapping[str, Service]) -> list[CommunityEntry]:
     for service in services.values():
         for one in service.views.communities():
             was = found.get(one.law, CommunityEntry(one.law, one.name, 0, 0))
-            found[one.law] = CommunityEntry(
-                one.law,
-                one.name,
-                was.members + one.members,
-                was.obligations + one.obligations,
-            )
+            members, owed = was.members + one.members, was.obligations + one.obligations
+            found[one.law] = was._replace(members=members, obligations=owed)
     return sorted(found.values(), key=lambda line: (line.name, line.law))
 
 

@@ -69,14 +69,11 @@ def entries(services: Mapping[str, Service]) -> list[SpaceEntry]:
 
 def _sum(before: SpaceEntry | None, which: SpaceName, one: SpaceView) -> SpaceEntry:
     was = before or SpaceEntry(which, 0, 0, 0, one.law, one.ontology, 0)
-    return SpaceEntry(
-        which,
-        was.tuples + one.tuples,
-        was.waiting + one.waiting,
-        was.reactions + one.reactions,
-        was.law,
-        was.ontology,
-        was.hosts + 1,
+    return was._replace(
+        tuples=was.tuples + one.tuples,
+        waiting=was.waiting + one.waiting,
+        reactions=was.reactions + one.reactions,
+        hosts=was.hosts + 1,
     )
 
 
