@@ -279,10 +279,7 @@ class Batch(msgspec.Struct, eq=False):
         self.counters.routing_n += 1
         self._do("routing changed", (core, self.counters.routing_n, body))
 
-    def _law_learnt(self, change: changes.LawLearnt) -> None:
-        self._do("law learnt", (change.text.hash, guard(encode_change(change))))
-
-    def _ontology_learnt(self, change: changes.OntologyLearnt) -> None:
+    def _text_learnt(self, change: changes.LawLearnt | changes.OntologyLearnt) -> None:
         self._do("law learnt", (change.text.hash, guard(encode_change(change))))
 
     def _suspension(self, change: changes.Suspension) -> None:
@@ -328,8 +325,8 @@ _ADD: Final[dict[type, Callable[..., None]]] = {
     changes.BirthLearnt: Batch._birth_learnt,
     changes.RoutingChanged: Batch._routing_changed,
     changes.RoutingFolded: Batch._routing_folded,
-    changes.LawLearnt: Batch._law_learnt,
-    changes.OntologyLearnt: Batch._ontology_learnt,
+    changes.LawLearnt: Batch._text_learnt,
+    changes.OntologyLearnt: Batch._text_learnt,
     changes.MemberJoined: Batch._member_joined,
     changes.MemberKept: Batch._member_joined,
     changes.MemberRuled: Batch._member_ruled,

@@ -8,24 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from nomospace.host.changes import (
-    AgentCame,
-    BirthLearnt,
-    Change,
-    Durable,
-    EventHeld,
-    FloorRaised,
-    LawLearnt,
-    MemberJoined,
-    MemberRuled,
-    OntologyLearnt,
-    ParcelGiven,
-    ParcelPlaced,
-    RoutingFolded,
-    SmallKept,
-    TransferGiven,
-    TransferPlaced,
-)
+from nomospace.host import changes
+from nomospace.host.changes import Change, Durable
 from nomospace.protocols.transfers import Book
 from nomospace.store.interface import PARCELS, TRANSFERS
 
@@ -34,36 +18,36 @@ def changes_of(durable: Durable) -> Iterator[Change]:
     """The changes that make this state, but for its tuples, of which there may be very many.
 
     >>> disk = Durable()
-    >>> disk.apply(AgentCame("ann@x", 3))
+    >>> disk.apply(changes.AgentCame("ann@x", 3))
     >>> list(changes_of(disk))
     [AgentCame(agent='ann@x', count=3)]
     """
     if durable.floor:
-        yield FloorRaised(durable.floor)
+        yield changes.FloorRaised(durable.floor)
     for text in durable.laws.values():
-        yield LawLearnt(text)
+        yield changes.LawLearnt(text)
     for ontology in durable.ontologies.values():
-        yield OntologyLearnt(ontology)
+        yield changes.OntologyLearnt(ontology)
     for agent, count in durable.agents.items():
-        yield AgentCame(agent, count)
+        yield changes.AgentCame(agent, count)
     yield from durable.programs.values()
     yield from durable.spaces.values()
     for member in durable.members.values():
-        yield MemberJoined(member.base)
+        yield changes.MemberJoined(member.base)
         for ruling in member.log:
-            yield MemberRuled(ruling)
+            yield changes.MemberRuled(ruling)
     for peer, (birth, own) in durable.births.items():
-        yield BirthLearnt(peer, birth, own)
-    yield from _book(durable.transfers, TransferGiven, TransferPlaced)
-    yield from _book(durable.parcels, ParcelGiven, ParcelPlaced)
+        yield changes.BirthLearnt(peer, birth, own)
+    yield from _book(durable.transfers, changes.TransferGiven, changes.TransferPlaced)
+    yield from _book(durable.parcels, changes.ParcelGiven, changes.ParcelPlaced)
     yield from durable.suspended.values()
     for peer, waiting in durable.held.waiting.items():
         for number, what in waiting.items():
-            yield EventHeld(peer, number, what)
+            yield changes.EventHeld(peer, number, what)
     for name, body in durable.small.items():
-        yield SmallKept(name, body)
-    for core, changes in durable.routing.items():
-        yield RoutingFolded(core, tuple(changes))
+        yield changes.SmallKept(name, body)
+    for core, several in durable.routing.items():
+        yield changes.RoutingFolded(core, tuple(several))
 
 
 def numbers_of(durable: Durable) -> tuple[tuple[str, str, int], ...]:

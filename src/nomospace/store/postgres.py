@@ -79,12 +79,7 @@ WRITES: Final = " writes"
 SCHEMA: Final = "nomospace"
 """The schema of a URL that names none."""
 
-_WORDS: Final = {
-    "int": "BIGINT",
-    "blob": "BYTEA",
-    "lean": "",
-    "maybe": "IF NOT EXISTS",
-}
+_WORDS: Final = {"int": "BIGINT", "blob": "BYTEA", "lean": ""}
 _SQL: Final = {name: statement.replace("?", "%s") for name, statement in schema.STATEMENTS.items()}
 _SQL["committed"] = _SQL["committed"].replace(
     " WHERE", ", life = CASE WHEN life = %s AND batch = %s THEN life END WHERE"
@@ -115,8 +110,10 @@ class PostgresStore(SqlStore):
             raise BadStoreUrl(
                 url=shown(url), why="a schema has a name of small letters, digits and _"
             )
-        self._url = urlunsplit(parts._replace(query=urlencode(options)))
-        self.servers = Servers(self._url)
+        self.database = urlunsplit(parts._replace(query=urlencode(options)))
+        """The URL of the database, which others may use too; it may have a password in it."""
+        self.servers = Servers(self.database)
+        self._lock = _number(self.schema)
         self._writer: Session | None = None
         self._reader: Session | None = None
         self._askers: dict[int, Session] = {}
@@ -139,12 +136,7 @@ class PostgresStore(SqlStore):
     @property
     def where(self) -> str:
         """The URL without its password, and the schema."""
-        return f"{shown(self._url)} (schema {self.schema})"
-
-    @property
-    def database(self) -> str:
-        """The URL of the database, which others may use too; it may have a password in it."""
-        return self._url
+        return f"{shown(self.database)} (schema {self.schema})"
 
     # -- opening -------------------------------------------------------------------------------
 
@@ -152,24 +144,21 @@ class PostgresStore(SqlStore):
         self._open_now = True
         self._alone = self._alone or alone
         with self._told():
-            self._write_with()
-            version = self._version()
+            version = self._version(self._write_with())
             if version is not None and version > VERSION:
                 raise StoreTooNew(where=self.where, version=version, known=VERSION)
             if version != VERSION:
-                with self._write_with().transaction():
+                writer = self._write_with()
+                with writer.transaction():
                     self._do("SELECT pg_advisory_xact_lock(?)", (self._lock ^ 1,))
-                    version = self._version()  # another may have been quicker
+                    version = self._version(writer)  # another may have been quicker
                     if version is None:
                         self._create()
                     elif version < VERSION:
                         self._bring_up_to_date(version)
 
-    def _version(self) -> int | None:
+    def _version(self, connection: Session) -> int | None:
         """The version of the tables; `None` where there are none."""
-        return self._version_by(self._write_with())
-
-    def _version_by(self, connection: Session) -> int | None:
         found = connection.execute(
             "SELECT 1 FROM pg_tables WHERE schemaname = %s AND tablename = 'state'", (self.schema,)
         )
@@ -181,9 +170,9 @@ class PostgresStore(SqlStore):
 
     def _create(self) -> None:
         writer = self._write_with()
-        writer.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(self._schema))
-        for statement in f"{schema.ALL};{schema.LEASE}".format(**_WORDS).split(";"):
-            writer.execute(statement.encode())
+        name = sql.Identifier(self.schema)
+        writer.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(name))
+        self._script(f"{schema.ALL};{schema.LEASE}")
         writer.execute(schema.FIRST_STATE.encode())
 
     def _bring_up_to_date(self, version: int) -> None:
@@ -223,10 +212,6 @@ class PostgresStore(SqlStore):
         for statement in text.format(**_WORDS).split(";"):
             self._write_with().execute(statement.encode())
 
-    @property
-    def _schema(self) -> sql.Identifier:
-        return sql.Identifier(self.schema)
-
     def _connected(self, statement_ms: int = STATEMENT_MS) -> Session:
         if not self._open_now:
             raise self._unavailable("it is closed")
@@ -261,10 +246,6 @@ class PostgresStore(SqlStore):
             return session
         session.close()
         return None
-
-    @property
-    def _lock(self) -> int:
-        return _number(self.schema)
 
     def _take(self, writer: Session) -> None:
         """Take the store for this host alone; those who stand for one host share it."""
@@ -310,7 +291,7 @@ class PostgresStore(SqlStore):
             try:
                 row = leaser.execute(_LEASE.encode()).fetchone()
             except errors.UndefinedTable:  # it is of before there were leases, or not there
-                if self._version_by(leaser) is None:
+                if self._version(leaser) is None:
                     return LeaseStand()
                 row = leaser.execute("SELECT version, life, batch, NULL FROM state").fetchone()
         assert row is not None, "it has one row"

@@ -31,7 +31,7 @@ import os
 import sys
 import time
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
 from hashlib import file_digest, sha256
@@ -39,7 +39,7 @@ from itertools import compress, pairwise
 from operator import itemgetter, not_
 from pathlib import Path
 from sys import maxsize
-from typing import Any, Final, TypeAlias
+from typing import IO, Any, Final, TypeAlias
 
 import msgspec
 import pyarrow as pa
@@ -137,11 +137,12 @@ def _path(folder: Path, table: str, number: int) -> Path:
     return folder / file_of(table, number)
 
 
-def _put(path: Path, write: Callable[[Path], object]) -> None:
-    """Let a file appear whole, and stay."""
+@contextmanager
+def _appears(path: Path) -> Iterator[IO[bytes]]:
+    """Write a file that appears whole, and stays."""
     make_folder(path.parent)
-    with whole(path) as new:
-        write(new)
+    with whole(path) as new, open_file(new, "wb") as file:
+        yield file
 
 
 @contextmanager
@@ -252,7 +253,8 @@ def _write_segment(folder: Path, number: int, rows: Rows, first: int, last: int)
     for table, listed in rows.items():
         made = pa.Table.from_pylist(listed, schema=SCHEMAS[table])
         path = _path(folder, table, number)
-        _put(path, partial(_write_table, made))
+        with _appears(path) as file:
+            pq.write_table(made, file, compression="zstd", write_page_checksum=True)
         sizes[table] = path.stat().st_size
         with path.open("rb") as file:
             hashes[table] = file_digest(file, "sha256").hexdigest()
@@ -261,18 +263,9 @@ def _write_segment(folder: Path, number: int, rows: Rows, first: int, last: int)
 
 
 def _put_manifest(folder: Path, manifest: Manifest) -> Manifest:
-    _put(folder / MANIFEST, partial(_write_bytes, encode_manifest(manifest)))
+    with _appears(folder / MANIFEST) as file:
+        file.write(encode_manifest(manifest))
     return manifest
-
-
-def _write_table(table: pa.Table, path: Path) -> None:
-    with open_file(path, "wb") as file:
-        pq.write_table(table, file, compression="zstd", write_page_checksum=True)
-
-
-def _write_bytes(data: bytes, path: Path) -> None:
-    with open_file(path, "wb") as file:
-        file.write(data)
 
 
 # -- letting go ----------------------------------------------------------------------------------
@@ -343,7 +336,8 @@ def hold(folder: Path, name: str, after: int | None) -> None:
         manifest = read_manifest(folder)
         if after < manifest.gone:
             raise RecordsLetGo(folder=str(folder), asked=after + 1, first=manifest.first)
-        _put(path, partial(_write_bytes, b"%d" % after))
+        with _appears(path) as file:
+            file.write(b"%d" % after)
 
 
 # -- reading -------------------------------------------------------------------------------------
