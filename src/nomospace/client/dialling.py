@@ -45,7 +45,6 @@ from nomospace.wire.talk import (
 if TYPE_CHECKING:  # it brings X.509 along, which only a client with a key needs
     from nomospace.trust.keys import SecretKey
 
-ALPN: Final = CLIENT
 PORT: Final = 7420
 """The port of hosts, where an address names none."""
 DIAL_S: Final = 10.0

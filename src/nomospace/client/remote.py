@@ -15,6 +15,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -103,12 +104,9 @@ class RemoteHost:
         self,
         urls: tuple[Url, ...],
         dialler: Dialler,
+        session: Callable[..., RemoteConnection],
         *,
-        hosts: dict[str, tuple[Url, ...]],
-        reconnect_s: float,
         connect_s: float,
-        window: int,
-        alongside: bool,
         listener_timeout: float,
         on_report: Callable[[Report], None] | None,
     ) -> None:
@@ -116,11 +114,9 @@ class RemoteHost:
         self._urls = urls
         self.on_report = on_report
         self._dialler = dialler
-        self._hosts = hosts
-        self._reconnect_s = reconnect_s
+        self._session = session
+        """Makes the session of an agent, with all that was said of sessions."""
         self._connect_s = connect_s
-        self._window = window
-        self._alongside = alongside
         self._listener_timeout = listener_timeout
         self._agents: dict[str, RemoteAgent] = {}
         self._making: dict[str, asyncio.Lock] = {}
@@ -155,16 +151,7 @@ class RemoteHost:
         return agent
 
     async def _make(self, asked: str) -> RemoteAgent:
-        session = RemoteConnection(
-            self._dialler,
-            self._urls,
-            asked,
-            alongside=self._alongside,
-            reconnect_s=self._reconnect_s,
-            window=self._window,
-            hosts=self._hosts,
-            on_report=self._report,
-        )
+        session = self._session(self._dialler, self._urls, asked, on_report=self._report)
         await session.start(timeout_s=self._connect_s)
         agent = RemoteAgent(session, listener_timeout=self._listener_timeout)
         session.on_end = agent.stop
@@ -281,14 +268,18 @@ def connect(
         who = AgentIdentity.load(folder)
         if place is None and (folder.parent.parent / "authority.pem").is_file():
             place = folder.parent.parent / "authority.pem"
+    session = partial(
+        RemoteConnection,
+        hosts={name: read_urls(at) for name, at in (hosts or {}).items()},
+        reconnect_s=seconds("reconnect_s", reconnect_s, zero=True),
+        window=max(1, min(window, WINDOW)),
+        alongside=alongside,
+    )
     return RemoteHost(
         urls,
         Dialler(identity=who, token=token, trust=place if urls[0].secure else None),
-        hosts={name: read_urls(at) for name, at in (hosts or {}).items()},
-        reconnect_s=seconds("reconnect_s", reconnect_s, zero=True),
+        session,
         connect_s=reconnect_s if connect_s is None else seconds("connect_s", connect_s, zero=True),
-        window=max(1, min(window, WINDOW)),
-        alongside=alongside,
         listener_timeout=listener_timeout,
         on_report=on_report,
     )

@@ -39,7 +39,7 @@ from nomospace.sessions.client_session import (
 )
 from nomospace.sessions.open_calls import OpenCall
 from nomospace.wire.framing import served_with
-from nomospace.wire.talk import BYE_FRAME, VERSION, WINDOW, ClientHello, HostWelcome, read_found
+from nomospace.wire.talk import BYE_FRAME, VERSION, ClientHello, HostWelcome, read_found
 
 RECONNECT_S: Final = 60.0
 """How long a client looks for a host that is gone, by default."""
@@ -100,10 +100,10 @@ class SessionDriver:
         urls: tuple[Url, ...],
         agent: str,
         *,
-        alongside: bool = False,
-        reconnect_s: float = RECONNECT_S,
-        window: int = WINDOW,
-        hosts: dict[str, tuple[Url, ...]] | None = None,
+        alongside: bool,
+        reconnect_s: float,
+        window: int,
+        hosts: dict[str, tuple[Url, ...]],
         on_report: Callable[[Report], None],
     ) -> None:
         self._dialler = dialler
@@ -112,7 +112,7 @@ class SessionDriver:
         self._alongside = alongside
         self._reconnect_s = reconnect_s
         self._window = window
-        self._hosts = hosts or {}
+        self._hosts = hosts
         self._on_report = on_report
         self._key = secrets.token_hex(16)
         self._loop = asyncio.get_running_loop()

@@ -141,19 +141,9 @@ class Space:
         [('offer', 40)]
         """
         if once is not None:
-            row = (freeze_tuple(fields),)
-            key = check_key(once)
-            await self._connection.ask(
-                OutMany(
-                    self.name,
-                    row,
-                    agent_id("to", to),
-                    micros("ttl", ttl),
-                    key,
-                    check_priority(priority),
-                    once_lasts,
-                )
-            )
+            row, key = (freeze_tuple(fields),), check_key(once)
+            how = (agent_id("to", to), micros("ttl", ttl), key, check_priority(priority))
+            await self._connection.ask(OutMany(self.name, row, *how, once_lasts))
             return
         frozen = freeze_tuple(fields)
         whom = "" if to is None else agent_id("to", to)

@@ -192,11 +192,8 @@ class BadPriority(CallerError):
     """A priority that is none."""
 
     code = "client.bad-priority"
+    words = f"priority={{value}} is none; use a whole number from -{PRIORITY_MAX} to {PRIORITY_MAX}"
     value: str
-
-    def __str__(self) -> str:
-        most = PRIORITY_MAX
-        return f"priority={self.value} is none; use a whole number from -{most} to {most}"
 
 
 def seconds(what: str, value: object, *, zero: bool = False) -> float:

@@ -12,6 +12,7 @@ from typing import Any, Final, cast
 
 from nomospace.client.dialling import Dialler, HostConnection, Unreachable, Url
 from nomospace.client.remote_connection import RemoteConnection
+from nomospace.client.session_driver import RECONNECT_S
 from nomospace.wire import talk
 
 ANN: Final = "ann@ward"
@@ -87,6 +88,9 @@ async def _client(hosts: Hosts) -> RemoteConnection:
         cast("Dialler", hosts),
         (WARD, ICU),
         ANN,
+        alongside=False,
+        reconnect_s=RECONNECT_S,
+        window=talk.WINDOW,
         hosts={"ward": (WARD,), "icu": (ICU,)},
         on_report=lambda report: None,
     )
