@@ -17,9 +17,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from nomospace.client import own_tokens
-from nomospace.client.dialling import ALPN
 from nomospace.node.clients import CLIENTS_MAX
-from nomospace.wire.framing import join
+from nomospace.wire.framing import CLIENT, join
 from nomospace.wire.talk import VERSION, ClientHello, pack_frame
 from tests.real.hosts import RealHost, end, play, seen, start
 from tests.real.steady import steady
@@ -121,7 +120,7 @@ async def _come(host: RealHost, number: int, greeted: bool) -> socket.socket:
 def _hello(host: RealHost, number: int) -> bytes:
     token = own_tokens.find(host.at, host.port)
     hello = ClientHello(VERSION, f"idle session {number:08}", f"idle-{number}", token=token)
-    return join([ALPN.encode(), pack_frame(hello)])
+    return join([CLIENT.encode(), pack_frame(hello)])
 
 
 def allowed() -> int:

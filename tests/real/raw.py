@@ -8,9 +8,9 @@ from contextlib import suppress
 from typing import Any, Self
 
 from nomospace.calls.requests import Request
-from nomospace.client.dialling import ALPN, trust_context
+from nomospace.client.dialling import trust_context
 from nomospace.errors import NomospaceError
-from nomospace.wire.framing import join
+from nomospace.wire.framing import CLIENT, join
 from nomospace.wire.talk import (
     CHALLENGE,
     FAILURE,
@@ -65,7 +65,7 @@ class Raw:
         if trust is not None:
             return await cls.open(host, client_context(trust))
         made = await cls.open(host, None)
-        made.send(join([ALPN.encode()]))
+        made.send(join([CLIENT.encode()]))
         return made
 
     async def __aenter__(self) -> Self:

@@ -20,8 +20,8 @@ how laws name them (001_…, 3.3 and 4).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import ClassVar, Final, Literal, TypeVar
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Final, Literal, TypeVar
 from urllib.parse import quote, unquote
 
 from cryptography import x509
@@ -252,22 +252,9 @@ def check_certificate(
     _check_now(claim, signer=deputy or issuer, now=now, revocations=revocations)
     if subject is not None and claim.subject != subject:
         raise WrongSubject(about=about, wanted=subject)
-    more: dict[str, tuple[Term, ...]] = {}
-    if kind is HostCertificate:
-        more["addresses"] = claim.addresses
-    elif kind is RoleCertificate:
-        more["attributes"] = claim.attributes
-    return kind(
-        subject=claim.subject,
-        key=claim.key,
-        issuer=issuer,
-        serial=claim.serial,
-        not_before=claim.not_before,
-        not_after=claim.not_after,
-        der=claim.der,
-        deputy=deputy,
-        **more,
-    )
+    by: dict[str, Any] = {"issuer": issuer, "deputy": deputy}
+    said = [one.name for one in fields(kind) if one.name not in by]
+    return kind(**by, **{name: getattr(claim, name) for name in said})
 
 
 def check_again(

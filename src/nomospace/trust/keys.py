@@ -75,12 +75,13 @@ class PublicKey:
     """
 
     raw: bytes
-    _loaded: Ed25519PublicKey = field(init=False, repr=False, compare=False)
+    loaded: Ed25519PublicKey = field(init=False, repr=False, compare=False)
+    """The key as `cryptography` has it, for certificates."""
 
     def __post_init__(self) -> None:
         if len(self.raw) != KEY_BYTES:
             raise NotAPublicKey(text=self.raw.hex()[:80])
-        object.__setattr__(self, "_loaded", Ed25519PublicKey.from_public_bytes(self.raw))
+        object.__setattr__(self, "loaded", Ed25519PublicKey.from_public_bytes(self.raw))
 
     @classmethod
     def read(cls, text: str) -> PublicKey:
@@ -105,15 +106,10 @@ class PublicKey:
         """What certificates name the key of their issuer by: a hint, no proof."""
         return sha1(self.raw, usedforsecurity=False).digest()
 
-    @property
-    def loaded(self) -> Ed25519PublicKey:
-        """The key as `cryptography` has it, for certificates."""
-        return self._loaded
-
     def signed(self, data: bytes, signature: bytes) -> bool:
         """Whether the owner of this key signed these bytes."""
         try:
-            self._loaded.verify(signature, data)
+            self.loaded.verify(signature, data)
         except InvalidSignature:
             return False
         return True
@@ -147,10 +143,11 @@ class SecretKey:
     True
     """
 
-    __slots__ = ("_loaded", "public")
+    __slots__ = ("loaded", "public")
 
     def __init__(self, loaded: Ed25519PrivateKey) -> None:
-        self._loaded = loaded
+        self.loaded: Final = loaded
+        """The key as `cryptography` has it, for certificates."""
         self.public: Final = PublicKey(loaded.public_key().public_bytes_raw())
 
     @classmethod
@@ -181,16 +178,11 @@ class SecretKey:
 
     def pem(self) -> bytes:
         """The key as a file: PKCS #8, not encrypted. Whoever reads it can sign as its owner."""
-        return self._loaded.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+        return self.loaded.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
 
     def sign(self, data: bytes) -> bytes:
         """The signature of these bytes."""
-        return self._loaded.sign(data)
-
-    @property
-    def loaded(self) -> Ed25519PrivateKey:
-        """The key as `cryptography` has it, for certificates."""
-        return self._loaded
+        return self.loaded.sign(data)
 
     def __repr__(self) -> str:
         return f"SecretKey(of {self.public.raw.hex()})"

@@ -219,27 +219,13 @@ class Presented:
         home = (agent, law)
         if home not in holders and len(self._homes.get(home, ())) >= HELD_MAX:
             raise TooManyCertificates(agent=agent)
-        accepted = Accepted(
-            agent,
-            law,
-            issuer,
-            found.subject,
-            found.attributes,
-            found.issuer.raw,
-            found.serial,
-            found.not_after,
-            found.der,
-        )
-        self._keep(accepted)
-        return accepted
-
-    def _keep(self, accepted: Accepted) -> None:
-        issued, home = (accepted.authority, accepted.serial), (accepted.agent, accepted.law)
-        holders = self._held.setdefault(issued, {})
         if not holders:
-            heappush(self._deadlines, (accepted.not_after + 1, issued))
-        holders[home] = accepted
+            heappush(self._deadlines, (found.not_after + 1, issued))
+        says = (found.subject, found.attributes)
+        accepted = Accepted(agent, law, issuer, *says, *issued, found.not_after, found.der)
+        self._held.setdefault(issued, holders)[home] = accepted
         self._homes.setdefault(home, {})[issued] = None
+        return accepted
 
     def _drop(self, issued: _Issued, home: _Home) -> Accepted:
         """Let go of one; its deadline is passed over when its time comes."""
