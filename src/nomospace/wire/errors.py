@@ -169,13 +169,8 @@ def _unknown(fault: Fault) -> RemoteError:
         except msgspec.ValidationError:
             pass
         else:
-            return RemoteLimit(
-                remote_code=fault.code,
-                text=fault.text,
-                what=limit.what,
-                limit=limit.limit,
-                advice=limit.advice,
-            )
+            said = msgspec.structs.asdict(limit)
+            return RemoteLimit(remote_code=fault.code, text=fault.text, **said)
     return _KINDS.get(fault.kind, RemoteError)(remote_code=fault.code, text=fault.text)
 
 

@@ -213,18 +213,8 @@ def read_deep(data: bytes | memoryview) -> object:
         raise Unfit(f"the bytes break off, or are no text ({error})") from None
 
 
-_FIXED: Final[dict[int, struct.Struct]] = {
-    0xCA: struct.Struct(">f"),
-    0xCB: struct.Struct(">d"),
-    0xCC: struct.Struct(">B"),
-    0xCD: struct.Struct(">H"),
-    0xCE: struct.Struct(">I"),
-    0xCF: struct.Struct(">Q"),
-    0xD0: struct.Struct(">b"),
-    0xD1: struct.Struct(">h"),
-    0xD2: struct.Struct(">i"),
-    0xD3: struct.Struct(">q"),
-}
+_FIXED: Final = {head: struct.Struct(f">{form}") for head, form in enumerate("fdBHIQbhiq", 0xCA)}
+"""Numbers, by the head bytes from 0xCA on: floats, whole numbers from 0 on, and all others."""
 _CONTAINERS: Final = ("array", "map")
 _STRINGS: Final = (0xD9, 0xDA, 0xDB)
 _CONSTANTS: Final[dict[int, bool | None]] = {0xC0: None, 0xC2: False, 0xC3: True}

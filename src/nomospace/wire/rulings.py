@@ -58,20 +58,11 @@ def read_recorded(body: bytes) -> Recorded:
     except (ValueError, IndexError, RecursionError):  # damage, or a term that is deep
         pass
     ruling = decode_ruling(body)
-    return Recorded(
-        ruling.seq,
-        ruling.at,
-        ruling.home,
-        ruling.law,
-        (ruling.event.kind, ruling.event.args),
-        ruling.rule,
-        msgspec.Raw(pack_operations(ruling.operations)),
-        msgspec.Raw(pack_operations(ruling.delta)),
-        msgspec.Raw(pack(ruling.unmet)),
-        ruling.stopped,
-        ruling.due_at,
-        ruling.prices,
-    )
+    told = msgspec.structs.asdict(ruling)
+    told["event"] = (ruling.event.kind, ruling.event.args)
+    for name in ("operations", "delta", "unmet"):
+        told[name] = msgspec.Raw(pack_operations(told[name]))
+    return Recorded(**told)
 
 
 _read_operations: Final = reader_of(tuple[Part, ...])

@@ -15,11 +15,12 @@ way up from it (`read`). New classes need no code here: only slots for their ope
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from functools import cache
+from operator import attrgetter
 from typing import Any, Final, Union, get_args, get_origin
 
 import msgspec
 
-from nomospace.terms import Term
 from nomospace.terms.templates import Template
 from nomospace.wire.annotations import (
     Step,
@@ -44,15 +45,20 @@ class Shapes:
     Shapes are worked out when they are first needed, and kept: there are as many as classes.
     """
 
-    __slots__ = ("_finishers", "_is_lowered", "_lowerers", "_readers", "_slots", "_twins")
+    __slots__ = ("_slots", "_twin", "finish_of", "is_lowered", "lower_of", "reading")
 
     def __init__(self, slots: Mapping[tuple[Struct, str], Slot]) -> None:
         self._slots = slots
-        self._twins: dict[Struct, Struct] = {}
-        self._readers: dict[Struct, tuple[object, Step | None]] = {}
-        self._finishers: dict[Struct, Step | None] = {}
-        self._lowerers: dict[tuple[Struct, bool], Step | None] = {}
-        self._is_lowered: dict[Struct, bool] = {}
+        self._twin = cache(self._make_twin)
+        self.reading = cache(self._reading)
+        """The type that native code reads a struct as, and what is to be done with that."""
+        self.finish_of = cache(self._finish)
+        """What is to be done with an instance of a wire form, if anything."""
+        self.is_lowered = cache(self._holds_more)
+        """Whether instances may hold what native code cannot write."""
+        self.lower_of = cache(self._lower)
+        """What is to be done with an instance before native code can write it, if anything; with
+        `raw`, whatever its terms are."""
 
     def read(self, struct: Struct, raw: object) -> Any:
         """Make an instance of what was read; raises `Unfit` when that cannot be."""
@@ -60,12 +66,8 @@ class Shapes:
         made = convert(raw, wire)
         return made if finish is None else finish(made)
 
-    def reading(self, struct: Struct) -> tuple[object, Step | None]:
-        """The type that native code reads a struct as, and what is to be done with that."""
-        known = self._readers.get(struct)
-        if known is None:
-            known = self._readers[struct] = self.wire(struct), self.finish_of(struct)
-        return known
+    def _reading(self, struct: Struct) -> tuple[object, Step | None]:
+        return self.wire(struct), self.finish_of(struct)
 
     def lower(self, value: object, *, raw: bool = False) -> Any:
         """What native code can write of an instance: mostly itself.
@@ -108,31 +110,19 @@ class Shapes:
         origin: Any = get_origin(annotation)
         return origin[parts]
 
-    def _twin(self, struct: Struct) -> Struct:
-        twin = self._twins.get(struct)
-        if twin is None:
-            fields: list[tuple[str, object] | tuple[str, object, object]] = []
-            for field in _travelling(struct):
-                if field.default is msgspec.NODEFAULT:
-                    fields.append((field.name, self.wire(field.type)))
-                else:
-                    fields.append((field.name, self.wire(field.type), field.default))
-            config = struct.__struct_config__
-            twin = self._twins[struct] = msgspec.defstruct(
-                f"{struct.__name__}Twin",
-                fields,
-                frozen=True,
-                array_like=config.array_like,
-                tag=config.tag,
-            )
-        return twin
+    def _make_twin(self, struct: Struct) -> Struct:
+        fields: list[tuple[str, object] | tuple[str, object, object]] = []
+        for field in _travelling(struct):
+            if field.default is msgspec.NODEFAULT:
+                fields.append((field.name, self.wire(field.type)))
+            else:
+                fields.append((field.name, self.wire(field.type), field.default))
+        config = struct.__struct_config__
+        name, like, tag = f"{struct.__name__}Twin", config.array_like, config.tag
+        return msgspec.defstruct(name, fields, frozen=True, array_like=like, tag=tag)
 
-    def is_lowered(self, struct: Struct) -> bool:
-        """Whether instances may hold what native code cannot write."""
-        known = self._is_lowered.get(struct)
-        if known is None:
-            known = self._is_lowered[struct] = any(map(_is_twinned, self.reached(struct)))
-        return known
+    def _holds_more(self, struct: Struct) -> bool:
+        return any(map(_is_twinned, self.reached(struct)))
 
     def _steps(self, struct: Struct, make: Callable[[object, Slot | None], Step | None]) -> _Steps:
         """The fields of a struct that something must be done with, and what."""
@@ -147,12 +137,6 @@ class Shapes:
         return steps
 
     # -- up --------------------------------------------------------------------------------
-
-    def finish_of(self, struct: Struct) -> Step | None:
-        """What is to be done with an instance of a wire form, if anything."""
-        if struct not in self._finishers:
-            self._finishers[struct] = self._finish(struct)
-        return self._finishers[struct]
 
     def _finish(self, struct: Struct) -> Step | None:
         steps = self._steps(struct, self._finisher)
@@ -195,13 +179,6 @@ class Shapes:
 
     # -- down ------------------------------------------------------------------------------
 
-    def lower_of(self, struct: Struct, raw: bool) -> Step | None:
-        """What is to be done with an instance before native code can write it, if anything."""
-        key = (struct, raw)
-        if key not in self._lowerers:
-            self._lowerers[key] = self._lower(struct, raw)
-        return self._lowerers[key]
-
     def _lower(self, struct: Struct, raw: bool) -> Step | None:
         if not raw and not self.is_lowered(struct):
             return None
@@ -230,7 +207,7 @@ class Shapes:
                 assert slot is not None
                 return slot.lowerer(self, raw)
             if leaf is Template:
-                return (lambda template: as_raw(template.term)) if raw else _term_of
+                return (lambda template: as_raw(template.term)) if raw else attrgetter("term")
             if not raw and is_struct(leaf) and not self.is_lowered(leaf):
                 return None
             return lambda value: self.lower(value, raw=raw)
@@ -273,7 +250,3 @@ def _rebuild(struct: Struct, to: Struct, steps: _Steps) -> Step:
 
 def _read_template(fields: Collection[object]) -> Template:
     return Template.from_term(thaw_all(fields))
-
-
-def _term_of(template: Template) -> Term:
-    return template.term
