@@ -9,6 +9,7 @@ looking through these blocks, and how many tuples a space has is a sum.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
@@ -50,22 +51,16 @@ class _Blocks:
     """What has changed in all blocks."""
 
     def __init__(self) -> None:
-        self._by_key: dict[tuple[str, str, int], _Block] = {}
+        self._by_key: defaultdict[tuple[str, str, int], _Block] = defaultdict(_Block)
 
     def count(self, key: StoredKey, writer: str, cur: str, change: int) -> _Block:
         """A tuple has come, or gone; the block of who wrote it."""
         space, block = key[0], key[1] // BLOCK
-        by_writer = self._at((space, writer, block))
+        by_writer = self._by_key[space, writer, block]
         by_writer.written += change
-        holder = by_writer if cur == writer else self._at((space, cur, block))
+        holder = by_writer if cur == writer else self._by_key[space, cur, block]
         holder.held += change
         return by_writer
-
-    def _at(self, key: tuple[str, str, int]) -> _Block:
-        found = self._by_key.get(key)
-        if found is None:
-            found = self._by_key[key] = _Block()
-        return found
 
     def rows(self) -> list[Params]:
         """What `block counted` takes."""

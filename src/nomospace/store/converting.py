@@ -120,61 +120,40 @@ def _decode_old(data: bytes) -> _OldPart:
     return part
 
 
-def _from_0(store: SqlStore) -> None:
-    """Version 0 had no note of clocks."""
-    store._do("ALTER TABLE state ADD COLUMN clock TEXT NOT NULL DEFAULT ''")
-
-
-def _from_1(store: SqlStore) -> None:
-    """Version 1 wrote every tuple and push into its table at once, with an index on its fields."""
-    store._script(schema.BACKLOG)
-    store._do("DROP INDEX IF EXISTS tuples_fields")
-
-
-def _from_2(store: SqlStore) -> None:
-    """Version 2 knew nothing of births."""
-    store._script(schema.BIRTH + ";" + schema.BIRTHS)
-
-
-def _from_3(store: SqlStore) -> None:
-    """Version 3 knew no suspensions, and would take them for damage."""
-
-
-def _from_4(store: SqlStore) -> None:
-    """Version 4 had columns to find tuples by, which no command asked."""
-    store._do("ALTER TABLE tuples RENAME TO tuples_4")
-    store._do("DROP INDEX tuples_id")
-    store._script(schema.TUPLES)
-    store._do(
-        "INSERT INTO tuples (n, space, writer, count, body)"
-        " SELECT n, space, writer, count, body FROM tuples_4 ORDER BY n"
-    )
-    store._do("DROP TABLE tuples_4")
-
-
-def _from_5(store: SqlStore) -> None:
-    """Version 5 had all tuples in memory."""
-
-
-def _from_6(store: SqlStore) -> None:
-    """Version 6 wrote every ruling twice."""
-    store._script(schema.LOGS)
-
-
 def _from_7(store: SqlStore) -> None:
-    """Version 7 had the tuples of the store engine among all others."""
     names = [name for (_, name, *_) in store._ask_inside("PRAGMA table_info(tuples)")]
     convert(store, found="width" in names)
 
 
+def _script(text: str) -> Callable[[SqlStore], None]:
+    return lambda store: store._script(text)
+
+
+_TUPLES_OF_4: Final = f"""
+ALTER TABLE tuples RENAME TO tuples_4;
+DROP INDEX tuples_id;
+{schema.TUPLES};
+INSERT INTO tuples (n, space, writer, count, body)
+    SELECT n, space, writer, count, body FROM tuples_4 ORDER BY n;
+DROP TABLE tuples_4
+"""
+
 SQLITE_STEPS: Final[dict[int, Callable[[SqlStore], None]]] = {
-    0: _from_0,
-    1: _from_1,
-    2: _from_2,
-    3: _from_3,
-    4: _from_4,
-    5: _from_5,
-    6: _from_6,
+    # Version 0 had no note of clocks.
+    0: _script("ALTER TABLE state ADD COLUMN clock TEXT NOT NULL DEFAULT ''"),
+    # Version 1 wrote every tuple and push into its table at once, with an index on its fields.
+    1: _script(f"{schema.BACKLOG};DROP INDEX IF EXISTS tuples_fields"),
+    # Version 2 knew nothing of births.
+    2: _script(f"{schema.BIRTH};{schema.BIRTHS}"),
+    # Version 3 knew no suspensions, and would take them for damage.
+    3: lambda _: None,
+    # Version 4 had columns to find tuples by, which no command asked.
+    4: _script(_TUPLES_OF_4),
+    # Version 5 had all tuples in memory.
+    5: lambda _: None,
+    # Version 6 wrote every ruling twice.
+    6: _script(schema.LOGS),
+    # Version 7 had the tuples of the store engine among all others.
     7: _from_7,
     8: lambda _: None,  # its tables are the same
     9: mark_anew,
