@@ -8,7 +8,7 @@ is a problem is raised as `ServiceRefused` with the service's own code.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from functools import wraps
 from time import monotonic
 from typing import IO, TYPE_CHECKING, Final, ParamSpec, TypeVar
@@ -134,7 +134,8 @@ def fetch_blocking(
     request = Request(url, data=body or None, headers=headers, method=method)
     try:
         with build_opener(*handlers).open(request, timeout=timeout) as answer:
-            return HttpAnswer(answer.url, _lowered(answer.headers), _read(url, answer, timeout))
+            told = {name.lower(): value for name, value in answer.headers.items()}
+            return HttpAnswer(answer.url, told, _read(url, answer, timeout))
     except HTTPError as error:
         with error:
             raise _refused(url, error.code, error.read(ANSWER_BYTES_MAX)) from None
@@ -207,7 +208,3 @@ def _refused(url: str, status: int, body: bytes) -> ServiceRefused:
     return ServiceRefused(
         url=url, status=status, problem=problem.code, detail=problem.detail or problem.title
     )
-
-
-def _lowered(headers: Mapping[str, str]) -> dict[str, str]:
-    return {name.lower(): value for name, value in headers.items()}

@@ -146,7 +146,7 @@ class RemoteHost:
             check_name("an agent", asked)
         async with self._making.setdefault(asked, asyncio.Lock()):
             agent = self._agents.get(asked)
-            if agent is None or agent._session.ended:
+            if agent is None or agent._session.error is not None:
                 agent = self._agents[asked] = await self._make(asked)
         return agent
 

@@ -52,7 +52,7 @@ class RemoteConnection(SessionDriver):
 
     async def seek(self, seek: Seek, timeout_s: float | None = None) -> Any:
         session = self._session
-        if len(session.calls) >= self._window or self._error is not None:
+        if len(session.calls) >= self._window or self.error is not None:
             await self._room()
         taking = seek if seek.how in TAKING else None
         if taking is not None and session.unreturned:
@@ -90,7 +90,7 @@ class RemoteConnection(SessionDriver):
 
     async def out(self, space: str, fields: tuple[Term, ...], to: str, ttl_us: int) -> None:
         session = self._session
-        if len(session.calls) >= self._window or self._error is not None:
+        if len(session.calls) >= self._window or self.error is not None:
             await self._room()
         number = session.number + 1
         body = pack_out(number, session.seen, space, fields, to, ttl_us)
@@ -144,7 +144,7 @@ class RemoteConnection(SessionDriver):
             await asking.close()
 
     async def _settle(self, request: Settle) -> None:
-        if len(self._session.calls) >= self._window or self._error is not None:
+        if len(self._session.calls) >= self._window or self.error is not None:
             await self._room()
         call = self._call(request)
         try:
@@ -164,7 +164,7 @@ class RemoteConnection(SessionDriver):
             return await self._ask(request, texts=True)
 
     async def _ask(self, request: Request, *, texts: bool = False) -> Any:
-        if len(self._session.calls) >= self._window or self._error is not None:
+        if len(self._session.calls) >= self._window or self.error is not None:
             await self._room()
         return await self._call(request, texts=texts).asker
 
@@ -201,7 +201,7 @@ class RemoteConnection(SessionDriver):
 
     def _give_up(self, call: OpenCall) -> None:
         """Nobody waits for this call any more; what it has brought, or may bring, goes back."""
-        if self._error is None:
+        if self.error is None:
             self._do(self._session.give_up(call))
             self._let_on()
 
@@ -212,7 +212,7 @@ class RemoteConnection(SessionDriver):
         self._watching.add(request, ear)
 
     def adjust(self, reaction: str, what: str) -> None:
-        if self._error is None:
+        if self.error is None:
             self._watching.adjust(reaction, what)
 
     # -- moving ----------------------------------------------------------------------------------
@@ -226,7 +226,7 @@ class RemoteConnection(SessionDriver):
         unread: tuple[tuple[str, str, Term], ...] = (),
     ) -> None:
         """Have the agent go to another host, and follow it; raises `MoveRefused` when it stays."""
-        if self._error is not None:
+        if self.error is not None:
             self._check_open()
         session = self._session
         number = session.number + 1

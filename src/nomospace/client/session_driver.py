@@ -136,8 +136,8 @@ class SessionDriver:
         """The highest token heard of each host that the agent was at."""
         self._going_to: tuple[Url, ...] = ()
         """Where the agent has gone, while it has not been found there."""
-        self._error: NomospaceError | None = None
-        """Why there will be no connection any more."""
+        self.error: NomospaceError | None = None
+        """Why there will be no connection any more; `None` as long as there may be one."""
         self.on_end: Callable[[], None] | None = None
         """Told when the session ends by itself."""
 
@@ -149,16 +149,6 @@ class SessionDriver:
     def host(self) -> str:
         """The name of the host that the agent is at."""
         return self._session.host
-
-    @property
-    def ended(self) -> bool:
-        """Whether there will be no connection any more."""
-        return self._error is not None
-
-    @property
-    def error(self) -> NomospaceError | None:
-        """Why there will be no connection any more; `None` as long as there may be one."""
-        return self._error
 
     @property
     def laws(self) -> tuple[tuple[str, str], ...]:
@@ -279,7 +269,7 @@ class SessionDriver:
         self._redial()
 
     def _redial(self) -> None:
-        if self._error is None and self._dialling is None:
+        if self.error is None and self._dialling is None:
             if not self._lost_at:
                 self._lost_at = self._loop.time()
             self._dialling = self._loop.create_task(self._reach(), name=f"{self.agent} reconnects")
@@ -428,7 +418,7 @@ class SessionDriver:
 
     def _post(self, request: Request, then: Then) -> None:
         """Make a call that nobody awaits, without waiting for room."""
-        if self._error is None:
+        if self.error is None:
             self._do(self._session.post(request, then))
 
     def _send(self, call: OpenCall) -> None:
@@ -458,14 +448,14 @@ class SessionDriver:
         self._on_report(report)
 
     def _check_open(self) -> None:
-        if self._error is not None:
-            raise self._error.with_traceback(None)
+        if self.error is not None:
+            raise self.error.with_traceback(None)
 
     def _end(self, error: NomospaceError, *, quiet: bool = False) -> None:
         """There will be no connection any more."""
-        if self._error is not None:
+        if self.error is not None:
             return
-        self._error = error
+        self.error = error
         if self._ticker is not None:
             self._ticker.cancel()
             self._ticker = None

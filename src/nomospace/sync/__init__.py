@@ -258,12 +258,7 @@ class Space(Blocking):
 
     def reactions(self) -> list[AnyHandle]:
         """The reactions that this program has on this space, oldest first."""
-        handles = []
-        for it in background.call(self._it.reactions):
-            handle: AnyHandle = ReactionHandle(self)
-            handle._it = it
-            handles.append(handle)
-        return handles
+        return [ReactionHandle(self, it) for it in background.call(self._it.reactions)]
 
 
 class ReactionHandle(Blocking, Generic[S]):
@@ -285,7 +280,8 @@ class ReactionHandle(Blocking, Generic[S]):
     wait_registered = waits(client.ReactionHandle.wait_registered)
     wait_fired = waits(client.ReactionHandle.wait_fired)
 
-    def __init__(self, space: Space) -> None:
+    def __init__(self, space: Space, it: AsyncHandle | None = None) -> None:
+        super().__init__(it)
         self._space = space
 
     def __eq__(self, other: object) -> bool:

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Final, Literal, TypeVar
+from typing import ClassVar, Final, Literal, TypeVar
 from urllib.parse import quote, unquote
 
 from cryptography import x509
@@ -252,9 +252,9 @@ def check_certificate(
     _check_now(claim, signer=deputy or issuer, now=now, revocations=revocations)
     if subject is not None and claim.subject != subject:
         raise WrongSubject(about=about, wanted=subject)
-    by: dict[str, Any] = {"issuer": issuer, "deputy": deputy}
-    said = [one.name for one in fields(kind) if one.name not in by]
-    return kind(**by, **{name: getattr(claim, name) for name in said})
+    found = ("issuer", "deputy")
+    said = {one.name: getattr(claim, one.name) for one in fields(kind) if one.name not in found}
+    return kind(issuer=issuer, deputy=deputy, **said)
 
 
 def check_again(

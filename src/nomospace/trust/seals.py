@@ -163,16 +163,13 @@ class Verifier:
     signature was good, never that a certificate still counts.
     """
 
-    __slots__ = ("_authority", "_controllers", "_revocations", "_roots", "_roots_max")
+    __slots__ = ("_authority", "_controllers", "_revocations", "_roots")
 
-    def __init__(
-        self, authority: PublicKey, revocations: Revocations, *, roots_max: int = ROOTS_MAX
-    ) -> None:
+    def __init__(self, authority: PublicKey, revocations: Revocations) -> None:
         self._authority = authority
         self._revocations = revocations
         self._controllers: dict[bytes, ControllerCertificate] = {}
         self._roots: dict[tuple[bytes, bytes, bytes], None] = {}
-        self._roots_max = roots_max
 
     def check(self, digest: bytes, seal: bytes, *, now: int) -> ControllerCertificate:
         """The controller that answers for a message; raises `NotAuthentic`."""
@@ -195,7 +192,7 @@ class Verifier:
             if not controller.key.signed(signed, found.signature):
                 why = f"the controller of {controller.subject!r} did not sign it as it is"
                 raise NotAuthentic(reason="trust.wrong-signature", why=why)
-            _remember(self._roots, seen, None, self._roots_max)
+            _remember(self._roots, seen, None, ROOTS_MAX)
         return controller
 
     def controller(self, der: bytes, *, now: int) -> ControllerCertificate:

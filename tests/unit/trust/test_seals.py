@@ -119,7 +119,8 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     made = digests(3)
     singles = [SIGNER.seal([digest])[0] for digest in made]
-    checking = Verifier(ADMIN.public, Revocations(), roots_max=2)
+    monkeypatch.setattr(seals, "ROOTS_MAX", 2)
+    checking = Verifier(ADMIN.public, Revocations())
     for digest, seal in zip(made, singles, strict=True):
         checking.check(digest, seal, now=NOW)
     asked = counted(monkeypatch)
