@@ -273,9 +273,7 @@ def settle(folder: Path) -> None:
     sync(folder)
 
 
-def kept_shapes(
-    shapes: Mapping[Shape, int],
-) -> tuple[tuple[tuple[str | tuple[str], ...], int], ...]:
+def kept_shapes(shapes: Mapping[Shape, int]) -> KeptShapes:
     """Shapes as a part has them."""
     return tuple(
         (tuple([(one.kind,) if isinstance(one, Plain) else one for one in shape]), count)

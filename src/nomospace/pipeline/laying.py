@@ -47,12 +47,10 @@ class TooManyClasses(CallerError):
     """Tuples are of more classes than can be laid out."""
 
     code = "pipeline.too-many-classes"
-
-    def __str__(self) -> str:
-        return (
-            f"the tuples are of more than {CLASSES_MAX:,} classes; an archive keeps them class by "
-            "class, so compact fewer segments at a time, or match with another engine"
-        )
+    words = (
+        f"the tuples are of more than {CLASSES_MAX:,} classes; an archive keeps them class by "
+        "class, so compact fewer segments at a time, or match with another engine"
+    )
 
 
 def lay_out(
@@ -100,7 +98,7 @@ def lay_out(
         writers.close()
     opened = {one: tuple(paths) for one, paths in found.open_paths.items()}
     shapes = kept_shapes(found.shapes)
-    return ArchivePart(writers.files(), opened, shapes, tuples, layout=VERSION)
+    return ArchivePart(writers.files, opened, shapes, tuples, layout=VERSION)
 
 
 def write_rows(
@@ -179,7 +177,8 @@ class _Writers:
         self._folder = folder
         self._name = name
         self._open: dict[str, _Sink] = {}
-        self._closed: dict[str, File] = {}
+        self.files: dict[str, tuple[File, ...]] = {}
+        """Those that are closed."""
 
     def write(self, table: str, rows: Sequence[tuple[object, ...]]) -> None:
         schema = arrow_schema(self.tables[table])
@@ -199,7 +198,4 @@ class _Writers:
                 one.flush()
 
     def close(self) -> None:
-        self._closed = {table: sink.close() for table, sink in self._open.items()}
-
-    def files(self) -> dict[str, tuple[File, ...]]:
-        return {table: (file,) for table, file in self._closed.items()}
+        self.files = {table: (sink.close(),) for table, sink in self._open.items()}

@@ -8,23 +8,19 @@ than once; it is kept in Spark's memory, or on its disks, until its view is drop
 Views are of a session of their own beside the caller's, with the same executors; so names meet
 none of the caller's.
 
-`match` asks the parts of an archive (`archive`): views over their files are the tables.
+Of the parts of an archive (`archive`) views over their files are the tables.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from itertools import count
-from pathlib import Path
 from threading import Timer
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from nomospace.meaning.answers import Answers
-from nomospace.meaning.ontology import Ontology
-from nomospace.meaning.question import Question
 from nomospace.meaning.sql.dialects import DIALECTS, Statement
 from nomospace.meaning.sql.layout import Row, SqlTable
 from nomospace.meaning.sql.tables import DatabaseFailed
@@ -33,9 +29,7 @@ from nomospace.pipeline.archive import (
     ENDS,
     SPARK,
     STATEMENT_S,
-    ArchivePart,
     RowBounds,
-    ask_parts,
     columns_of,
     spark_schema,
 )
@@ -52,20 +46,16 @@ _tags: Final = count()
 class SparkDatabase:
     """Views of one session; what fails raises `DatabaseFailed`.
 
-    `statement_s` is how long one statement may take. A session that is `owned` is stopped on
-    closing, with all that it has.
+    A session that is `owned` is stopped on closing, with all that it has.
     """
 
     dialect = DIALECTS["spark"]
 
-    def __init__(
-        self, spark: SparkSession, *, owned: bool = False, statement_s: float = STATEMENT_S
-    ) -> None:
+    def __init__(self, spark: SparkSession, *, owned: bool = False) -> None:
         self._caller = spark
         self._spark = spark.newSession()
         self._spark.conf.set("spark.sql.execution.topKSortFallbackThreshold", str(TOP_MAX))
         self._owned = owned
-        self._statement_s = statement_s
         self._tag = f"nomospace-match-{next(_tags)}"
         self._kept: dict[str, list[DataFrame]] = {}
 
@@ -134,7 +124,7 @@ class SparkDatabase:
         from pyspark.errors import PySparkException
 
         self._spark.addTag(self._tag)
-        watch = Timer(self._statement_s, self._spark.interruptTag, (self._tag,))
+        watch = Timer(STATEMENT_S, self._spark.interruptTag, (self._tag,))
         watch.daemon = True
         watch.start()
         try:
@@ -171,18 +161,3 @@ class SparkDatabase:
         if bounds.at is not None:
             frame = frame.where(frame["since"] <= bounds.at)
         return frame.where(frame["space"] == bounds.space) if bounds.space else frame
-
-
-def match(
-    spark: SparkSession,
-    parts: Sequence[tuple[Path, ArchivePart]],
-    ontology: Ontology,
-    question: Question,
-    *,
-    at: int | None = None,
-    ever: bool = False,
-    space: str = "",
-) -> Answers:
-    """The answers among the tuples of parts, each with its folder; see `asking.ask_parts`."""
-    with closing(SparkDatabase(spark)) as database:
-        return ask_parts(database, parts, ontology, question, at=at, ever=ever, space=space)

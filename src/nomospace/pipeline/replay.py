@@ -73,6 +73,10 @@ VERDICTS: Final = pa.schema(
 """What became of each event; `agent_seq` is 0 for a ruling that the record does not have."""
 
 
+Told: TypeAlias = Literal["changed", "all"] | None
+"""Whether verdicts are told, of the events that a law changes or of all, or else histories."""
+
+
 class Trial(msgspec.Struct, frozen=True):
     """What is tried: a law, or with `None` for each history the one that was in force.
 
@@ -98,7 +102,7 @@ class JournalTooLarge(CallerError):
 
 
 def replay_batches(
-    batches: Iterator[pa.RecordBatch], *, trial: Trial, verdicts: Literal["changed", "all"] | None
+    batches: Iterator[pa.RecordBatch], *, trial: Trial, verdicts: Told
 ) -> Iterator[pa.RecordBatch]:
     """What is found of rows `membership, agent_seq, is_checkpoint, body`, in this order."""
     with _calm_collector():
@@ -117,7 +121,7 @@ def _calm_collector() -> Iterator[None]:
 
 
 def _replay_batches(
-    batches: Iterator[pa.RecordBatch], trial: Trial, verdicts: Literal["changed", "all"] | None
+    batches: Iterator[pa.RecordBatch], trial: Trial, verdicts: Told
 ) -> Iterator[pa.RecordBatch]:
     out: list[Row] = []
     schema = HISTORIES if verdicts is None else VERDICTS
@@ -207,8 +211,7 @@ def verdicts(
     partitions: int | None = None,
 ) -> DataFrame:
     """What becomes of each event that a law changes, or of `every` event: rows of `VERDICTS`."""
-    which: Literal["changed", "all"] = "all" if every else "changed"
-    return _spread(events, checkpoints, trial, VERDICTS, which, partitions)
+    return _spread(events, checkpoints, trial, VERDICTS, "all" if every else "changed", partitions)
 
 
 def _spread(
@@ -216,7 +219,7 @@ def _spread(
     checkpoints: DataFrame,
     trial: Trial,
     schema: pa.Schema,
-    which: Literal["changed", "all"] | None,
+    which: Told,
     partitions: int | None,
 ) -> DataFrame:
     from pyspark.sql.functions import col, lit
@@ -242,7 +245,7 @@ def _spread(
 
 
 def replay_process(
-    listing: JournalFiles, trial: Trial, *, which: Literal["changed", "all"] | None = None
+    listing: JournalFiles, trial: Trial, *, which: Told = None
 ) -> Iterator[pa.RecordBatch]:
     """`replay`, or `verdicts`, in this process: Arrow reads and sorts. Raises `JournalTooLarge`."""
     rows = listing.rows["events"] + listing.rows["checkpoints"]
@@ -312,10 +315,8 @@ def _gathered(parts: Sequence[_Column], part: _Column, row: _Column) -> _Column:
     return pa.concat_arrays(found).take(_compute.array_sort_indices(by_part))
 
 
-def replay_duckdb(
-    listing: JournalFiles, trial: Trial, *, which: Literal["changed", "all"] | None = None
-) -> Iterator[pa.RecordBatch]:
-    """`replay`, or `verdicts`, in this process: DuckDB reads and sorts, with the disk's help."""
+def replay_duckdb(listing: JournalFiles, trial: Trial) -> Iterator[pa.RecordBatch]:
+    """`replay` in this process: DuckDB reads and sorts, with the disk's help."""
     import duckdb
 
     parts: list[str] = []
@@ -333,7 +334,7 @@ def replay_duckdb(
     query = " UNION ALL ".join(parts) + " ORDER BY membership, agent_seq, is_checkpoint"
     with closing(duckdb.connect()) as connection:
         batches = connection.sql(query, params=given).to_arrow_reader(BATCH_ROWS)
-        yield from replay_batches(iter(batches), trial=trial, verdicts=which)
+        yield from replay_batches(iter(batches), trial=trial, verdicts=None)
 
 
 def as_table(batches: Sequence[pa.RecordBatch] | Iterator[pa.RecordBatch]) -> pa.Table:

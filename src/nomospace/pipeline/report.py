@@ -7,6 +7,7 @@ A verdict puts the ruling of the record beside the one that is made now.
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Final, Literal, TypeAlias, get_type_hints
 
@@ -281,13 +282,8 @@ def _natural(rule: str) -> list[tuple[int, str]]:
     >>> sorted(["R10", "R2", "R2a"], key=_natural)
     ['R2', 'R2a', 'R10']
     """
-    parts: list[str] = []
-    for character in rule:
-        if parts and parts[-1].isdigit() == character.isdigit():
-            parts[-1] += character
-        else:
-            parts.append(character)
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
+    parts = [part for part in re.split(r"(\d+)", rule) if part]
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
 
 
 def render(report: ReplayReport) -> str:

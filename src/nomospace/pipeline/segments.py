@@ -339,41 +339,39 @@ def _gaps(folder: Path, segments: Sequence[Segment]) -> Iterator[JournalFault]:
 
 def _look(path: Path, table: str, segment: Segment, deep: bool) -> JournalFault | RowSpan:
     """What is wrong with a file, or what its outline tells."""
-    where = str(path)
+    bytes_told, rows_told = segment.bytes[table], segment.rows[table]
+
+    def fault(kind: str, why: str) -> JournalFault:
+        return JournalFault(kind, str(path), why)
+
     try:
         size = path.stat().st_size
     except FileNotFoundError:
-        rows = segment.rows[table]
-        return JournalFault(
-            "missing", where, f"its {rows:,} rows are in the manifest, and it is gone"
-        )
+        return fault("missing", f"its {rows_told:,} rows are in the manifest, and it is gone")
     except OSError as error:
-        return JournalFault("corrupt", where, error.strerror or str(error))
+        return fault("corrupt", error.strerror or str(error))
     try:
-        with pq.ParquetFile(where, page_checksum_verification=deep) as file:
+        with pq.ParquetFile(str(path), page_checksum_verification=deep) as file:
             newest = (_range(file, "version") or (0, 0))[1]
             if newest > JOURNAL_VERSION:
                 most = f"this nomospace knows {JOURNAL_VERSION} at most"
-                return JournalFault(
-                    "newer", where, f"it is of version {newest}, and {most}; upgrade"
-                )
-            if size != segment.bytes[table] or file.metadata.num_rows != segment.rows[table]:
-                found = f"{size:,} bytes and {file.metadata.num_rows:,} rows"
-                told = f"{segment.bytes[table]:,} and {segment.rows[table]:,}"
-                return JournalFault(
-                    "corrupt", where, f"it has {found}, and the manifest says {told}"
-                )
+                return fault("newer", f"it is of version {newest}, and {most}; upgrade")
+            rows = file.metadata.num_rows
+            if (size, rows) != (bytes_told, rows_told):
+                told = f"{bytes_told:,} and {rows_told:,}"
+                why = f"it has {size:,} bytes and {rows:,} rows, and the manifest says {told}"
+                return fault("corrupt", why)
             known = set(file.schema_arrow.names)
             lacking = [name for name in TABLES[table] if name not in known | LATER]
             if lacking:
-                return JournalFault("corrupt", where, f"it has no column {', '.join(lacking)}")
+                return fault("corrupt", f"it has no column {', '.join(lacking)}")
             if deep:
                 for _ in file.iter_batches(BATCH_ROWS):
                     pass
             first, last = _range(file, "at") or (None, None)
-            return RowSpan(segment.rows[table], first, last, _range(file, "community"))
+            return RowSpan(rows, first, last, _range(file, "community"))
     except (OSError, ValueError) as error:  # Arrow's own errors are among these
-        return JournalFault("corrupt", where, str(error).splitlines()[0])
+        return fault("corrupt", str(error).splitlines()[0])
 
 
 def _range(file: pq.ParquetFile, column: str) -> tuple[Any, Any] | None:
@@ -510,14 +508,12 @@ def is_large(listing: JournalFiles) -> bool:
 
 def _inspect_batches(batches: Iterator[pa.RecordBatch], *, deep: bool) -> Iterator[pa.RecordBatch]:
     for batch in batches:
-        rows = [
-            [fault.kind, fault.where, fault.why]
+        faults = [
+            msgspec.structs.asdict(fault)
             for row in batch.to_pylist()
             if (fault := _fault(row["table"], row["path"], row["hash"], deep=deep)) is not None
         ]
-        yield pa.RecordBatch.from_pylist(
-            [dict(zip(_FAULTS.names, row, strict=True)) for row in rows], schema=_FAULTS
-        )
+        yield pa.RecordBatch.from_pylist(faults, schema=_FAULTS)
 
 
 def _fault(table: str, path: str, expected: str, *, deep: bool) -> JournalFault | None:

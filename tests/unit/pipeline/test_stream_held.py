@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -139,7 +140,8 @@ def test_past_a_number_of_rows_nothing_is_held(
     held = job.answering._held
     assert len(held) == 9
     monkeypatch.setattr(answering, "MEMORY_ROWS", 9)
-    monkeypatch.setattr(answering, "match", lambda *given, **options: Answers([]))
+    monkeypatch.setattr(answering, "SparkDatabase", lambda spark: SimpleNamespace(close=list))
+    monkeypatch.setattr(answering, "ask_parts", lambda *given, **options: Answers([]))
     assert job.do(1, (10, "written", 1, LOAN)) == []
     assert len(held) == 0
     monkeypatch.undo()

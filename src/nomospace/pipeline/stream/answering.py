@@ -24,6 +24,7 @@ bears none while it is being changed, so that a failure in the middle leaves not
 from __future__ import annotations
 
 import shutil
+from contextlib import closing
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -35,9 +36,9 @@ from nomospace.meaning.answers import Answers, MeaningAnswer, written_id
 from nomospace.meaning.memory import Following
 from nomospace.meaning.ontology import Ontology
 from nomospace.meaning.question import Question
-from nomospace.pipeline.archive import ArchivePart
+from nomospace.pipeline.archive import ArchivePart, ask_parts
 from nomospace.pipeline.laying import lay_out
-from nomospace.pipeline.matching import match
+from nomospace.pipeline.matching import SparkDatabase
 from nomospace.pipeline.stream.state import (
     Chunk,
     Id,
@@ -164,7 +165,8 @@ class Answering:
             return Answers([])
         parts = [self._part(chunk) for chunk in step.after.chunks]
         self._forget(step.after)
-        found = match(spark, parts, self._ontology, self._question, ever=self._ever)
+        with closing(SparkDatabase(spark)) as database:
+            found = ask_parts(database, parts, self._ontology, self._question, ever=self._ever)
         brought = [one for one in found.items if any(known in fresh for known in one.tuples)]
         return Answers(brought, found.cut, found.problems)
 

@@ -68,13 +68,11 @@ class StateTooLarge(CallerError):
     """A stream has seen more tuples than it can keep."""
 
     code = "pipeline.state-too-large"
+    words = (
+        f"the stream would keep {{rows:,}} rows of tuples, and {STATE_ROWS_MAX:,} is the "
+        "most; name one --space, or let tuples be forgotten with --keep, in a new checkpoint"
+    )
     rows: int
-
-    def __str__(self) -> str:
-        return (
-            f"the stream would keep {self.rows:,} rows of tuples, and {STATE_ROWS_MAX:,} is the "
-            "most; name one --space, or let tuples be forgotten with --keep, in a new checkpoint"
-        )
 
 
 class Chunk(msgspec.Struct, frozen=True):
