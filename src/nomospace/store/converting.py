@@ -125,10 +125,20 @@ def _from_7(store: SqlStore) -> None:
     convert(store, found="width" in names)
 
 
+def _from_7_in_postgres(store: SqlStore) -> None:
+    columns = store._ask_inside(
+        "SELECT 1 FROM information_schema.columns WHERE table_schema = current_schema()"
+        " AND table_name = 'tuples' AND column_name = 'width'"
+    )
+    convert(store, found=bool(list(columns)))
+
+
 def _script(text: str) -> Callable[[SqlStore], None]:
     return lambda store: store._script(text)
 
 
+_COLUMNS_4: Final = ("arity", "f0", "f1", "f2", "f3", "doc")
+"""What a tuple was found by in version 4; an index on them goes with them."""
 _TUPLES_OF_4: Final = f"""
 ALTER TABLE tuples RENAME TO tuples_4;
 DROP INDEX tuples_id;
@@ -160,3 +170,13 @@ SQLITE_STEPS: Final[dict[int, Callable[[SqlStore], None]]] = {
     10: lambda _: None,  # its backlog is read as it is
 }
 """What brings a SQLite file from each older version to the next, inside one transaction."""
+POSTGRES_STEPS: Final = {
+    **SQLITE_STEPS,
+    4: _script(
+        f"ALTER TABLE tuples {', '.join([f'DROP COLUMN IF EXISTS {name}' for name in _COLUMNS_4])}"
+    ),
+    7: _from_7_in_postgres,
+    # Version 8 had no lease.
+    8: _script(schema.LEASE),
+}
+"""The same for a schema of PostgreSQL, where version 1 was the first."""

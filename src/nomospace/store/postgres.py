@@ -47,7 +47,7 @@ from nomospace.protocols.lease import (
     commit_fate,
 )
 from nomospace.store import schema
-from nomospace.store.converting import convert, mark_anew
+from nomospace.store.converting import POSTGRES_STEPS
 from nomospace.store.interface import (
     BadStoreUrl,
     Step,
@@ -89,8 +89,6 @@ _LEASE: Final = (
     "SELECT version, life, batch, host, holder, token, beat, hold_us, last_at"
     " FROM state LEFT JOIN lease ON lease.one = state.one"
 )
-_COLUMNS_4: Final = ("arity", "f0", "f1", "f2", "f3", "doc")
-"""What a tuple was found by in version 4; an index on them goes with them."""
 _NAME: Final = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 _CHUNK: Final = 5_000
 
@@ -176,36 +174,9 @@ class PostgresStore(SqlStore):
         writer.execute(schema.FIRST_STATE.encode())
 
     def _bring_up_to_date(self, version: int) -> None:
-        """Version 1, the first one here, had no backlog, and an index on the fields of tuples.
-
-        Version 2 knew nothing of births, version 3 of suspensions. Version 4 had columns to find
-        tuples by, version 5 none. Version 6 wrote every ruling twice. Version 7 had the tuples of
-        the store engine among all others. Version 8 had no lease, version 9 other marks.
-        Version 10 had no counts in its backlog, which is read as it is.
-        """
-        writer = self._write_with()
-        if version < 2:
-            writer.execute(schema.BACKLOG.format(**_WORDS).encode())
-            writer.execute(b"DROP INDEX IF EXISTS tuples_fields")
-        if version < 3:
-            writer.execute(schema.BIRTH.format(**_WORDS).encode())
-            writer.execute(schema.BIRTHS.format(**_WORDS).encode())
-        if version < 5:
-            drops = ", ".join([f"DROP COLUMN IF EXISTS {name}" for name in _COLUMNS_4])
-            writer.execute(f"ALTER TABLE tuples {drops}".encode())
-        if version < 7:
-            self._script(schema.LOGS)
-        if version < 8:
-            columns = self._ask_inside(
-                "SELECT 1 FROM information_schema.columns WHERE table_schema = ?"
-                " AND table_name = 'tuples' AND column_name = 'width'",
-                (self.schema,),
-            )
-            convert(self, found=bool(list(columns)))
-        if version < 10:
-            mark_anew(self)
-        writer.execute(schema.LEASE.encode())
-        writer.execute(f"UPDATE state SET version = {VERSION} WHERE one = 1".encode())
+        for older in range(version, VERSION):
+            POSTGRES_STEPS[older](self)
+        self._do("UPDATE state SET version = ? WHERE one = 1", (VERSION,))
 
     def _script(self, text: str) -> None:
         """Statements in the running transaction."""
