@@ -9,9 +9,9 @@ names codes, never classes or modules: nothing is imported or run for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import fields
-from typing import Final, TypeAlias, get_type_hints
+from functools import cache
+from typing import Final, get_type_hints
 
 import msgspec
 
@@ -100,8 +100,8 @@ class _Limit(msgspec.Struct, frozen=True, gc=False):
     advice: str
 
 
-_Make: TypeAlias = Callable[[dict[str, object]], NomospaceError]
-_makers: dict[str, _Make] = {}
+_classes: dict[str, type[NomospaceError]] = {}
+"""The classes of errors by their codes, as far as they were looked for."""
 
 
 def encode_error(error: NomospaceError) -> Fault:
@@ -153,10 +153,11 @@ def decode_error(raw: object) -> NomospaceError:
         fault = msgspec.convert(raw, Fault)
     except msgspec.ValidationError as error:
         raise Unfit(str(error)) from None
-    make = _maker(fault.code)
-    if make is not None:
+    kind, given = _class_of(fault.code), fault.fields
+    if kind is not None:
         try:
-            return make(fault.fields)
+            readers = _readers(fault.code).items()
+            return kind(**{name: read(given[name]) for name, read in readers if name in given})
         except (ValueError, KeyError, TypeError, RecursionError):  # `Unfit` and msgspec's are first
             pass
     return _unknown(fault)
@@ -174,15 +175,13 @@ def _unknown(fault: Fault) -> RemoteError:
     return _KINDS.get(fault.kind, RemoteError)(remote_code=fault.code, text=fault.text)
 
 
-def _maker(code: str) -> _Make | None:
-    """What makes an error of a code; classes that were loaded since the last look are found."""
-    make = _makers.get(code)
-    if make is None:
+def _class_of(code: str) -> type[NomospaceError] | None:
+    """The class of a code; those that were loaded since the last look are found."""
+    if code not in _classes:
         for kind in _subclasses(NomospaceError):
-            if kind.code not in _makers and not issubclass(kind, RemoteError):
-                _makers[kind.code] = _compile(kind)
-        make = _makers.get(code)
-    return make
+            if not issubclass(kind, RemoteError):
+                _classes.setdefault(kind.code, kind)
+    return _classes.get(code)
 
 
 def _subclasses(kind: type[NomospaceError]) -> list[type[NomospaceError]]:
@@ -194,17 +193,12 @@ def _subclasses(kind: type[NomospaceError]) -> list[type[NomospaceError]]:
     return found
 
 
-def _compile(kind: type[NomospaceError]) -> _Make:
-    readers: dict[str, Step] | None = None
-
-    def make(given: dict[str, object]) -> NomospaceError:
-        nonlocal readers
-        if readers is None:
-            hints = get_type_hints(kind)
-            readers = {field.name: _reader(hints[field.name]) for field in fields(kind)}
-        return kind(**{name: read(given[name]) for name, read in readers.items() if name in given})
-
-    return make
+@cache
+def _readers(code: str) -> dict[str, Step]:
+    """What reads each field of an error whose class was found."""
+    kind = _classes[code]
+    hints = get_type_hints(kind)
+    return {field.name: _reader(hints[field.name]) for field in fields(kind)}
 
 
 def _reader(annotation: object) -> Step:
