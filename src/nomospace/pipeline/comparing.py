@@ -7,9 +7,7 @@ that falls due under it alone) stands by itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Final, TypeAlias
 
 import msgspec
@@ -17,7 +15,7 @@ import msgspec
 from nomospace.law import CompiledLaw
 from nomospace.pipeline.jobs.replay import TABLES, make_trial
 from nomospace.pipeline.replay import replay_process
-from nomospace.pipeline.segments import JournalFiles, Row, list_journal, read_batches
+from nomospace.pipeline.segments import Folders, JournalFiles, Row, list_journal, read_batches
 
 SHOWN_MAX: Final = 500
 """How many differing rulings are told; the rest is counted."""
@@ -61,7 +59,7 @@ class LawComparison(msgspec.Struct, frozen=True):
 
 
 def compare(
-    folders: str | Path | Iterable[str | Path],
+    folders: Folders,
     before: CompiledLaw | None,
     after: CompiledLaw | None,
     *,

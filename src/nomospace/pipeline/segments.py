@@ -172,17 +172,10 @@ class JournalFiles(msgspec.Struct, frozen=True):
 
     def within(self, table: str, part: EventFilter) -> JournalFiles:
         """This listing without those files of a table that have no row of a time or a community."""
-        kept = [
-            path
-            for path in self.files[table]
-            if path not in self.spans or self.spans[path].meets(part)
-        ]
-        rows = sum(self.spans[path].rows for path in kept if path in self.spans)
-        return msgspec.structs.replace(
-            self,
-            files={**self.files, table: tuple(kept)},
-            rows={**self.rows, table: rows if self.spans else self.rows[table]},
-        )
+        kept = tuple([path for path in self.files[table] if self.spans[path].meets(part)])
+        rows = sum(self.spans[path].rows for path in kept)
+        files, counts = {**self.files, table: kept}, {**self.rows, table: rows}
+        return msgspec.structs.replace(self, files=files, rows=counts)
 
 
 class NoJournal(CallerError):
@@ -225,7 +218,7 @@ def many(count: int, one: str, several: str = "") -> str:
     return f"{count:,} {one if count == 1 else several or one + 's'}"
 
 
-def count_rows(folders: str | Path | Iterable[str | Path], table: str) -> int:
+def count_rows(folders: Folders, table: str) -> int:
     """How many rows of a table the manifests of journals tell of. Raises `NoJournal`."""
     given = [folders] if isinstance(folders, str | Path) else list(folders)
     return sum(
@@ -292,9 +285,7 @@ def list_journal(
 
 
 @contextmanager
-def named_faults(
-    folders: str | Path | Iterable[str | Path], tables: Sequence[str], *, skip_bad: bool
-) -> Iterator[None]:
+def named_faults(folders: Folders, tables: Sequence[str], *, skip_bad: bool) -> Iterator[None]:
     """An engine that stumbles over a damaged page says so in its own words; say it in ours."""
     try:
         yield

@@ -51,22 +51,16 @@ if TYPE_CHECKING:
 
 _STRING: Final[pa.DataType] = pa.string()
 _INT: Final[pa.DataType] = pa.int64()
+_TOLD: Final = ("community", "membership", "agent", "us", "rule", "about", "message_text")
 CHANGES: Final = pa.schema(
     [
-        ("community", _STRING),
-        ("membership", _STRING),
-        ("agent", _STRING),
-        ("us", _INT),
-        ("rule", _STRING),
-        ("about", _STRING),
-        ("message_text", _STRING),
+        *[(name, _INT if name == "us" else _STRING) for name in _TOLD],
         ("kind", _STRING),
         ("place", _INT),
         ("what", _STRING),
         ("due_us", _INT),
     ]
 )
-_TOLD: Final = ("community", "membership", "agent", "us", "rule", "about", "message_text")
 
 Change: TypeAlias = tuple[str, int | None, str | None, int | None]
 """A kind, and of an obligation its place, its name and when it is due."""

@@ -24,7 +24,7 @@ import re
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Final
 from nomospace.errors import CallerError, Unavailable
 from nomospace.pipeline.java import Java, cache_folder, find_java, put_in_place
 from nomospace.pipeline.jobs.hello import greet
-from nomospace.pipeline.segments import count_rows, many
+from nomospace.pipeline.segments import Folders, count_rows, many
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -182,7 +182,7 @@ _FORMS: Final = re.compile(
 )
 
 
-def is_small(folders: str | Path | Iterable[str | Path], say: Say, *, hint: bool = False) -> bool:
+def is_small(folders: Folders, say: Say, *, hint: bool = False) -> bool:
     """Whether a journal is done before Spark would have started; says which way is taken.
 
     With `hint` Spark was asked for: then only that there is a quicker way is said.
