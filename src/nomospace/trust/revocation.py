@@ -164,27 +164,21 @@ class Revocations:
     def __iter__(self) -> Iterator[RevocationList]:
         return iter(self._lists.values())
 
-    def learn(self, offered: RevocationList) -> tuple[int, ...]:
-        """Go by a newer list; the serials that it has revoked since. The same one again is none.
+    def learn(self, offered: RevocationList) -> None:
+        """Go by a newer list; the same one again changes nothing.
 
         Raises `RevocationsRolledBack` and goes on with the list at hand.
         """
         raw = offered.authority.raw
         known = self._lists.get(raw)
-        if known is None:
-            if len(self._lists) >= AUTHORITIES_MAX:
-                raise NotARevocationList(why=f"{AUTHORITIES_MAX:,} authorities are known already")
-            self._lists[raw] = offered
-            return tuple(offered.revoked)
-        same = offered.number == known.number
-        if (
-            offered.number < known.number
-            or (same and offered.revoked.keys() != known.revoked.keys())
-            or not offered.revoked.keys() >= known.revoked.keys()
-        ):
-            raise RevocationsRolledBack(number=offered.number, known=known.number)
+        if known is None and len(self._lists) >= AUTHORITIES_MAX:
+            raise NotARevocationList(why=f"{AUTHORITIES_MAX:,} authorities are known already")
+        if known is not None:
+            now, before = offered.revoked.keys(), known.revoked.keys()
+            same = offered.number == known.number
+            if offered.number < known.number or not now >= before or (same and now != before):
+                raise RevocationsRolledBack(number=offered.number, known=known.number)
         self._lists[raw] = offered
-        return tuple([serial for serial in offered.revoked if serial not in known.revoked])
 
     def appoint(self, deputies: Iterable[Deputy]) -> None:
         """Go by these deputies, and by no others."""
