@@ -12,7 +12,7 @@ HTTP has too are dataclasses, which both msgspec and FastAPI read and write.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final, Generic, TypeAlias, TypeVar, get_args
+from typing import Any, Final, Generic, TypeAlias, TypeVar, Union, get_args
 
 import msgspec
 
@@ -369,33 +369,12 @@ class Doctor(OperatorQuestion[list[AdminFinding]], frozen=True, tag="doctor"):
     """Is anything wrong?"""
 
 
-Question: TypeAlias = (
-    Agents
-    | Spaces
-    | Tuples
-    | Stats
-    | Where
-    | Tail
-    | Records
-    | Suspend
-    | Resume
-    | EndAgent
-    | Suspensions
-    | Contact
-    | Engage
-    | Disengage
-    | SetPosition
-    | DrainHost
-    | LaunchProgram
-    | EndProgram
-    | SpaceTell
-    | SpaceMonitor
-    | SpaceMonitors
-    | PromoteHost
-    | Doctor
-)
-"""What an operator may ask."""
-_ANSWERS: Final = {one: get_args(one.__orig_bases__[0])[0] for one in get_args(Question)}
+Question: TypeAlias = OperatorQuestion[object]
+"""What an operator may ask: one of those above."""
+_QUESTIONS: Final = tuple(OperatorQuestion.__subclasses__())
+_ANSWERS: Final[dict[type, type]] = {
+    one: get_args(vars(one)["__orig_bases__"][0])[0] for one in _QUESTIONS
+}
 
 
 def read_question(raw: object) -> Question:
@@ -405,7 +384,7 @@ def read_question(raw: object) -> Question:
     Where(agent='ann@ward')
     """
     try:
-        question: Question = msgspec.convert(raw, Question)
+        question: Question = msgspec.convert(raw, Union[_QUESTIONS])  # noqa: UP007
     except msgspec.ValidationError as error:
         raise BadFrame(why=str(error)) from None
     return question
