@@ -8,7 +8,7 @@ place open.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -59,7 +59,11 @@ class LawText(msgspec.Struct, frozen=True, gc=False, array_like=True):
     text: str
 
 
-class Open(msgspec.Struct, frozen=True, array_like=True, tag="open"):
+class Request(msgspec.Struct, frozen=True):
+    """Something that an agent asks of its host."""
+
+
+class Open(Request, frozen=True, array_like=True, tag="open"):
     """Have an interface space of this name, private at first; under a law, or under none.
 
     It speaks an ontology; where none is given, that which the space speaks on this host. `engine`
@@ -76,14 +80,14 @@ class Open(msgspec.Struct, frozen=True, array_like=True, tag="open"):
     partition: str = ""
 
 
-class Share(msgspec.Struct, frozen=True, array_like=True, tag="share"):
+class Share(Request, frozen=True, array_like=True, tag="share"):
     """Share (or part) several interface spaces in one atomic step."""
 
     spaces: tuple[str, ...]
     shared: bool = True
 
 
-class Out(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="out"):
+class Out(Request, frozen=True, gc=False, array_like=True, tag="out"):
     """Write one tuple, for an agent when `to` names one; gone after `ttl_us` when that is set.
 
     With `once`, what this agent has written to this space under the same key is not written again,
@@ -100,7 +104,7 @@ class Out(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="out"):
     once_lasts: bool = False
 
 
-class OutMany(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="out-many"):
+class OutMany(Request, frozen=True, gc=False, array_like=True, tag="out-many"):
     """Write several tuples in one atomic step."""
 
     space: str
@@ -124,7 +128,7 @@ class Sets(msgspec.Struct, frozen=True, gc=False, array_like=True):
     max_set: int = 6
 
 
-class Seek(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="seek"):
+class Seek(Request, frozen=True, gc=False, array_like=True, tag="seek"):
     """Read or take what a template matches: one or all, waiting or not, here or there.
 
     With `sets`, several tuples may answer a template that names classes together.
@@ -139,13 +143,13 @@ class Seek(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="seek"):
     sets: Sets | None = None
 
 
-class Cancel(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="cancel"):
+class Cancel(Request, frozen=True, gc=False, array_like=True, tag="cancel"):
     """Wait no longer for an earlier `Seek`: it is answered with `Cancelled` if not yet served."""
 
     op: int
 
 
-class Settle(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="settle"):
+class Settle(Request, frozen=True, gc=False, array_like=True, tag="settle"):
     """Acknowledge a tuple taken under a lease (`done`), or give it back.
 
     Given back, it is for the next taker after `delay_us`; `why` stays with it. With `renew_us` it
@@ -160,7 +164,7 @@ class Settle(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="settle
     why: str = ""
 
 
-class React(msgspec.Struct, frozen=True, array_like=True, tag="react"):
+class React(Request, frozen=True, array_like=True, tag="react"):
     """Register a reaction; answered with its id.
 
     A strong one brings its listener, a plain function that is called inside the host's step with a
@@ -178,18 +182,18 @@ class React(msgspec.Struct, frozen=True, array_like=True, tag="react"):
     sets: Sets | None = None
 
 
-class Adjust(msgspec.Struct, frozen=True, array_like=True, tag="adjust"):
+class Adjust(Request, frozen=True, array_like=True, tag="adjust"):
     """`disable`, `enable` (it forgets what it reacted to) or `remove` a reaction."""
 
     reaction: str
     what: str
 
 
-class Reactions(msgspec.Struct, frozen=True, array_like=True, tag="reactions"):
+class Reactions(Request, frozen=True, array_like=True, tag="reactions"):
     """Ask for the registered reactions of the agent."""
 
 
-class Adopt(msgspec.Struct, frozen=True, array_like=True, tag="adopt"):
+class Adopt(Request, frozen=True, array_like=True, tag="adopt"):
     """Adopt a law; answered with the ruling on the adoption.
 
     `number` says which of the agent's memberships under the law it is to be (see `addresses`).
@@ -213,7 +217,7 @@ CLIENT_PROGRAM: Final = "@client"
 No program can be registered under this name."""
 
 
-class Move(msgspec.Struct, frozen=True, array_like=True, tag="move"):
+class Move(Request, frozen=True, array_like=True, tag="move"):
     """Go on at another host, with all that is the agent's own; answered only when it stays.
 
     `program` names what the agent runs, and `state` is what that wants to find again there, a term
@@ -229,7 +233,7 @@ class Move(msgspec.Struct, frozen=True, array_like=True, tag="move"):
     mail: tuple[Unread, ...] = ()
 
 
-class Launch(msgspec.Struct, frozen=True, array_like=True, tag="launch"):
+class Launch(Request, frozen=True, array_like=True, tag="launch"):
     """Note what the agent runs: a host that starts again tells (`Host.programs`). Empty: nothing.
 
     The host itself runs nothing; whoever drives it does.
@@ -240,17 +244,17 @@ class Launch(msgspec.Struct, frozen=True, array_like=True, tag="launch"):
     code: Any = None
 
 
-class Save(msgspec.Struct, frozen=True, array_like=True, tag="save"):
+class Save(Request, frozen=True, array_like=True, tag="save"):
     """Note another state of the program that the agent runs."""
 
     state: Any
 
 
-class End(msgspec.Struct, frozen=True, array_like=True, tag="end"):
+class End(Request, frozen=True, array_like=True, tag="end"):
     """End the agent: its spaces and tuples, its memberships, what it waits for and reacts to."""
 
 
-class SendPlain(msgspec.Struct, frozen=True, array_like=True, tag="send"):
+class SendPlain(Request, frozen=True, array_like=True, tag="send"):
     """Send a message to another agent, outside of all communities; `here` is as with `Tell`."""
 
     message: Term
@@ -258,7 +262,7 @@ class SendPlain(msgspec.Struct, frozen=True, array_like=True, tag="send"):
     here: bool = False
 
 
-class Tell(msgspec.Struct, frozen=True, array_like=True, tag="tell"):
+class Tell(Request, frozen=True, array_like=True, tag="tell"):
     """Send a message to an agent, a space or several under a law; answered with the ruling.
 
     `here` is for a message that goes only if all agents among its receivers are at this host.
@@ -270,44 +274,20 @@ class Tell(msgspec.Struct, frozen=True, array_like=True, tag="tell"):
     here: bool = False
 
 
-class Show(msgspec.Struct, frozen=True, array_like=True, tag="show"):
+class Show(Request, frozen=True, array_like=True, tag="show"):
     """Present a certificate (PEM or DER) to the controller of a membership."""
 
     law: str
     certificate: bytes
 
 
-class Quit(msgspec.Struct, frozen=True, array_like=True, tag="quit"):
+class Quit(Request, frozen=True, array_like=True, tag="quit"):
     """Leave the community of a law; answered with the ruling on that."""
 
     law: str
 
 
-class Stand(msgspec.Struct, frozen=True, array_like=True, tag="stand"):
+class Stand(Request, frozen=True, array_like=True, tag="stand"):
     """Ask where the agent stands under a law: what that discloses of its control state."""
 
     law: str
-
-
-Request: TypeAlias = (
-    Open
-    | Share
-    | Out
-    | OutMany
-    | Seek
-    | Cancel
-    | Settle
-    | React
-    | Adjust
-    | Reactions
-    | Adopt
-    | Tell
-    | Show
-    | Stand
-    | Move
-    | Launch
-    | Save
-    | End
-    | SendPlain
-    | Quit
-)

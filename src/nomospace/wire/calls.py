@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 import msgspec
 
@@ -349,7 +349,7 @@ _FORMS: Final[dict[Struct, Struct]] = {
     Open: WireOpen,
     Adopt: WireAdopt,
 }
-REQUESTS: Final = tuple([_FORMS.get(kind, kind) for kind in get_args(Request)])
+REQUESTS: Final = tuple([_FORMS.get(kind, kind) for kind in Request.__subclasses__()])
 """What requests are on the wire."""
 ANSWERS: Final = (Found, WireFounds, DisclosedRuling, WireListing, Standing)
 """What answers are on the wire, besides plain values."""

@@ -35,7 +35,7 @@ STAYS_HOME: dict[ModuleType, set[str]] = {
         "PutBack",  # asked by drivers, never by agents
         "PaceLimits",  # travels as its numbers
     },
-    requests: {"Open", "Adopt"},  # as `forms.WireOpen` and `forms.WireAdopt`
+    requests: {"Request", "Open", "Adopt"},  # the two as `forms.WireOpen` and `forms.WireAdopt`
     answers: {"Listed"},  # as `forms.WireListed`
     transfers: {"Numbered", "Acknowledged"},  # as transfers and parcels, and words on them
     # What these have in common several others of their module are made of.
