@@ -111,14 +111,6 @@ class Listed(msgspec.Struct, frozen=True):
 
 
 AnswerValue: TypeAlias = (
-    Found
-    | DisclosedRuling
-    | Standing
-    | tuple[Found, ...]
-    | tuple[Listed, ...]
-    | bool
-    | int
-    | str
-    | None
+    Found | DisclosedRuling | Standing | tuple[Found, ...] | tuple[Listed, ...] | int | str | None
 )
-"""What a request may be answered with."""
+"""What a request may be answered with; a truth value is an `int`."""
