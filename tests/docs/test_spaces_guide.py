@@ -6,8 +6,8 @@ from inspect import getmembers, isclass, signature
 
 import pytest
 
+from nomospace.calls.addresses import NAME_MAX
 from nomospace.calls.partition import KEY_BYTES_MAX
-from nomospace.client.agent import NAME_MAX
 from nomospace.client.listening import LIMIT_S
 from nomospace.client.membership import MAIL_MAX
 from nomospace.client.program import STATE_BYTES_MAX
