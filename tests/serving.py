@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Self, cast
 
+from nomospace.calls.requests import LawText, OntologyText
 from nomospace.host.effects import Effect
 from nomospace.node import Host
 from nomospace.node.client_link import ClientLink
@@ -44,14 +45,12 @@ class ServedHost(Host):
         keep = LawShelf(self.law)
         self.served._gate = _Addressed(self.served._gate, self.addresses)
         self.clients = Clients(
-            self.served,
-            host=self.name,
-            life=self.life,
+            self,
             standings=self.standings,
-            turns=self.turns,
             laws=keep,
-            laws_of=self.core.memberships_of,
             note=lambda what, facts: self.notes.append((what, facts)),
+            ready=lambda text: None,
+            read=_unread,
         )
 
     def kill(self) -> None:
@@ -63,6 +62,11 @@ class ServedHost(Host):
         if self.mute:
             effects = [effect for effect in effects if not isinstance(effect, Outgoing)]
         super()._do(effects)
+
+
+async def _unread(text: LawText | OntologyText, agent: str) -> None:
+    """Laws are compiled as they come, so nothing is left to be read."""
+    raise AssertionError(f"a text of {agent} was not ready: {text.hash}")
 
 
 class _Prompt(Turns):

@@ -12,20 +12,21 @@ Silence of `SILENT_S` costs a connection: clients give a sign of life every few 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
-from nomospace.calls.problems import NotLetIn, TooManyClients
+from nomospace.calls.problems import TooManyClients
 from nomospace.calls.requests import LawText, OntologyText
-from nomospace.host.shares import USUAL_SHARES, Shares
-from nomospace.law import CompiledLaw
 from nomospace.node.principals import Principal, Standings, WatchedPrincipal
-from nomospace.node.turns import LITTLE_S, Account, Rate, Turns
+from nomospace.node.turns import LITTLE_S, Account, Rate
 from nomospace.sessions.host_session import HostSession
-from nomospace.sessions.host_sessions import HostSessions
 from nomospace.wire.admin import Question
 from nomospace.wire.calls import Laws
+
+if TYPE_CHECKING:
+    from nomospace.node.client_link import ClientLink
+    from nomospace.node.local import Host
 
 CLIENTS_MAX: Final = 10_000
 """How many connections of clients a host has."""
@@ -44,70 +45,37 @@ Reads = Callable[[LawText | OntologyText, str], Coroutine[object, None, None]]
 """Has a text of an agent read, and returns when it is known what becomes of it."""
 
 
-def check_nothing(text: OntologyText) -> None:
-    """Where ontologies are read as they come."""
-
-
-async def unread(text: LawText | OntologyText, agent: str) -> None:
-    """Where laws are compiled as they come, nothing is left to be read."""
-    raise AssertionError(f"a text of {agent} was not ready: {text.hash}")
-
-
-class LinkedClient(Protocol):
-    """One connection of a client, as it is looked after."""
-
-    loop: asyncio.AbstractEventLoop
-    heard_at: float
-    whose: str
-    """The agent it speaks for, or the principal where there is none; empty for a stranger."""
-
-    @property
-    def is_idle(self) -> bool: ...
-    def drop(self) -> None: ...
-    def refuse(self, what: str, why: str) -> None: ...
-    def judged(self, session: HostSession | None, now: Principal | NotLetIn) -> None: ...
-
-
 class Clients:
-    """All connections of clients to one host.
+    """All connections of clients to one host, which has started.
 
-    `laws` gives the laws that requests name, `laws_of` those of an agent's memberships, `answers`
-    what operators ask for. `ready` raises `Unready` for an ontology that must be read first. `read`
-    has a text read for which `laws` or `ready` was not ready. `note` is told of refusals.
+    `laws` gives the laws that requests name, `answers` what operators ask for. `ready` raises
+    `Unready` for an ontology that must be read first. `read` has a text read for which `laws` or
+    `ready` was not ready. `note` is told of refusals.
     """
 
     def __init__(
         self,
-        sessions: HostSessions,
+        host: Host,
         *,
-        host: str,
-        life: int,
         token: int = 0,
         standings: Standings,
         laws: Laws,
-        laws_of: Callable[[str], Iterable[tuple[str, CompiledLaw]]],
         note: Note,
-        turns: Turns | None = None,
-        shares: Shares = USUAL_SHARES,
-        ready: Callable[[OntologyText], None] = check_nothing,
-        read: Reads = unread,
+        ready: Callable[[OntologyText], None],
+        read: Reads,
         answers: Answers | None = None,
-        domain: str | None = None,
-        clients_max: int = CLIENTS_MAX,
-        silent_s: float = SILENT_S,
     ) -> None:
-        self.sessions = sessions
-        self.host = host
-        self.life = life
+        self.sessions = host.served
+        self.host, self.domain, self.life = host.name, host.domain, host.life
         self.token = token
         self.door = standings.door
         self.laws = laws
-        self.laws_of = laws_of
+        self.laws_of = host.core.memberships_of
         self.note = note
         self.ready = ready
         self.read = read
         self.answers = answers
-        self.turns = turns or Turns()
+        self.turns = host.turns
         self.strangers = Account(LITTLE_S)
         """The time that those use of whom it is not known who they are."""
         self._accounts: dict[str, Account] = {}
@@ -115,14 +83,11 @@ class Clients:
         self._linked: dict[str, int] = {}
         self._left: dict[str, float] = {}
         """How many links they have, and since when they have none, the longest first."""
-        self._shares = shares
+        self._shares = host.shares
         self._rates: dict[tuple[str, str], Rate] = {}
-        self.domain = domain or host
-        self.silent_s = silent_s
-        self._max = clients_max
-        self._links: dict[LinkedClient, None] = {}
+        self._links: dict[ClientLink, None] = {}
         self._standings = standings
-        self._standing: dict[HostSession | LinkedClient, WatchedPrincipal] = {}
+        self._standing: dict[HostSession | ClientLink, WatchedPrincipal] = {}
         """How sessions stand, connected or not, and connections without one."""
         self._sweeper: asyncio.TimerHandle | None = None
         self._stopped = False
@@ -169,28 +134,28 @@ class Clients:
         for link in list(self._links):
             link.drop()
 
-    def add(self, link: LinkedClient) -> None:
+    def add(self, link: ClientLink) -> None:
         """A connection is there; raises `TooManyClients`."""
-        if self._stopped or len(self._links) >= self._max:
-            raise TooManyClients(limit=self._max)
+        if self._stopped or len(self._links) >= CLIENTS_MAX:
+            raise TooManyClients(limit=CLIENTS_MAX)
         self._links[link] = None
         self.start(link.loop)
 
-    def remove(self, link: LinkedClient) -> None:
+    def remove(self, link: ClientLink) -> None:
         """A connection is gone."""
         self._links.pop(link, None)
         whose, link.whose = link.whose, ""
         if whose:
             self._unlink(whose, link.loop.time())
 
-    def stand(self, link: LinkedClient, session: HostSession | None, principal: Principal) -> None:
+    def stand(self, link: ClientLink, session: HostSession | None, principal: Principal) -> None:
         """From now on a session, or a connection without one, stands by this principal."""
         whose = link if session is None else session
         self.stand_no_more(whose)
         told = partial(link.judged, session)
         self._standing[whose] = self._standings.watch(principal, told)
 
-    def stand_no_more(self, whose: HostSession | LinkedClient) -> None:
+    def stand_no_more(self, whose: HostSession | ClientLink) -> None:
         """A session is over, or a connection without one."""
         standing = self._standing.pop(whose, None)
         if standing is not None:
@@ -199,8 +164,8 @@ class Clients:
     def _sweep(self, loop: asyncio.AbstractEventLoop) -> None:
         now = loop.time()
         for link in list(self._links):
-            if now - link.heard_at > self.silent_s and link.is_idle:
-                link.refuse("silent", f"nothing came for {self.silent_s:g} s")
+            if now - link.heard_at > SILENT_S and link.is_idle:
+                link.refuse("silent", f"nothing came for {SILENT_S:g} s")
         self.sessions.expire(now=micros(now))
         if len(self._rates) > 2 * len(self._links):
             idle = [key for key, rate in self._rates.items() if now - rate.at > SILENT_S]
@@ -208,7 +173,7 @@ class Clients:
                 del self._rates[key]
         while self._left:
             whose, since = next(iter(self._left.items()))
-            if now - since < ACCOUNT_S and len(self._left) <= self._max:
+            if now - since < ACCOUNT_S and len(self._left) <= CLIENTS_MAX:
                 break
             del self._left[whose], self._accounts[whose]
         over = [one for one in self._standing if isinstance(one, HostSession) and one.ended]

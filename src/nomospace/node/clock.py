@@ -47,6 +47,11 @@ def steady_us() -> int:
     return _kernel_ns() // 1000
 
 
+def wall_us() -> int:
+    """Microseconds of the machine's clock, UTC, which people and other machines set."""
+    return time.time_ns() // 1000
+
+
 def _boot() -> int:
     """A number for this start of the machine; 0 when it cannot be told apart from others."""
     try:
@@ -60,7 +65,7 @@ def draw_birth(name: str) -> int:
 
     Another process takes longer than that to start.
     """
-    birth = max(time.time_ns() // 1000, _born.pop(name, 0) + ERA_US)
+    birth = max(wall_us(), _born.pop(name, 0) + ERA_US)
     _born[name] = birth
     if len(_born) > BORN_MAX:
         del _born[next(iter(_born))]
@@ -80,7 +85,7 @@ class Clock:
         if boot and boot == last.boot and kernel >= last.kernel:
             begins = last.at + kernel - last.kernel
         else:
-            begins = max(time.time_ns() // 1000, last.at)
+            begins = max(wall_us(), last.at)
         self._boot = boot
         self._offset = begins - kernel
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -24,13 +24,11 @@ from nomospace.errors import CallerError
 from nomospace.host.core import Host as Core
 from nomospace.node.config import Journal
 from nomospace.node.loops import cancelled
-from nomospace.node.notes import OnNote
-from nomospace.store.interface import JournalEntry, Store
+from nomospace.store.interface import JournalEntry
 from nomospace.store.journal import (
     EventRecord,
     LawRecord,
     LeaseRecord,
-    RulingCounts,
     Scribe,
     TupleRecord,
     decode_record,
@@ -39,6 +37,9 @@ from nomospace.store.private import make_folder
 from nomospace.terms import Term, show
 from nomospace.wire.admin import AdminFinding, JournalRecord as Line
 from nomospace.wire.segments import MANIFEST, check_host, check_last, decode_manifest
+
+if TYPE_CHECKING:
+    from nomospace.node.serve import Server
 
 LOOK_S: Final = 2.0
 """How often it is looked at how many records wait."""
@@ -83,35 +84,24 @@ def check_folder(journal: Journal) -> None:
         raise NoSegmentsFolder(folder=journal.folder, why=why) from None
 
 
-class Journalist:
+class Journalist(Scribe):
     """Writes the journal of one host; `core` is asked once there are effects to write of."""
 
     def __init__(self, host: str, core: Callable[[], Core]) -> None:
+        super().__init__(host, law=self._text_of, member=self._state_of)
         self._core = core
-        self._scribe = Scribe(host, law=self._law, member=self._member)
-        self.records = self._scribe.records
-        self.set_aside = self._scribe.set_aside
-        """What the journal says of a step, now or later."""
-        self.restore = self._scribe.restore
-        """Takes what earlier lives have counted."""
-
-    @property
-    def tally(self) -> RulingCounts:
-        """How many rulings it has written of in this life."""
-        return self._scribe.tally
 
     def note(self, what: str, facts: Mapping[str, object], now: int) -> bytes:
         """What the journal says of something that happened beside the core."""
-        told = {name: _shown(value) for name, value in facts.items()}
-        return self._scribe.note(what, told, now)
+        return super().note(what, {name: _shown(value) for name, value in facts.items()}, now)
 
-    def _law(self, law: str) -> LawText | None:
+    def _text_of(self, law: str) -> LawText | None:
         found = self._core().laws.get(law)
         if found is None:
             return None
         return LawText(found.hash, found.name, found.tree.source.text)
 
-    def _member(self, home: str, law: str) -> Any:
+    def _state_of(self, home: str, law: str) -> Any:
         found = self._core().governing.find(home, law)
         return None if found is None else found.snapshot()
 
@@ -125,14 +115,12 @@ def _shown(value: object) -> Term:
 class Sealing:
     """Has the records of a store sealed now and then, or forgets the oldest of them."""
 
-    def __init__(
-        self, host: str, store: Store, url: str, journal: Journal, on_note: OnNote
-    ) -> None:
-        self._host = host
-        self._store = store
-        self._url = url
-        self._journal = journal
-        self._note = on_note
+    def __init__(self, server: Server) -> None:
+        self._host = server.host.name
+        self._store = server.store
+        self._url = server.config.store
+        self._journal = server.config.journal
+        self._note = server.note
         self._task: asyncio.Task[None] | None = None
         self._last = self._gone = 0
         """The last record that was sealed, and the last that was let go."""
@@ -190,34 +178,8 @@ class Sealing:
         journal = self._journal
         limits = ["--rows", str(journal.rows), "--bytes", str(journal.bytes), "--seconds", "0"]
         limits += ["--keep-days", str(journal.keep_days), "--keep-bytes", str(journal.keep_bytes)]
-        child = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-P",
-            "-m",
-            "nomospace.store.segments",
-            "--keep",
-            "--into",
-            journal.folder,
-            *limits,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            env={**os.environ, "NOMOSPACE_STORE": self._url},  # it may hold a password
-        )
-        why = ""
-        lines = b""
-        try:
-            async with asyncio.timeout(SEAL_S):
-                lines, said = await child.communicate()
-            if child.returncode:
-                why = said.decode(errors="replace")[-500:]
-        except TimeoutError:
-            why = f"it took more than {SEAL_S:g} s"
-        finally:
-            if child.returncode is None:
-                with suppress(ProcessLookupError):
-                    child.kill()
-                await child.wait()
+        env = {**os.environ, "NOMOSPACE_STORE": self._url}  # it may hold a password
+        lines, why = await on_segments(journal.folder, "--keep", *limits, seconds=SEAL_S, env=env)
         self._trouble = why
         if why:
             self._note("not-sealed", folder=journal.folder, why=why)
@@ -230,6 +192,30 @@ class Sealing:
             self._gone = sealed.gone
             self._note("segments-let-go", folder=journal.folder, upto=sealed.gone)
         return True
+
+
+async def on_segments(
+    folder: str, *asked: str, seconds: float, env: Mapping[str, str] | None = None
+) -> tuple[bytes, str]:
+    """What a child process says that works on the segments of a folder, and why it has failed."""
+    child = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-P", "-m", "nomospace.store.segments", "--into", folder, *asked),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env=env,
+    )
+    try:
+        async with asyncio.timeout(seconds):
+            lines, said = await child.communicate()
+    except TimeoutError:
+        return b"", f"it took more than {seconds:g} s"
+    finally:
+        if child.returncode is None:
+            with suppress(ProcessLookupError):
+                child.kill()
+            await child.wait()
+    return lines, said.decode(errors="replace")[-500:] if child.returncode else ""
 
 
 class _Sealed(msgspec.Struct):

@@ -21,7 +21,7 @@ from collections import deque
 from collections.abc import Iterator
 from hashlib import blake2b
 from pathlib import Path
-from typing import IO, Final, Protocol
+from typing import IO, TYPE_CHECKING, Final
 from zlib import crc32
 
 import msgspec
@@ -31,11 +31,13 @@ from nomospace.node.addresses import Address
 from nomospace.node.framed import Framed
 from nomospace.node.identity import Identity
 from nomospace.node.listen import Arrival, Port
-from nomospace.node.notes import OnNote
 from nomospace.protocols.pair import PairStand
 from nomospace.store.paired import PairStore
 from nomospace.store.private import open_file
 from nomospace.wire.framing import FRAME_BYTES_MAX, length_of
+
+if TYPE_CHECKING:
+    from nomospace.node.pairing import HostPair
 
 RECENT_BYTES_MAX: Final = 32 << 20
 """How much of what was sent is kept for a standby that comes back."""
@@ -47,16 +49,6 @@ COMMIT_BYTES_MAX: Final = 1 << 30
 OUT: Final = ".{}.copy-out"
 IN: Final = ".{}.copy-in"
 """What a copy of a store is called, after its name, while it is sent, and while it comes."""
-
-
-class LinkOwner(Protocol):
-    """What a connection tells (`pairing.HostPair`)."""
-
-    note: OnNote
-
-    def opened(self, link: PairLink) -> None: ...
-    def heard(self, link: PairLink, frames: list[bytes]) -> None: ...
-    def closed(self, link: PairLink) -> None: ...
 
 
 class RecentCommits:
@@ -126,7 +118,7 @@ class CopyHead(msgspec.Struct, frozen=True):
 class PairLink(Framed):
     """The connection between the two machines."""
 
-    def __init__(self, pair: LinkOwner, arrival: Arrival | None = None) -> None:
+    def __init__(self, pair: HostPair, arrival: Arrival | None = None) -> None:
         super().__init__(asyncio.get_running_loop(), bytes_max=FRAME_BYTES_MAX)
         self._pair = pair
         self.arrival = arrival
@@ -211,7 +203,7 @@ class PairLink(Framed):
 class PairPort(Port):
     """Where the other machine calls."""
 
-    def __init__(self, address: Address, pair: LinkOwner, identity: Identity | None) -> None:
+    def __init__(self, address: Address, pair: HostPair, identity: Identity | None) -> None:
         tls = None if identity is None else lambda: identity.serving
         super().__init__(address, tls=tls, on_note=pair.note)
         self._pair = pair

@@ -9,7 +9,7 @@ begin with their version, from 1 up.
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Any, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import msgspec
 
@@ -18,9 +18,11 @@ from nomospace.errors import NomospaceError, PeerError
 from nomospace.node.addresses import PLACE_CHARS_MAX, Place
 from nomospace.node.book import ADDRESSES_MAX
 from nomospace.node.framed import Framed
-from nomospace.node.identity import Identity
 from nomospace.node.listen import Arrival
 from nomospace.wire.framing import FRAME_BYTES_MAX, HOST, Versions, preface
+
+if TYPE_CHECKING:
+    from nomospace.node.tcp import TcpLinks
 
 LINK_VERSION: Final = 3
 """The version of what hosts say to each other: the transport's own words, and frames of cores."""
@@ -100,48 +102,13 @@ def decode_word(data: bytes) -> Word:
 PING: Final = encode_word(Ping())
 
 
-class PeerListener(Protocol):
-    """What a connection tells its transport."""
-
-    identity: Identity | None
-
-    def opened(self, peer: Peer) -> None:
-        """A connection is there, and its certificate good: greet."""
-
-    def greeted(self, peer: Peer, greeting: Greeting) -> None:
-        """The other side has said who it is."""
-
-    def heard(self, peer: Peer, frames: list[bytes]) -> None:
-        """Frames came, after the greeting."""
-
-    def complain(self, peer: Peer, what: str, why: str) -> None:
-        """The other side may not speak, or broke the rules; it is dropped."""
-
-    def lost(self, peer: Peer) -> None:
-        """The connection is gone."""
-
-
 class Peer(Framed):
     """A connection to another host, dialled or taken in."""
-
-    __slots__ = (
-        "_links",
-        "arrival",
-        "call",
-        "certificate",
-        "dialled",
-        "life",
-        "linked",
-        "made_at",
-        "name",
-        "nonce",
-        "version",
-    )
 
     def __init__(
         self,
         loop: asyncio.AbstractEventLoop,
-        links: PeerListener,
+        links: TcpLinks,
         *,
         dialled: str = "",
         call: int = 0,

@@ -10,13 +10,12 @@ steps, have as long as a strong listener, and whose values are kept, since they 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from nomospace.calls.problems import NoSuchProgram
-from nomospace.calls.requests import LawText, OntologyText, Unread
+from nomospace.calls.requests import Unread
 from nomospace.client import Report
 from nomospace.client.program import STATE_BYTES_MAX
 from nomospace.errors import CallerError, LimitReached, NomospaceError
@@ -24,7 +23,6 @@ from nomospace.host.changes import ProgramKept
 from nomospace.host.effects import Mail
 from nomospace.host.speaking import lend_functions
 from nomospace.node import program_talk as say
-from nomospace.node.local_connection import LocalConnection
 from nomospace.node.loops import held
 from nomospace.node.program_process import (
     OVER,
@@ -33,16 +31,12 @@ from nomospace.node.program_process import (
     ProgramProcess,
     ProgramRights,
 )
-from nomospace.node.programs import helper_id
-from nomospace.node.settings import ProgramSettings, Publisher
-from nomospace.node.turns import Turns
 from nomospace.terms import Term, encode
 from nomospace.trust.bundles import OpenedBundle, read_bundle
 from nomospace.trust.keys import PublicKey
-from nomospace.wire.calls import Laws
 
 if TYPE_CHECKING:
-    from nomospace.node.local import Host
+    from nomospace.node.serve import Server
 
 ENDED_MAX: Final = 1_000
 """Of how many programs it is remembered why they ended."""
@@ -72,28 +66,20 @@ class Processes:
     `laws`, `ready` and `read` are as clients have them (`clients.Clients`).
     """
 
-    def __init__(
-        self,
-        settings: ProgramSettings,
-        publishers: dict[str, Publisher],
-        *,
-        host: Host,
-        laws: Laws,
-        ready: Callable[[OntologyText], None],
-        read: Callable[[LawText | OntologyText, str], Coroutine[object, None, None]],
-        report: Callable[[Report], None],
-    ) -> None:
+    def __init__(self, server: Server) -> None:
+        settings, publishers = server.config.programs, server.config.publishers
+        self.host = server.host
         self.names: tuple[str, ...] = ()
         """The programs in the operator's modules."""
         self.running: dict[str, ProgramProcess] = {}
         self.ended: dict[str, str] = {}
         """Why programs ended otherwise than by returning, by their agents; the oldest first."""
         self.listener_s = settings.listener_ms / 1000
-        self.laws, self.ready, self.read, self.report = laws, ready, read, report
+        self.laws, self.ready, self.read = server.law_named, server.ready, server.read
+        self.report = server.report
         self._settings = settings
         self._publishers = publishers
         self._keys = {name: PublicKey.read(one.key).raw for name, one in publishers.items()}
-        self._host = host
         self._checked: dict[bytes, OpenedBundle] = {}
         self._functions: ProgramProcess | None = None
         self._values: dict[tuple[str, bytes], Term] = {}
@@ -101,18 +87,13 @@ class Processes:
         self._step = (-1, 0.0)
         """A step of the host, and how long it has waited for programs."""
 
-    @property
-    def turns(self) -> Turns:
-        """Whose turn it is."""
-        return self._host.turns
-
     # -- its life ------------------------------------------------------------------------------
 
     async def start(self) -> None:
         """Have the operator's modules imported, elsewhere; raises `BadModule`."""
         if not self._settings.modules:
             return
-        birth = self._birth(say.Birth(self._host.name, "", "", None), None)
+        birth = self._birth(say.Birth(self.host.name, "", "", None), None)
         process = ProgramProcess(self, birth, self._own)
         try:
             born = await process.start()
@@ -161,7 +142,7 @@ class Processes:
         if not isinstance(code, bytes) or not self._publishers:
             who = "no bundle came with it" if self._publishers else "no publisher is trusted here"
             why = f"it is in none of the host's modules, and {who}"
-            raise NoSuchProgram(program=program, host=self._host.name, why=why)
+            raise NoSuchProgram(program=program, host=self.host.name, why=why)
         key = sha256(code).digest()
         bundle = self._checked.get(key)
         if bundle is None or bundle.name != program:
@@ -182,7 +163,7 @@ class Processes:
         process = self._make(ProgramKept(id, program, state, code))
         try:
             born = await process.start()
-            line = self.line(id)
+            line = self.host.line(id)
             await line.launch(program, born.state, code)
             line.shut(f"agent {id}")
         except BaseException:
@@ -219,9 +200,9 @@ class Processes:
         if state is not None and (not isinstance(state, bytes) or len(state) > STATE_BYTES_MAX):
             why = f"its state is no bytes, or more than {STATE_BYTES_MAX:,}"
             raise ProgramFailed(agent=kept.agent, program=kept.program, why=why)
-        laws = [(key, law.name) for key, law in self._host.core.memberships_of(kept.agent)]
+        laws = [(key, law.name) for key, law in self.host.core.memberships_of(kept.agent)]
         birth = say.Birth(
-            self._host.name,
+            self.host.name,
             kept.agent,
             kept.program,
             state,
@@ -265,28 +246,16 @@ class Processes:
         return True
 
     async def _end_kept(self, agent: str) -> None:
-        line = self.line(agent)
+        line = self.host.line(agent)
         await line.launch("", b"", None)
         line.shut(f"agent {agent}")
 
-    # -- what a process asks (`program_process.ProgramHost`) -----------------------------------
-
-    def line(self, agent: str) -> LocalConnection:
-        """A connection of its own for an agent here."""
-        return self._host.line(agent)
+    # -- what a process asks (`program_process`) -----------------------------------------------
 
     def mail_waits(self, agent: str) -> bool:
         """Whether mail for an agent waits for the disk."""
-        waiting = [one for _, effects in self._host._behind for one in effects]
+        waiting = [one for _, effects in self.host._behind for one in effects]
         return any(isinstance(one, Mail) and one.agent == agent for one in waiting)
-
-    def leave_mail(self, agent: str, unread: Iterable[tuple[str, str, Term]]) -> None:
-        """Mail that a program has not read waits for whoever speaks for its agent next."""
-        self._host.served.leave_mail(agent, unread)
-
-    def helper_id(self, maker: str, name: str) -> str:
-        """The id of a helper: it says whose it is."""
-        return helper_id(maker, name, self._host.domain)
 
     async def launch_helper(
         self, maker: ProgramProcess, id: str, program: str, state: bytes | None
@@ -300,11 +269,11 @@ class Processes:
     def waited(self) -> float:
         """How long this step has waited for programs."""
         step, waited = self._step
-        return waited if step == self._host.steps else 0.0
+        return waited if step == self.host.steps else 0.0
 
     def wait_more(self, seconds: float) -> None:
         """This step has waited for a program."""
-        self._step = (self._host.steps, self.waited() + seconds)
+        self._step = (self.host.steps, self.waited() + seconds)
 
     def over(self, process: ProgramProcess, why: str) -> None:
         """A process has ended; one that returned is over for good, another begins with the host."""

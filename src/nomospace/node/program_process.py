@@ -17,12 +17,12 @@ import os
 import socket
 import sys
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from nomospace.calls import requests
 from nomospace.calls.addresses import key_of
@@ -45,11 +45,11 @@ from nomospace.node.program_steps import (
     PipeAsker,
     PipeEar,
     PipeMailbox,
-    StepTime,
     inside_step,
     nothing_inside,
 )
-from nomospace.node.turns import LOT_FRAMES, Account, Queue, Turns
+from nomospace.node.programs import helper_id
+from nomospace.node.turns import LOT_FRAMES, Account, Queue
 from nomospace.sessions.host_sessions import NotForClients
 from nomospace.sessions.local_calls import LocalCall
 from nomospace.terms import Term, encode
@@ -60,6 +60,9 @@ from nomospace.wire.errors import encode_error
 from nomospace.wire.framing import BadFrame, Framer
 from nomospace.wire.packing import Unfit
 from nomospace.wire.values import unpack_fields, unpack_term
+
+if TYPE_CHECKING:
+    from nomospace.node.processes import Processes
 
 OUTPUT_BYTES: Final = 2_000
 """How much of what a program has printed last is told when it has died."""
@@ -105,30 +108,10 @@ class ProgramRights(NamedTuple):
     network: bool
 
 
-class ProgramHost(StepTime, Protocol):
-    """What a program's process needs of its host (`processes.Processes`)."""
-
-    @property
-    def turns(self) -> Turns: ...
-    def line(self, agent: str) -> LocalConnection: ...
-    def ready(self, text: requests.OntologyText) -> None: ...
-    def read(
-        self, text: requests.LawText | requests.OntologyText, agent: str
-    ) -> Coroutine[object, None, None]: ...
-    def helper_id(self, maker: str, name: str) -> str: ...
-    async def launch_helper(
-        self, maker: ProgramProcess, id: str, program: str, state: bytes | None
-    ) -> None: ...
-    def over(self, process: ProgramProcess, why: str) -> None: ...
-    def mail_waits(self, agent: str) -> bool: ...
-    def leave_mail(self, agent: str, unread: Iterable[tuple[str, str, Term]]) -> None: ...
-    def report(self, report: Report) -> None: ...
-
-
 class ProgramProcess(asyncio.Protocol):
     """A program's process. `start` has it born, `begin` has it run."""
 
-    def __init__(self, host: ProgramHost, birth: say.Birth, rights: ProgramRights) -> None:
+    def __init__(self, processes: Processes, birth: say.Birth, rights: ProgramRights) -> None:
         self.birth = birth
         self.rights = rights
         self.reactions: dict[str, str] = {}
@@ -137,7 +120,8 @@ class ProgramProcess(asyncio.Protocol):
         """Why it ends, once it does."""
         self.left = False
         """Whether its agent has gone on elsewhere."""
-        self._host = host
+        self._processes = processes
+        self._host = processes.host
         self._loop = asyncio.get_running_loop()
         self._lines: dict[str, LocalConnection] = {}
         self._attended: dict[tuple[str, str], None] = {}
@@ -146,7 +130,7 @@ class ProgramProcess(asyncio.Protocol):
         self._calls: dict[tuple[str, int], PipeAsker | asyncio.Task[None]] = {}
         self._tasks: dict[asyncio.Task[None], None] = {}
         self._framer = Framer(say.FRAME_BYTES_MAX)
-        self._queue = Queue(host.turns, self._handle, Account(), self._more)
+        self._queue = Queue(self._host.turns, self._handle, Account(), self._more)
         self._transport: asyncio.Transport
         self._steps: ListenerCalls | None = None
         self._process: asyncio.subprocess.Process | None = None
@@ -175,7 +159,7 @@ class ProgramProcess(asyncio.Protocol):
         """Start the process and have it import its code; raises `ProgramFailed`."""
         here, there = socket.socketpair()
         strong, strong_there = socket.socketpair()
-        self._steps = ListenerCalls(strong, self._host)
+        self._steps = ListenerCalls(strong, self._processes)
         try:
             with there, strong_there:
                 fds = (there.fileno(), strong_there.fileno())
@@ -269,7 +253,7 @@ class ProgramProcess(asyncio.Protocol):
         if not self.left:
             early, self._early = self._early, {}
             for (agent, law), mail in early.items():
-                self._host.leave_mail(agent, [(law, *one) for one in mail])
+                self._host.served.leave_mail(agent, [(law, *one) for one in mail])
         for task in list(self._tasks):
             task.cancel()
 
@@ -295,7 +279,7 @@ class ProgramProcess(asyncio.Protocol):
             self._born.exception()  # who waits has it, if anybody does
         self.end()
         self.gone.set_result(None)
-        self._host.over(self, "" if self.left else self.why)
+        self._processes.over(self, "" if self.left else self.why)
 
     async def _ping(self) -> None:
         while True:
@@ -328,7 +312,7 @@ class ProgramProcess(asyncio.Protocol):
             early.append((sender, message))
         else:
             facts = {"agent": agent, "law": law, "limit": EARLY_MAX}
-            self._host.report(Report("mail-lost", facts))
+            self._processes.report(Report("mail-lost", facts))
 
     def reply(self, agent: str, seq: int, value: object) -> None:
         """Answer a call."""
@@ -385,7 +369,7 @@ class ProgramProcess(asyncio.Protocol):
                 return
 
     async def _read(self, text: requests.LawText | requests.OntologyText) -> None:
-        await self._host.read(text, self.agent)
+        await self._processes.read(text, self.agent)
         self._queue.go_on()
 
     def _spawn(self, work: Coroutine[object, None, None]) -> asyncio.Task[None]:
@@ -405,9 +389,9 @@ class ProgramProcess(asyncio.Protocol):
             self.fail(agent, talk.call_number(body), error)
             return
         try:
-            seq, _, request = talk.read_call(call, self._host.laws)
+            seq, _, request = talk.read_call(call, self._processes.laws)
             if isinstance(request, requests.Open) and request.ontology is not None:
-                self._host.ready(request.ontology)
+                self._processes.ready(request.ontology)
             self._ask(agent, line, seq, request)
         except (CallerError, LawError, Unavailable) as error:
             self.fail(agent, call[1], error)
@@ -444,7 +428,7 @@ class ProgramProcess(asyncio.Protocol):
         self, line: LocalConnection, agent: str, seq: int, request: requests.Move
     ) -> None:
         for _ in range(MAIL_WAITS_MAX):  # what has been ruled on and waits for the disk goes along
-            if not self._host.mail_waits(agent):
+            if not self._processes.mail_waits(agent):
                 break
             await asyncio.sleep(MAIL_WAIT_S)
         unread = [(one.law, one.sender, one.message) for one in request.mail]
@@ -488,14 +472,14 @@ class ProgramProcess(asyncio.Protocol):
             self._spawn(self._create(said))
         elif isinstance(said, say.Said):
             error = ProgramFailed(agent=self.agent, program=self.program, why=said.error)
-            self._host.report(Report(said.what, said.facts, error if said.error else None))
+            self._processes.report(Report(said.what, said.facts, error if said.error else None))
         elif isinstance(said, say.Raised | say.Over):
             self.why = OVER if isinstance(said, say.Over) else f"it raised {said.error}"
             self.end()
             if not self.left:
                 unread = [(law, sender, unpack_term(body)) for law, sender, body in said.mail]
-                self._host.leave_mail(self.agent, unread)
-            self._host.over(self, self.why)
+                self._host.served.leave_mail(self.agent, unread)
+            self._processes.over(self, self.why)
 
     def _told_strong(self, said: say.Strong) -> None:
         agent, number = said.agent, said.number
@@ -525,7 +509,7 @@ class ProgramProcess(asyncio.Protocol):
 
     async def _create(self, said: say.CreateHelper) -> None:
         try:
-            id = self._host.helper_id(self.agent, said.name)
+            id = helper_id(self.agent, said.name, self._host.domain)
             if id not in self._lines and len(self._lines) > self.rights.helpers:
                 raise TooManyHelpers(
                     what=f"the number of helpers of {self.agent}",
@@ -533,7 +517,7 @@ class ProgramProcess(asyncio.Protocol):
                     advice="let one of them do the work of many, or ask its operator for more",
                 )
             if said.program:
-                await self._host.launch_helper(self, id, said.program, said.state)
+                await self._processes.launch_helper(self, id, said.program, said.state)
             elif id not in self._lines:
                 self._line(id)
             self._write(say.word(say.HelperCreated(said.number, id)))
@@ -567,7 +551,7 @@ class ProgramProcess(asyncio.Protocol):
         try:
             done = self._steps.exchange(said, inside)
         except TimeoutError:
-            limit_s = self._host.listener_s
+            limit_s = self._processes.listener_s
             self.kill(f"a listener of it took longer than {limit_s * 1000:g} ms inside a step")
             raise ListenerOverran(limit_s=limit_s) from None
         except (OSError, PeerError, Unready) as error:

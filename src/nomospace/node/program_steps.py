@@ -11,7 +11,7 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from nomospace.calls.answers import Found
 from nomospace.calls.requests import Adjust, Out, Request, Seek
@@ -24,30 +24,19 @@ from nomospace.sessions.host_sessions import NotForClients
 from nomospace.sessions.local_calls import LocalCall
 from nomospace.terms import Term
 from nomospace.wire import talk
-from nomospace.wire.calls import Laws
 from nomospace.wire.framing import LENGTH_BYTES, BadFrame
 
 if TYPE_CHECKING:
+    from nomospace.node.processes import Processes
     from nomospace.node.program_process import ProgramProcess
-
-
-class StepTime(Protocol):
-    """How long a step may wait for programs, and has waited."""
-
-    @property
-    def listener_s(self) -> float: ...
-    @property
-    def laws(self) -> Laws: ...
-    def waited(self) -> float: ...
-    def wait_more(self, seconds: float) -> None: ...
 
 
 class ListenerCalls:
     """The host's end of a program's second socket."""
 
-    def __init__(self, at: socket.socket, time: StepTime) -> None:
+    def __init__(self, at: socket.socket, processes: Processes) -> None:
         self._at = at
-        self._time = time
+        self._processes = processes
 
     def close(self) -> None:
         """The program is gone."""
@@ -63,7 +52,7 @@ class ListenerCalls:
         self._send(said)
         while isinstance(heard := say.read(say.TO_STEP, self._receive()), say.InsideCall):
             try:
-                _, _, request = talk.read_call(talk.unpack_frame(heard.body), self._time.laws)
+                _, _, request = talk.read_call(talk.unpack_frame(heard.body), self._processes.laws)
                 body = talk.pack_reply(0, 1, inside(request))
             except NomospaceError as error:
                 body = talk.pack_failure(0, 1, error)
@@ -91,7 +80,7 @@ class ListenerCalls:
 
     def _timed(self, do: Callable[..., object], given: object) -> object:
         """Wait for the process, as long as there is time left in this step."""
-        left = self._time.listener_s - self._time.waited()
+        left = self._processes.listener_s - self._processes.waited()
         if left <= 0:
             raise TimeoutError
         self._at.settimeout(left)
@@ -99,7 +88,7 @@ class ListenerCalls:
         try:
             return do(given)
         finally:
-            self._time.wait_more(time.monotonic() - since)
+            self._processes.wait_more(time.monotonic() - since)
 
 
 def inside_step(firing: StepFiring, request: Request) -> object:

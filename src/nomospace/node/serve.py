@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import secrets
 import signal
-import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from functools import cached_property, partial
@@ -20,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from nomospace.calls.requests import LawText, OntologyText
-from nomospace.client import Report
+from nomospace.client import Closed, Report
 from nomospace.client.own_tokens import OwnToken, link_key
 from nomospace.errors import Bug, NomospaceError, Unavailable
 from nomospace.extras import need
@@ -30,7 +29,7 @@ from nomospace.node.addresses import Address, Place
 from nomospace.node.backlog import backlog
 from nomospace.node.client_link import ClientLink
 from nomospace.node.clients import Clients
-from nomospace.node.clock import Clock, ClockMark
+from nomospace.node.clock import Clock, ClockMark, wall_us
 from nomospace.node.config import BadConfig, Config
 from nomospace.node.fencing import PeerTokens, StandingPart
 from nomospace.node.identity import Identity, revocation_lists
@@ -61,6 +60,7 @@ if TYPE_CHECKING:
     from nomospace.node.nats import NatsLinks
     from nomospace.node.stories.telling import Stories
     from nomospace.node.tcp import TcpLinks
+    from nomospace.store.interface import Store
 
 FAULTY_MAX: Final = 64
 """Of how many ontologies it is remembered what is wrong with them."""
@@ -126,9 +126,12 @@ class Server:
         self.work = Workers()
         """Who compiles the laws and reads the ontologies of others."""
         self.host: Host
+        self._shelf: LawShelf
+        """The laws that clients name."""
         self.links: TcpLinks | NatsLinks
         self.listener: Listener
         self.clients: Clients
+        self.operating: Operating
         self.standings: Standings
         """Who was let in and is still there, whichever way it came (see `principals`)."""
         self.services: Any = None
@@ -161,7 +164,7 @@ class Server:
         if self.identity is not None:
             from nomospace.node.vouching import SealedLinks, Vouching
 
-            vouching = Vouching(self.identity, self._now)
+            vouching = Vouching(self.identity, self.now)
             network = SealedLinks(links, vouching, self._law)
         self._narrow()
         standing = self.standing
@@ -181,13 +184,13 @@ class Server:
             shares=config.limits,
             stored=config.spaces.stored,
             capacity=config.spaces.capacity,
-            on_report=self._report,
+            on_report=self.report,
         )
         self.host.work = self.work
         self.host.on_broken = self._broken
-        shelf = LawShelf(self.host.law, compiles=False)
+        self._shelf = LawShelf(self.host.law, compiles=False)
         if config.programs.modules or config.publishers:
-            await self._run_programs(shelf)
+            await self._run_programs()
         try:
             await self.host.start()
         except BaseException:
@@ -203,27 +206,21 @@ class Server:
             self.host.moved(*config.contact.position)
         if self.host.stage.processes is not None:
             parts.push_async_callback(self.host.stage.processes.stop)
-        self.standings = Standings(self._door(), self._now)
+        self.standings = Standings(self._door(), self.now)
         parts.push_async_callback(self.work.close)
-        operating, tokens = Operating(self), PeerTokens(self.host, standing)
+        self.operating, tokens = Operating(self), PeerTokens(self.host, standing)
         news = TrustNews(self)
         self.host.peer_questions.answer = news.answer
         parts.callback(self.host.peer_questions.stop)
         self.clients = Clients(
-            self.host.served,
-            host=settings.name,
-            life=self.host.life,
+            self.host,
             token=tokens.own,
             standings=self.standings,
-            laws=lambda law: self._checked(shelf, law),
-            laws_of=self.host.core.memberships_of,
+            laws=self.law_named,
             note=lambda what, facts: self.note(what, **facts),
-            turns=self.host.turns,
-            shares=config.limits,
-            ready=self._ready,
-            read=lambda text, agent: self._read(shelf, text, agent),
-            answers=operating.answer,
-            domain=self.host.domain,
+            ready=self.ready,
+            read=self.read,
+            answers=self.operating.answer,
         )
         self.clients.start(asyncio.get_running_loop())
         parts.callback(self.clients.stop)
@@ -249,9 +246,7 @@ class Server:
         if config.services.http:
             from nomospace.node.services.hosting import services_of
 
-            services = services_of(self)
-            services.work = self.work
-            self.services = await parts.enter_async_context(services)
+            self.services = await parts.enter_async_context(services_of(self))
             self.keep_token(*self.services.bound)
         if config.services.controllers:
             from nomospace.node.services.hosting import registration_of
@@ -260,10 +255,9 @@ class Server:
             staying = asyncio.create_task(registration_of(self).run(), name="stay registered")
             parts.push_async_callback(cancelled, staying)
         if self._journalist is not None:
-            sealing = Sealing(config.host.name, store, config.store, config.journal, self.note)
-            sealing.start()
-            parts.push_async_callback(sealing.stop)
-            self.sealing = sealing
+            self.sealing = Sealing(self)
+            self.sealing.start()
+            parts.push_async_callback(self.sealing.stop)
         if self.identity is not None:
             self._learn_revoked()
             self.identity.watchers.append(self._learn_revoked)
@@ -354,23 +348,16 @@ class Server:
         )
         return EnrollingHost(config.host.name, secretaries=secretaries, **options)
 
-    async def _run_programs(self, shelf: LawShelf) -> None:
+    async def _run_programs(self) -> None:
         """Let the host run programs in processes of their own; raises `BadModule`."""
         from nomospace.node.processes import Processes
 
-        processes = Processes(
-            self.config.programs,
-            self.config.publishers,
-            host=self.host,
-            laws=lambda law: self._checked(shelf, law),
-            ready=self._ready,
-            read=lambda text, agent: self._read(shelf, text, agent),
-            report=self._report,
-        )
+        processes = Processes(self)
         await processes.start()
         self.host.stage.processes = processes
 
-    def _now(self) -> int:
+    def now(self) -> int:
+        """The time of the host's clock."""
         assert self.clock is not None, "the host has started"
         return self.clock.now()
 
@@ -383,7 +370,7 @@ class Server:
 
     def _wires(self) -> TcpLinks | NatsLinks:
         settings = self.config.host
-        life = time.time_ns() // 1000
+        life = wall_us()
         if self.standing is not None:
             life = self.standing.link_life(life)
         if settings.transport != "tcp":
@@ -423,6 +410,14 @@ class Server:
         return Stories(self)
 
     @property
+    def store(self) -> Store:
+        """What keeps the host and its journal; raises `Closed` once the host has ended."""
+        keeper = self.host.keeper
+        if keeper is None:
+            raise Closed(what=f"host {self.host.name}")
+        return keeper.store
+
+    @property
     def tally(self) -> RulingCounts:
         """How many rulings the journal tells of since the start; none where there is no journal."""
         return RulingCounts() if self._journalist is None else self._journalist.tally
@@ -436,15 +431,15 @@ class Server:
             return OpenDoor(self.own.token)
         from nomospace.node.door import TrustDoor
 
-        return TrustDoor(self.identity, self._now)
+        return TrustDoor(self.identity, self.now)
 
-    async def _read(self, shelf: LawShelf, text: LawText | OntologyText, agent: str) -> None:
+    async def read(self, text: LawText | OntologyText, agent: str) -> None:
         """Have a text of a client read, beside the loop."""
         if isinstance(text, LawText):
             try:
                 await self.work.law(text.text, text.name, agent)
             except NomospaceError as error:
-                shelf.failed(text, error)
+                self._shelf.failed(text, error)
             return
         try:
             await self.work.ontology(text, agent)
@@ -453,7 +448,7 @@ class Server:
                 self._faulty.clear()
             self._faulty[text] = error
 
-    def _ready(self, text: OntologyText) -> None:
+    def ready(self, text: OntologyText) -> None:
         """Raise `Unready` for an ontology that nobody has read, or what is wrong with it."""
         if not text.text or self.host.core.speaking.knows(text.hash) or is_told(text):
             return
@@ -485,9 +480,9 @@ class Server:
             except NomospaceError as error:
                 self.note("token-not-kept", address=str(address), why=str(error))
 
-    def _checked(self, shelf: LawShelf, law: str | LawText) -> CompiledLaw:
+    def law_named(self, law: str | LawText) -> CompiledLaw:
         """A law that a client names; one that could not be enforced here is refused."""
-        found = shelf(law)
+        found = self._shelf(law)
         if self.identity is not None:
             check_keys(found)
         return found
@@ -535,9 +530,10 @@ class Server:
         self.metrics.count("notes", what)
         self._log(what, **facts)
         if self._journalist is not None and self.clock is not None and what not in QUIET:
-            self.host.record(self._journalist.note(what, facts, self._now()))
+            self.host.record(self._journalist.note(what, facts, self.now()))
 
-    def _report(self, report: Report) -> None:
+    def report(self, report: Report) -> None:
+        """Something went wrong beside the way of any call."""
         if self._on_report is not None:
             self._on_report(report)
             return
@@ -557,23 +553,20 @@ class Server:
         metrics.watch("steps", lambda: host.steps)
         metrics.watch("watches", host.core.digests.figures)
         metrics.watch("calls", lambda: {kind.__name__.lower(): n for kind, n in host.calls.items()})
-        if host.keeper is not None:
-            keeper = host.keeper
-            metrics.watch("commits", lambda: keeper.groups)
-            metrics.watch("commit_steps", lambda: keeper.kept)
-            keeper.on_commit = partial(metrics.observe, "commit_seconds")
-            metrics.watch("queue", lambda: {"steps": float(keeper.last - keeper.kept)})
+        keeper = host.keeper
+        assert keeper is not None, "it has a store"
+        metrics.watch("commits", lambda: keeper.groups)
+        metrics.watch("commit_steps", lambda: keeper.kept)
+        keeper.on_commit = partial(metrics.observe, "commit_seconds")
+        metrics.watch("queue", lambda: {"steps": float(keeper.last - keeper.kept)})
         if self.standing is not None:
             metrics.watch("standby", self.standing.figures)
-        metrics.watch_together(self._backlog)
+        metrics.watch_together(lambda: backlog(host.core.spaces.census(), self.now()))
         metrics.watch_times("wait_seconds", self._waited)
         counts = {"frames_in": "frames_in", "frames_out": "frames_out", "bytes_in": "bytes_in"}
         counts |= {"bytes_out": "bytes_out", "frames_dropped": "dropped"}
         for name, count in counts.items():
             metrics.watch(name, partial(self._counted, count))
-
-    def _backlog(self) -> Mapping[str, Mapping[str, float]]:
-        return backlog(self.host.core.spaces.census(), self._now())
 
     def _waited(self) -> Mapping[str, tuple[list[int], float]]:
         waited = self.host.core.spaces.waited

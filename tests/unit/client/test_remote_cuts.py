@@ -11,6 +11,7 @@ from nomospace.client import TimedOut, session_driver
 from nomospace.client.remote import connect
 from nomospace.client.session_driver import HostLost
 from nomospace.law import load
+from nomospace.node import clients
 from nomospace.sessions.client_session import SessionLost
 from tests.unit.client.scene import Scene, in_scene, until
 
@@ -217,13 +218,13 @@ def test_a_host_that_says_nothing_is_taken_for_gone(monkeypatch: pytest.MonkeyPa
     in_scene(program)
 
 
-def test_a_client_that_says_nothing_is_taken_for_gone() -> None:
+def test_a_client_that_says_nothing_is_taken_for_gone(monkeypatch: pytest.MonkeyPatch) -> None:
     async def program(scene: Scene) -> None:
         jobs = await scene.jobs()
         scene.proxy.frozen = True
-        usual_s, scene.host.clients.silent_s = scene.host.clients.silent_s, 0.2
-        await until(lambda: all(session.link is None for session in scene.host.served.all))
-        scene.host.clients.silent_s = usual_s
+        with monkeypatch.context() as impatient:
+            impatient.setattr(clients, "SILENT_S", 0.2)
+            await until(lambda: all(session.link is None for session in scene.host.served.all))
         assert [what for what, _ in scene.host.notes] == ["silent"]
         scene.proxy.frozen = False
         await jobs.out("job", 1)

@@ -16,7 +16,7 @@ host itself counts is at `/metrics`.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
@@ -81,8 +81,10 @@ class Services:
         self._on_note = on_note
         self.work: Workers | None = None
         """Who reads the laws that come over HTTP, beside the loop."""
-        self._laws: LawServer | None = None
-        self._web: Web | None = None
+        self.laws: LawServer
+        """The law server, while they run."""
+        self._web: Web
+        self._parts: AsyncExitStack
         self.controllers = ControllerService(operators, hosts)
         self.rolls: Rolls = RollFiles(None if folder is None else folder / "rolls")
         self._hosts = hosts
@@ -90,34 +92,28 @@ class Services:
     @property
     def url(self) -> str:
         """Where they are."""
-        assert self._web is not None, "services that run have an address"
         return self._web.url
 
     @property
     def bound(self) -> tuple[Address, ...]:
         """All places that they are served at, as numbers."""
-        assert self._web is not None, "services that run have an address"
         return self._web.bound
 
-    @property
-    def laws(self) -> LawServer:
-        """The law server."""
-        assert self._laws is not None, "the library is open while the services run"
-        return self._laws
-
     async def __aenter__(self) -> Self:
-        try:
-            self._laws = LawServer(
+        async with AsyncExitStack() as parts:
+            parts.callback(self.rolls.close)
+            self.laws = LawServer(
                 self._operators,
                 None if self._folder is None else self._folder / "laws",
                 work=self.work,
             )
+            parts.callback(self.laws.close)
             await self._take_in()
             if isinstance(self.rolls, StoredRolls):
                 await self.rolls.bring_in()
             secretaries = SecretaryService(self._hosts, self._operators, self.rolls)
-            parts = (self._laws, self.controllers, secretaries)
-            routes = [*self._more, *[route for part in parts for route in part.routes()]]
+            cores = (self.laws, self.controllers, secretaries)
+            routes = [*self._more, *[route for core in cores for route in core.routes()]]
             self._web = Web(
                 application(routes),
                 self._at.host,
@@ -127,16 +123,12 @@ class Services:
                 names=self._names,
                 on_note=self._on_note,
             )
-            await self._web.__aenter__()
-        except BaseException:
-            self._close()
-            raise
+            await parts.enter_async_context(self._web)
+            self._parts = parts.pop_all()
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        assert self._web is not None, "it was begun"
-        await self._web.stop()
-        self._close()
+        await self._parts.aclose()
 
     async def _take_in(self) -> None:
         """Put the laws of a folder into the library; one with errors ends the start."""
@@ -147,11 +139,6 @@ class Services:
             language = PYTHON if path.suffix == ".py" else PROLOG
             text = read_source(str(path)).text
             await self.laws.put(name_of(text, str(path)), text, by=str(path), language=language)
-
-    def _close(self) -> None:
-        self.rolls.close()
-        if self._laws is not None:
-            self._laws.close()
 
 
 def allowed(door: Door) -> tuple[Allows, Allows]:
@@ -212,6 +199,7 @@ def services_of(server: Server) -> Services:
         on_note=server.note,
     )
     services.rolls = StoredRolls(server.host, folder and folder / "rolls")
+    services.work = server.work
     return services
 
 
