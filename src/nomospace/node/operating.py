@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -81,45 +81,35 @@ class Operating:
         for space, limits in server.config.monitors.items():
             server.host.watch(space, limits)
 
+        self._answers: dict[type, Callable[[Any], Any]] = {
+            admin.Agents: self._agents,
+            admin.Spaces: lambda _: self._spaces(),
+            admin.Tuples: self._tuples,
+            admin.Stats: lambda _: self._stats(),
+            admin.Where: self._where,
+            admin.Tail: self._tail,
+            admin.Records: self._records,
+            admin.Suspend: self._suspend,
+            admin.Resume: self._suspend,
+            admin.EndAgent: self._end,
+            admin.Suspensions: lambda _: self._suspensions(),
+            admin.Contact: self._contact,
+            admin.Engage: self._contact,
+            admin.Disengage: self._contact,
+            admin.SetPosition: self._contact,
+            admin.DrainHost: self._drain,
+            admin.LaunchProgram: self._launch,
+            admin.EndProgram: self._end_program,
+            admin.SpaceTell: server.host.operate,
+            admin.PromoteHost: server.host.operate,
+            admin.SpaceMonitor: self._monitor,
+            admin.SpaceMonitors: lambda _: [self._watched(one) for one in sorted(self._monitors)],
+            admin.Doctor: lambda _: self._doctor(),
+        }
+
     def answer(self, question: admin.OperatorQuestion[Any]) -> Any:
         """The answer to a question."""
-        if isinstance(question, admin.Agents):
-            return self._agents(question)
-        if isinstance(question, admin.Spaces):
-            return self._spaces()
-        if isinstance(question, admin.Tuples):
-            return self._tuples(question)
-        if isinstance(question, admin.Stats):
-            return self._stats()
-        if isinstance(question, admin.Where):
-            return self._where(question.agent)
-        if isinstance(question, admin.Tail):
-            return self._tail(question)
-        if isinstance(question, admin.Records):
-            return self._records(question)
-        if isinstance(question, admin.Suspend | admin.Resume):
-            return self._suspend(question)
-        if isinstance(question, admin.EndAgent):
-            return self._end(question.agent)
-        if isinstance(question, admin.Suspensions):
-            found = self._server.host.core.suspending.all()
-            return [admin.SuspensionLine(one.name, one.since, one.why) for one in found]
-        if isinstance(question, ContactQuestion):
-            return self._contact(question)
-        if isinstance(question, admin.DrainHost):
-            return self._drain(question)
-        if isinstance(question, admin.LaunchProgram):
-            return self._launch(question)
-        if isinstance(question, admin.EndProgram):
-            return self._end_program(question.agent)
-        if isinstance(question, admin.SpaceTell | admin.PromoteHost):
-            return self._server.host.operate(question)
-        if isinstance(question, admin.SpaceMonitor):
-            return self._monitor(question)
-        if isinstance(question, admin.SpaceMonitors):
-            return [self._watched(space) for space in sorted(self._monitors)]
-        assert isinstance(question, admin.Doctor), question
-        return self._doctor()
+        return self._answers[type(question)](question)
 
     def _agents(self, question: admin.Agents) -> list[admin.AgentLine]:
         core = self._server.host.core
@@ -157,11 +147,11 @@ class Operating:
         await host.stage.start(agent, question.program, question.state, question.code)
         return admin.ProgramLine(agent, question.program)
 
-    async def _end_program(self, agent: str) -> admin.ProgramLine:
-        program = await self._server.host.stage.end(agent)
+    async def _end_program(self, question: admin.EndProgram) -> admin.ProgramLine:
+        program = await self._server.host.stage.end(question.agent)
         if not program:
-            raise NotRunning(agent=agent[:100])
-        return admin.ProgramLine(agent, program)
+            raise NotRunning(agent=question.agent[:100])
+        return admin.ProgramLine(question.agent, program)
 
     @property
     def _monitors(self) -> dict[str, LoadMonitor]:
@@ -187,6 +177,10 @@ class Operating:
         await host.suspend(name, question.why[:WHY_MAX])
         line = next(one for one in host.core.suspending.all() if one.name == name)
         return admin.SuspensionLine(name, line.since, line.why)
+
+    def _suspensions(self) -> list[admin.SuspensionLine]:
+        found = self._server.host.core.suspending.all()
+        return [admin.SuspensionLine(one.name, one.since, one.why) for one in found]
 
     async def _contact(self, question: ContactQuestion) -> admin.ContactLine:
         host = self._server.host
@@ -214,9 +208,9 @@ class Operating:
         moving = sum([group.under_way(peer) for peer in group.members])
         return admin.DrainLine(host.name, share.drained, share.held(), moving, share.alone())
 
-    async def _end(self, agent: str) -> admin.WhereLine:
-        await self._server.host.end(agent)
-        return admin.WhereLine(agent, "", False)
+    async def _end(self, question: admin.EndAgent) -> admin.WhereLine:
+        await self._server.host.end(question.agent)
+        return admin.WhereLine(question.agent, "", False)
 
     def _suspendable(self, name: str) -> str:
         """The id of an agent, or the hash of a law that this host has or has suspended."""
@@ -272,8 +266,8 @@ class Operating:
             figures,
         )
 
-    def _where(self, agent: str) -> admin.WhereLine:
-        core = self._server.host.core
+    def _where(self, question: admin.Where) -> admin.WhereLine:
+        core, agent = self._server.host.core, question.agent
         if core.has(agent):
             return admin.WhereLine(agent, core.name, True)
         engaged = core.group.where.get(agent, "")
@@ -281,10 +275,7 @@ class Operating:
 
     def _tail(self, question: admin.Tail) -> list[admin.JournalRecord]:
         """The last records that no segment has yet, or those after a number."""
-        keeper = self._server.host.keeper
-        if keeper is None:
-            return []
-        store, limit = keeper.store, max(1, min(question.limit, admin.TAIL_MAX))
+        store, limit = self._server.store, max(1, min(question.limit, admin.TAIL_MAX))
         if question.after:
             found = store.journal(question.after, limit, admin.ANSWER_BYTES_MAX)
         else:
@@ -292,14 +283,12 @@ class Operating:
         return [told(entry) for entry in found]
 
     def _records(self, question: admin.Records) -> admin.RecordsPage:
-        name, keeper = self._server.config.host.name, self._server.host.keeper
-        if keeper is None:
-            return admin.RecordsPage(name, 1, 0, ())
-        last = keeper.store.last_record
-        oldest = keeper.store.journal(0, 1)
+        name, store = self._server.config.host.name, self._server.store
+        last = store.last_record
+        oldest = store.journal(0, 1)
         first = oldest[0].seq if oldest else last + 1
         limit = max(1, min(question.limit, admin.TAIL_MAX))
-        entries = keeper.store.journal(max(0, question.after), limit, admin.ANSWER_BYTES_MAX)
+        entries = store.journal(max(0, question.after), limit, admin.ANSWER_BYTES_MAX)
         found = [admin.RawRecord(one.seq, one.record) for one in entries if one.seq <= last]
         return admin.RecordsPage(name, min(first, last + 1), last, tuple(found))
 

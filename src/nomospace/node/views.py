@@ -25,7 +25,6 @@ from nomospace.control import Membership, TooMuchState, TooOld
 from nomospace.control.explain import explain
 from nomospace.errors import CallerError
 from nomospace.node import viewed
-from nomospace.node.operating import Operating
 from nomospace.node.ruling_views import member_before, ruling_run, ruling_view, why_view
 from nomospace.node.stories.telling import NoStory
 from nomospace.node.within import BYTES_AT_ONCE, LINES_MAX, Within, shown, space_view
@@ -55,6 +54,7 @@ from nomospace.wire.admin import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from nomospace.control import Ruling
     from nomospace.host.core import Host as Core
     from nomospace.law import CompiledLaw
     from nomospace.node.serve import Server
@@ -90,7 +90,7 @@ class Views:
 
     def __init__(self, server: Server) -> None:
         self._server = server
-        self._operating = Operating(server)
+        self._operating = server.operating
         self._within = Within(server)
         self._recalled = False
         """Whether the journal was asked for what was before this life."""
@@ -245,8 +245,8 @@ class Views:
 
     async def recall(self) -> None:
         """Read what the life before has counted lately from its journal, some at a time."""
-        tally, keeper = self._server.tally, self._server.host.keeper
-        if self._recalled or keeper is None:
+        tally, store = self._server.tally, self._server.store
+        if self._recalled:
             return
         self._recalled = True
         first = tally.past[0][0] if tally.past else self.now // 1_000_000 + 1
@@ -255,7 +255,7 @@ class Views:
         while begin < tally.earlier:
             await asyncio.sleep(0)
             most = min(READ_AT_ONCE, tally.earlier - begin)
-            entries = keeper.store.journal(begin, most, BYTES_AT_ONCE)
+            entries = store.journal(begin, most, BYTES_AT_ONCE)
             begin = entries[-1].seq if entries else tally.earlier
             for entry in entries:
                 record = decode_record(entry.record)
@@ -364,10 +364,7 @@ class Views:
 
     def rulings(self, *, after: int | None = None, limit: int = 100) -> viewed.RulingsView:
         """The rulings among so many records after one of the journal, or among the latest."""
-        keeper = self._server.host.keeper
-        if keeper is None:
-            return viewed.RulingsView((), after or 0)
-        store, limit = keeper.store, _limit(limit)
+        store, limit = self._server.store, _limit(limit)
         if after is None:
             entries = newest(store, store.last_record, limit, ANSWER_BYTES_MAX)
         else:
@@ -398,12 +395,11 @@ class Views:
                 not one or one == other for one, other in zip(of, found, strict=True)
             )
 
-        keeper, found = self._server.host.keeper, list[viewed.RulingView]()
-        last = 0 if keeper is None else keeper.store.last_record
+        store, found = self._server.store, list[viewed.RulingView]()
+        last = store.last_record
         first, wanted = max(0, last - among), (home or law).encode()
-        while keeper is not None and last > first and len(found) < most:
-            lot = min(READ_AT_ONCE, last - first)
-            part = newest(keeper.store, last, lot, BYTES_AT_ONCE)
+        while last > first and len(found) < most:
+            part = newest(store, last, min(READ_AT_ONCE, last - first), BYTES_AT_ONCE)
             for entry in reversed([one for one in part if wanted in one.record]):
                 record = decode_record(entry.record)
                 if isinstance(record, EventRecord) and fits(record) and len(found) < most:
@@ -414,10 +410,8 @@ class Views:
 
     def runs(self, *, after: int, limit: int) -> list[viewed.RulingRun]:
         """The rulings among so many records after one, equal ones as one with their count."""
-        keeper = self._server.host.keeper
         found: Counter[viewed.RulingRun] = Counter()
-        store = None if keeper is None else keeper.store
-        for entry in [] if store is None else store.journal(after, limit, ANSWER_BYTES_MAX):
+        for entry in self._server.store.journal(after, limit, ANSWER_BYTES_MAX):
             record = decode_record(entry.record)
             if isinstance(record, EventRecord):
                 found[ruling_run(record)] += 1
@@ -431,13 +425,12 @@ class Views:
     @property
     def now(self) -> int:
         """The time of the host's clock, in microseconds: what its times are held against."""
-        return self._within.now()
+        return self._server.now()
 
     @property
     def last_record(self) -> int:
         """The number of the journal's last record."""
-        keeper = self._server.host.keeper
-        return 0 if keeper is None else keeper.store.last_record
+        return self._server.store.last_record
 
     def why(self, record: int) -> viewed.WhyView:
         """Why a ruling is as it is, all of it, by the number of its record in the journal.
@@ -446,10 +439,8 @@ class Views:
         (`member_before`). Raises `NotSeen` for a record that is none, and `TooOld`, or `NotSeen`
         for the member, where the journal does not go back far enough.
         """
-        keeper = self._server.host.keeper
-        entries = [] if keeper is None or record < 1 else keeper.store.journal(record - 1, 1)
-        found = decode_record(entries[0].record) if entries else None
-        if not isinstance(found, EventRecord) or entries[0].seq != record or not found.community:
+        found = self._ruled(record)
+        if found is None:
             mend = "ask for the rulings to see their records"
             raise NotSeen(what="ruling with the record", name=str(record), mend=mend)
         view, ruling = ruling_view(record, found), found.ruling
@@ -460,9 +451,7 @@ class Views:
                 return why_view(view, explain(member, ruling, disclose="all"))
             except (TooOld, TooMuchState) as error:
                 late = error
-        law, past = self._server.host.law(ruling.law), None
-        if law is not None and keeper is not None:
-            past = member_before(keeper.store, law, record, ruling)
+        past = self._before(record, ruling)
         if past is not None:
             return why_view(view, explain(past, ruling, disclose="all"))
         if late is not None:
@@ -472,18 +461,23 @@ class Views:
 
     def standing(self, record: int) -> viewed.MemberView:
         """A member as it was right before a ruling; raises `NotSeen` as `why` does."""
-        keeper = self._server.host.keeper
-        entries = [] if keeper is None or record < 1 else keeper.store.journal(record - 1, 1)
-        found = decode_record(entries[0].record) if entries else None
-        past = None
-        if keeper is not None and isinstance(found, EventRecord) and found.community:
-            law = self._server.host.law(found.ruling.law)
-            if law is not None and entries[0].seq == record:
-                past = member_before(keeper.store, law, record, found.ruling)
+        found = self._ruled(record)
+        past = None if found is None else self._before(record, found.ruling)
         if past is None:
             mend = "the journal does not go back to it"
             raise NotSeen(what="member before the record", name=str(record), mend=mend)
         return _member(past)
+
+    def _ruled(self, record: int) -> EventRecord | None:
+        """A ruling under a law, by the number of its record."""
+        entries = self._server.store.journal(record - 1, 1) if record > 0 else []
+        found = decode_record(entries[0].record) if entries and entries[0].seq == record else None
+        return found if isinstance(found, EventRecord) and found.community else None
+
+    def _before(self, record: int, ruling: Ruling) -> Membership | None:
+        """The member of a ruling right before it, if the journal goes back to that."""
+        law = self._server.host.law(ruling.law)
+        return None if law is None else member_before(self._server.store, law, record, ruling)
 
 
 def _limit(limit: int) -> int:

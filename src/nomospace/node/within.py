@@ -88,12 +88,6 @@ class Within:
         """Tuples that are gone and whose writing was not read yet."""
         self._lock = asyncio.Lock()
 
-    def now(self) -> int:
-        """The time of the host's clock."""
-        clock = self._server.clock
-        assert clock is not None, "only a host that runs is looked at"
-        return clock.now()
-
     def all(self) -> list[Kept]:
         """The spaces: shared ones, private ones, and the one that shows who is there."""
         core = self._server.host.core
@@ -129,7 +123,7 @@ class Within:
     ) -> TuplesView:
         """The oldest tuples, or those that a template matches; lent ones stand behind the rest."""
         after = max(0, min(after, PAGED_MAX))
-        now = self.now()
+        now = self._server.now()
         asked = Template.of(tuple(template)) if template else None
         if asked is None:
             records = space.oldest(after + limit + 1)
@@ -177,11 +171,9 @@ class Within:
 
     async def read_ages(self) -> None:
         """Learn from the journal when tuples were written: since the last time, and before."""
-        keeper = self._server.host.keeper
-        if keeper is None:
-            return
         async with self._lock:
-            store, last = keeper.store, keeper.store.last_record
+            store = self._server.store
+            last = store.last_record
             if self._read < 0:
                 self._read = self._back = max(last - READ_MAX, 0)
             self._read = max(self._read, last - READ_MAX)

@@ -7,11 +7,10 @@ process of its own, for Arrow is large, and only where the store begins too late
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import AsyncIterator
-from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
+from nomospace.node.journaling import on_segments
 from nomospace.node.stories.window import Window
 from nomospace.store.journal import SMALL, EventRecord, Record, decode_record
 
@@ -43,18 +42,13 @@ class WindowReader:
         self._kept: dict[int, tuple[float, Window]] = {}
         self._lock = asyncio.Lock()
 
-    @property
-    def _store(self) -> Store | None:
-        keeper = self._server.host.keeper
-        return None if keeper is None else keeper.store
-
     async def record(self, number: int) -> Record | None:
         """A record by its number, from the store or a segment."""
-        store = self._store
-        found = [] if store is None or number < 1 else store.journal(number - 1, 1)
+        store = self._server.store
+        found = store.journal(number - 1, 1)
         if found and found[0].seq == number:
             return decode_record(found[0].record)
-        if store is None or number > store.last_record:
+        if number > store.last_record:
             return None
         async for seq, record in self._sealed(f"--record={number}"):
             if seq == number:
@@ -77,9 +71,7 @@ class WindowReader:
             return window
 
     async def _read(self, around: int) -> Window:
-        window, store = Window(), self._store
-        if store is None:
-            return window
+        window, store = Window(), self._server.store
         middle = await _place(store, around)
         begin = window.read = max(0, middle - RECORDS_MAX)
         window.end = middle + RECORDS_MAX
@@ -96,16 +88,16 @@ class WindowReader:
 
         0 where there are none: they never were, or are kept no longer.
         """
-        first, last, store = window.first, window.last, self._store
-        if first is None or last is None or store is None:
+        first, last, store = window.first, window.last, self._server.store
+        if first is None or last is None:
             return 0, 0
         before = 1 < first[0] <= window.end - 2 * RECORDS_MAX + 1
         return first[1] * before, last[1] * (store.last_record > window.end)
 
     async def _read_on(self, window: Window) -> int:
         """Have in a window what the store has of it by now; the first record of that."""
-        store, first = self._store, 0
-        while store is not None and window.read < window.end:
+        store, first = self._server.store, 0
+        while window.read < window.end:
             page = store.journal(window.read, min(_PAGE, window.end - window.read), PAGE_BYTES)
             if not page:
                 break
@@ -124,11 +116,11 @@ class WindowReader:
     async def of_tuple(self, id: str) -> list[tuple[int, Record]]:
         """What became of a tuple, the oldest first."""
         found = {seq: record async for seq, record in self._sealed(f"--tuple={id}")}
-        store = self._store
-        newest = 0 if store is None else store.last_record
+        store = self._server.store
+        newest = store.last_record
         after = max(0, newest - TUPLE_RECORDS_MAX)
         writer, _, count = id.rpartition("#")
-        while store is not None and after < newest:
+        while after < newest:
             page = store.journal(after, 10 * _PAGE, PAGE_BYTES)
             if not page:
                 break
@@ -148,24 +140,8 @@ class WindowReader:
         folder = self._server.config.journal.folder
         if not folder:
             return
-        child = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-P", "-m", "nomospace.store.segments", "--into", folder, *asked),
-            f"--large={4 * LARGE_BYTES_MAX}",
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-        )
-        told = b""
-        try:
-            async with asyncio.timeout(SEALED_S):
-                told, _ = await child.communicate()
-        except TimeoutError:
-            pass
-        finally:
-            if child.returncode is None:
-                with suppress(ProcessLookupError):
-                    child.kill()
-                await child.wait()
+        large = f"--large={4 * LARGE_BYTES_MAX}"
+        told, _ = await on_segments(folder, *asked, large, seconds=SEALED_S)
         for number, line in enumerate(told.decode().splitlines()):
             seq, _, body = line.partition(" ")
             yield int(seq), decode_record(bytes.fromhex(body))

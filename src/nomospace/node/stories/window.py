@@ -25,9 +25,9 @@ TRIED_MAX: Final = 5_000
 class Want(msgspec.Struct, frozen=True, array_like=True):
     """What is asked of a window: who in a lane made a key before a moment, or used it after one.
 
-    With `record`, the fact of that record. The key `CAME` asks where an agent was all the time.
-    `parts` are those of the fact that is asked for, and `cause` is the ruling that sent what is
-    asked for, where that is on record.
+    The key `CAME` asks where an agent was all the time. `parts` are those of the fact that is asked
+    for, and `cause` is the ruling that sent what is asked for, where that is on record. By `record`
+    no version has ever asked: it keeps its place among what travels.
     """
 
     lane: str
@@ -55,7 +55,7 @@ class Window:
         """Of each lane when its records were, and their numbers, in order."""
         self._records: dict[int, Record] = {}
         self._facts: dict[int, StoryFact | None] = {}
-        self.sorted = True
+        self._sorted = True
         self.large = 0
         """How many bytes the large ones of its records have."""
         self.read = self.end = 0
@@ -63,12 +63,6 @@ class Window:
         self.first: tuple[int, int] | None = None
         self.last: tuple[int, int] | None = None
         """The numbers of its first record and its last one, and when they were."""
-
-    def __len__(self) -> int:
-        return len(self._records)
-
-    def __contains__(self, number: int) -> bool:
-        return number in self._records
 
     def add(self, number: int, record: Record) -> None:
         """Have a record in the window."""
@@ -88,17 +82,14 @@ class Window:
             self._records[number] = record
             for lane in lanes:
                 self._lanes.setdefault(lane, []).append((at, number))
-            self.sorted = False
+            self._sorted = False
 
     def find(self, want: Want) -> list[StoryFact]:
         """What answers a want, the nearest first."""
-        if want.record:
-            fact = self._fact(want.record)
-            return [] if fact is None else [fact]
-        if not self.sorted:
+        if not self._sorted:
             for lane in self._lanes.values():
                 lane.sort()
-            self.sorted = True
+            self._sorted = True
         entries = self._lanes.get(want.lane, [])
         if want.key == CAME:
             return self._came(entries, want.at)
