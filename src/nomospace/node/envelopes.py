@@ -39,6 +39,7 @@ import msgspec
 
 from nomospace.calls.addresses import NAME_MAX
 from nomospace.errors import NomospaceError, PeerError
+from nomospace.node.identity import Identity
 from nomospace.node.peer_sessions import KnownHost, PeerSession
 from nomospace.node.peering import LINK_VERSION, LINK_VERSIONS
 from nomospace.trust.certificates import CERTIFICATE_BYTES_MAX, HostCertificate
@@ -51,7 +52,6 @@ from nomospace.trust.channels import (
     InTheOpen,
     NotForUs,
 )
-from nomospace.trust.keys import SecretKey
 from nomospace.wire.framing import FRAME_BYTES_MAX, LENGTH_BYTES, Versions, join, split
 
 SENDERS_MAX: Final = 1_000
@@ -162,15 +162,14 @@ Opened: TypeAlias = tuple[str, list[bytes], list[tuple[str, bytes]]]
 class Mailroom:
     """Packs and opens the envelopes of one host.
 
-    `key` signs, `certificate` is what others check it by, `check` checks theirs and `again` those
-    that were checked before; without a key nothing is signed or sealed. `draw` gives so many bytes
-    that nobody can foresee.
+    The key of `identity` signs, and it checks the certificates of others; without one nothing is
+    signed or sealed. `draw` gives so many bytes that nobody can foresee.
 
     >>> from itertools import count
     >>> numbers = count(1)
     >>> draw = lambda size: next(numbers).to_bytes(size, "big")
-    >>> ann = Mailroom("ann", net="nomos", life=1, draw=draw)
-    >>> bob = Mailroom("bob", net="nomos", life=1, draw=draw)
+    >>> ann = Mailroom("ann", None, net="nomos", life=1, draw=draw)
+    >>> bob = Mailroom("bob", None, net="nomos", life=1, draw=draw)
     >>> [(to, question)] = ann.pack("bob", [b"frame"], 1_000_000, now=0.0)  # who are you?
     >>> _, _, [(to, answer)] = bob.open(question, now=0.0)
     >>> _, _, [(to, confirmed)] = ann.open(answer, now=0.0)
@@ -184,21 +183,17 @@ class Mailroom:
     def __init__(
         self,
         name: str,
+        identity: Identity | None,
         *,
         net: str,
         life: int,
         draw: Callable[[int], bytes],
-        key: SecretKey | None = None,
-        certificate: bytes = b"",
-        check: Callable[[bytes], HostCertificate] | None = None,
-        again: Callable[[HostCertificate], None] | None = None,
     ) -> None:
         self.name = name
         self._domain = f"nomos-envelope/2\0{net}\0".encode()
         self._life = life
         self._draw = draw
-        self._check = check
-        self._again = again
+        self._identity = identity
         self._known: dict[str, KnownHost] = {}
         self._asked: dict[str, tuple[bytes, float, Half | None]] = {}
         self._parts_bytes = 0
@@ -211,13 +206,6 @@ class Mailroom:
         """Why a host with a token is not met; empty when it is."""
         self.dropped = 0
         """How many frames were not packed, since no session with their receiver was there."""
-        self.renew(key, certificate)
-
-    def renew(self, key: SecretKey | None, certificate: bytes) -> None:
-        """Sign with another key from now on; sessions that there are go on."""
-        assert (key is None) == (self._check is None), "a key and a check belong together"
-        self._key = key
-        self._certificate = certificate
 
     def neighbours(self, now: float) -> tuple[str, ...]:
         """The hosts that were heard lately."""
@@ -297,22 +285,22 @@ class Mailroom:
         nonce, half = self._draw(NONCE_BYTES), self._half()
         self._asked[to] = (nonce, now, half)
         share = b"" if half is None else half.share
-        return self._sign(
-            Who(self.name, to, self._life, nonce, share, self._certificate, *self._said)
-        )
+        return self._sign(Who(self.name, to, self._life, nonce, share, *self._said))
 
     def _half(self) -> Half | None:
-        return None if self._key is None else Half(self._draw(SECRET_BYTES))
+        return None if self._identity is None else Half(self._draw(SECRET_BYTES))
 
     @property
-    def _said(self) -> tuple[int, int]:
-        return LINK_VERSION, self.token
+    def _said(self) -> tuple[bytes, int, int]:
+        """What both words end with: the certificate, the newest version, the token."""
+        certificate = b"" if self._identity is None else self._identity.certificate.der
+        return certificate, LINK_VERSION, self.token
 
     def _sign(self, word: Who | Iam) -> bytes:
         body = _encode(word)
-        if self._key is None:
+        if self._identity is None:
             return b"\0" + body
-        return bytes([SIGNATURE_BYTES]) + self._key.sign(self._domain + body) + body
+        return bytes([SIGNATURE_BYTES]) + self._identity.key.sign(self._domain + body) + body
 
     # -- opening -----------------------------------------------------------------------------
 
@@ -356,12 +344,12 @@ class Mailroom:
     ) -> HostCertificate | None:
         """The certificate of whoever said a word, checked; `None` without keys."""
         sender = message.sender
-        if self._check is None:
+        if self._identity is None:
             return None
         if not signature:
             raise BadEnvelope(sender=sender, what="unsigned", why="it is not signed")
         try:
-            certificate = self._check(message.certificate)
+            certificate = self._identity.check_host(message.certificate)
         except NomospaceError as error:
             why = str(error)
             raise BadEnvelope(sender=sender, what="certificate-refused", why=why) from None
@@ -382,8 +370,7 @@ class Mailroom:
         certificate = self._proved(question, signature, body)
         to, half, nonce = question.sender, self._half(), self._draw(NONCE_BYTES)
         share = b"" if half is None else half.share
-        said = (question.nonce, nonce, share, self._certificate, *self._said)
-        answer = Iam(self.name, to, self._life, *said)
+        answer = Iam(self.name, to, self._life, question.nonce, nonce, share, *self._said)
         self._begin(question, answer, half, certificate, now)
         return [(to, self._sign(answer))]
 
@@ -528,12 +515,15 @@ class Mailroom:
 
         One that has another certificate, which counts, will say so when it is asked.
         """
-        refused = []
+        refused: list[BadEnvelope] = []
+        identity = self._identity
+        if identity is None:
+            return refused
         for name, known in list(self._known.items()):
             try:
                 for session in known.sessions.values():
-                    if self._again is not None and session.certificate is not None:
-                        self._again(session.certificate)
+                    if session.certificate is not None:
+                        identity.check_again(session.certificate)
             except NomospaceError as error:
                 self._forget(name)
                 refused.append(BadEnvelope(sender=name, what="certificate-refused", why=str(error)))

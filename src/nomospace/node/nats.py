@@ -19,13 +19,13 @@ from __future__ import annotations
 import asyncio
 import re
 import secrets
-import time
 from contextlib import suppress
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from nomospace.errors import PeerError
 from nomospace.node.addresses import Address, BadHostAddress
+from nomospace.node.clock import wall_us
 from nomospace.node.envelopes import BadEnvelope, Mailroom
 from nomospace.node.framed import BUFFER_BYTES_MAX
 from nomospace.node.identity import Identity
@@ -83,17 +83,8 @@ class NatsLinks(OwnLinks):
             server.check_loopback()
         self.url = url
         self._net = net
-        life = time.time_ns() // 1000 if life is None else life
-        self._mail = Mailroom(
-            name,
-            net=net,
-            life=life,
-            draw=secrets.token_bytes,
-            key=None if identity is None else identity.key,
-            certificate=b"" if identity is None else identity.certificate.der,
-            check=None if identity is None else identity.check_host,
-            again=None if identity is None else identity.check_again,
-        )
+        life = wall_us() if life is None else life
+        self._mail = Mailroom(name, identity, net=net, life=life, draw=secrets.token_bytes)
         self._client: Any = None
         self._out: dict[str, list[bytes]] = {}
         self._ready: list[tuple[str, bytes]] = []
@@ -278,13 +269,9 @@ class NatsLinks(OwnLinks):
     async def _tick(self) -> None:
         while True:
             await asyncio.sleep(TICK_S)
-            now = self._loop.time()
-            self._notes.settle(now)
-            identity = self.identity
-            if identity is None:
-                continue
-            identity.poll()
-            self._mail.renew(identity.key, identity.certificate.der)
+            self._notes.settle(self._loop.time())
+            if self.identity is not None:
+                self.identity.poll()
             for error in self._mail.check_again():
                 self._notes(error.what, host=error.sender, why=error.why)
 

@@ -14,11 +14,6 @@ WINDOW: Final = 1_024
 class PeerSession:
     """What two hosts have agreed on once, and where its numbers stand."""
 
-    __slots__ = (
-        "certificate", "channel", "confirmed", "high", "life", "next_part", "number", "parts",
-        "seen", "version",
-    )  # fmt: skip
-
     def __init__(
         self,
         channel: Channel | InTheOpen,
@@ -63,8 +58,6 @@ class PeerSession:
 
 class KnownHost:
     """A host that is known, and the sessions with it, the oldest first."""
-
-    __slots__ = ("heard_at", "life", "sessions", "using")
 
     def __init__(self, now: float) -> None:
         self.life = 0

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import msgspec
 import pytest
@@ -50,20 +49,8 @@ def room(
     trust: TrustFolder | None, name: str, *, life: int = 1, files: str = "", net: str = "nomos"
 ) -> Mailroom:
     draw = fresh(next(SEEDS))
-    if trust is None:
-        return Mailroom(name, net=net, life=life, draw=draw)
-    return certified(Identity(trust.folder, files or name), name, draw=draw, life=life, net=net)
-
-
-def certified(identity: Identity, name: str, **how: Any) -> Mailroom:
-    return Mailroom(
-        name,
-        key=identity.key,
-        certificate=identity.certificate.der,
-        check=identity.check_host,
-        again=identity.check_again,
-        **{"net": "nomos", "life": 1, "draw": fresh(), **how},
-    )
+    identity = None if trust is None else Identity(trust.folder, files or name)
+    return Mailroom(name, identity, draw=draw, life=life, net=net)
 
 
 def acquaint(one: Mailroom, other: Mailroom, now: float = 0.0) -> None:
@@ -280,7 +267,9 @@ def test_the_many_ways_to_pretend(trust: TrustFolder) -> None:
     assert question is not None
     assert refused(bob, eve.open(question, 10.0)[2][0][1], 10.0) == "name-mismatch"
     # It has ann's certificate, which anyone may see, and not her key.
-    eve.renew(eve._key, ann._certificate)
+    assert eve._identity is not None
+    assert ann._identity is not None
+    eve._identity._now.certificate = ann._identity.certificate
     question = bob.ask("ann", 20.0)
     assert question is not None
     assert refused(bob, eve.open(question, 20.0)[2][0][1], 20.0) == "forged"
@@ -329,13 +318,12 @@ def test_a_renewed_key_is_learnt_and_a_revoked_one_forgotten(tmp_path: Path) -> 
     trust = TrustFolder(tmp_path)
     for name in ("ann", "bob"):
         trust.host(name)
-    ann = room(trust, "ann")
-    here = Identity(trust.folder, "bob")
-    bob = certified(here, "bob")
+    here, there = Identity(trust.folder, "bob"), Identity(trust.folder, "ann")
+    ann = Mailroom("ann", there, net="nomos", life=1, draw=fresh())
+    bob = Mailroom("bob", here, net="nomos", life=1, draw=fresh(2))
     acquaint(ann, bob)
     trust.host("ann")
-    renewed = Identity(trust.folder, "ann")
-    ann.renew(renewed.key, renewed.certificate.der)
+    assert there.poll()
     assert send(ann, bob, b"x") == [b"x"]  # the session is as good as it was
     acquaint(ann, bob, 5.0)
     assert send(ann, bob, b"x", now=5.0) == [b"x"]
