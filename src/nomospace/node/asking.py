@@ -10,6 +10,7 @@ import asyncio
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from queue import SimpleQueue
 from typing import Final
 
@@ -58,7 +59,7 @@ class TableAsker:
             try:
                 then = self._told(question)
             except BaseException as error:
-                then = self._fails(error)
+                then = partial(self._broken, error)
             with suppress(RuntimeError):  # the loop is closed: nobody is left to tell
                 self._loop.call_soon_threadsafe(then)
 
@@ -69,7 +70,4 @@ class TableAsker:
             page = page_of(self._tables.rows(*question[:5]), applied)
         except Unavailable as error:
             page = error
-        return lambda: self._answered(TablesAnswered(question, page))
-
-    def _fails(self, error: BaseException) -> Callable[[], None]:
-        return lambda: self._broken(error)
+        return partial(self._answered, TablesAnswered(question, page))

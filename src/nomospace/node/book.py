@@ -32,8 +32,6 @@ ADDRESSES_MAX: Final = 4
 class AddressEntry:
     """One address and how it went there."""
 
-    __slots__ = ("due", "failures", "name", "pause", "seed", "state")
-
     def __init__(self, *, seed: bool) -> None:
         self.seed = seed
         self.name = ""
@@ -57,8 +55,6 @@ class AddressBook:
     True
     """
 
-    __slots__ = ("_entries", "_hosts", "_rng")
-
     def __init__(self, rng: Random) -> None:
         self._rng = rng
         self._entries: dict[str, AddressEntry] = {}
@@ -76,12 +72,9 @@ class AddressBook:
 
     def hint(self, address: str, *, now: float) -> None:
         """Somebody may be there: dial it, and forget it if nobody answers."""
-        entry = self._entries.get(address)
-        if entry is None:
-            if len(self._entries) >= ENTRIES_MAX:
-                return
-            entry = self._entries[address] = AddressEntry(seed=False)
-        self._wait(entry, now)
+        entry = self._entry(address)
+        if entry is not None:
+            self._wait(entry, now)
 
     def learn(self, name: str, life: int, addresses: tuple[str, ...], *, sure: bool) -> bool:
         """A host is said to be reached there; whether that is news.
@@ -119,11 +112,9 @@ class AddressBook:
         if known is None or not known[1]:
             return False
         for address in known[1]:
-            entry = self._entries.get(address)
+            entry = self._entry(address)
             if entry is None:
-                if len(self._entries) >= ENTRIES_MAX:
-                    return False
-                entry = self._entries[address] = AddressEntry(seed=False)
+                return False
             entry.name = name
             self._wait(entry, now)
         return True
@@ -170,8 +161,7 @@ class AddressBook:
         if not entry.seed and entry.failures >= TRIES_MAX:
             del self._entries[address]
             return
-        entry.state = "WAITING"
-        entry.due = now + entry.pause * (1.0 - self._rng.random() / 2)
+        self._later(entry, now)
         entry.pause = min(PAUSE_MAX_S, entry.pause * 2)
 
     def lost(self, name: str, *, now: float) -> None:
@@ -182,8 +172,17 @@ class AddressBook:
                 self._entries[address].name = name
         for entry in self._entries.values():
             if entry.name == name and entry.state == "RESTING":
-                entry.state = "WAITING"
-                entry.due = now + entry.pause * (1.0 - self._rng.random() / 2)
+                self._later(entry, now)
+
+    def _entry(self, address: str) -> AddressEntry | None:
+        """The entry of an address, made if there is room for one."""
+        if address not in self._entries and len(self._entries) < ENTRIES_MAX:
+            self._entries[address] = AddressEntry(seed=False)
+        return self._entries.get(address)
+
+    def _later(self, entry: AddressEntry, now: float) -> None:
+        entry.state = "WAITING"
+        entry.due = now + entry.pause * (1.0 - self._rng.random() / 2)
 
     def _wait(self, entry: AddressEntry, now: float) -> None:
         if entry.state == "RESTING":

@@ -79,13 +79,14 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Final, Literal
 
 import msgspec
 
-from nomospace.calls.problems import BadMonitor
 from nomospace.client import check_name
 from nomospace.errors import CallerError
 from nomospace.host.calls import PaceLimits
@@ -99,7 +100,6 @@ from nomospace.protocols.pace import HEARTBEAT, LOSS, BadPace, Pace
 from nomospace.protocols.policy import (
     AGREE_S,
     Announced,
-    NoSafeDistance,
     NotAPosition,
     Policy,
     Position,
@@ -445,20 +445,24 @@ def _check(config: Config, lines: _Lines, given: dict[str, object]) -> None:
         place = _FLAGS.get((table, key), flag) if from_flag else lines.place(table, key)
         return BadConfig(where=place, why=why)
 
+    @contextmanager
+    def about(key: str, table: str = "host") -> Iterator[None]:
+        """What is raised inside is wrong with this key."""
+        try:
+            yield
+        except CallerError as error:
+            raise fail(key, str(error), table) from None
+
     host = config.host
     if not host.name:
         raise fail("name", "a host needs a name; give it, or name = … under [host]")
     for key, value in (("name", host.name), ("domain", host.domain)):
-        try:
+        with about(key):
             check_name(f"a host's {key}" if key == "domain" else "a host", value or host.name)
-        except CallerError as error:
-            raise fail(key, str(error)) from None
     places = [("join", text) for text in host.join] + [("advertise", t) for t in host.advertise]
     for key, text in (("listen", host.listen), *places):
-        try:
+        with about(key):
             (Place if key == "join" else Address).parse(text)
-        except BadHostAddress as error:
-            raise fail(key, str(error)) from None
     listen = config.listen
     if len(host.join) > JOIN_MAX:
         raise fail("join", f"{len(host.join):,} addresses, and at most {JOIN_MAX:,} are joined")
@@ -503,10 +507,8 @@ def _check(config: Config, lines: _Lines, given: dict[str, object]) -> None:
         ("services", "http", config.services.http),
         ("api", "listen", config.api.listen),
     ):
-        try:
+        with about(key, table):
             at = Address.parse(address) if address else None
-        except BadHostAddress as error:
-            raise fail(key, str(error), table) from None
         if host.insecure and at is not None and table == "api" and not at.loopback:
             why = f"an insecure host serves its API on a loopback address only, and {at} is none"
             raise fail(key, why, table)
@@ -538,24 +540,18 @@ def _check(config: Config, lines: _Lines, given: dict[str, object]) -> None:
     for key in ("speed_max", "agree_s"):
         if not getattr(contact, key) >= 0:
             raise fail(key, f"{key} must be 0 at least", "contact")
-    try:
+    with about("range_m", "contact"):
         _ = config.policy
-    except NoSafeDistance as error:
-        raise fail("range_m", str(error), "contact") from None
     for key in ("processes", "memory_mb", "listener_ms"):
         if getattr(config.programs, key) < 1:
             raise fail(key, f"{key} must be 1 at least", "programs")
     for space, limits in config.monitors.items():
-        try:
+        with about(space, "monitors"):
             check_limits(space, limits)
-        except BadMonitor as error:
-            raise fail(space, str(error), "monitors") from None
     by_key: dict[bytes, str] = {}
     for name, one in config.publishers.items():
-        try:
+        with about(name, "publishers"):
             other = by_key.setdefault(PublicKey.read(one.key).raw, name)
-        except CallerError as error:
-            raise fail(name, str(error), "publishers") from None
         if other != name:
             why = f"publisher {name!r} has the key of {other!r}; one of the two is enough"
             raise fail(name, why, "publishers")

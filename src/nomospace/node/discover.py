@@ -76,7 +76,6 @@ class Discovery(asyncio.DatagramProtocol):
         interface: str = "0.0.0.0",
         announce_s: float = ANNOUNCE_S,
         on_note: OnNote | None = None,
-        seed: int | None = None,
     ) -> None:
         self._name = name
         self._words = msgspec.msgpack.encode(
@@ -88,7 +87,7 @@ class Discovery(asyncio.DatagramProtocol):
         self._interface = interface
         self._announce_s = announce_s
         self._on_note = on_note
-        self._rng = Random(seed)
+        self._rng = Random()
         self._found: dict[str, tuple[str, float]] = {}
         self._transport: asyncio.DatagramTransport | None = None
         self._timer: asyncio.TimerHandle | None = None

@@ -32,26 +32,6 @@ FRAME_S: Final = 30.0
 class Framed(asyncio.Protocol):
     """One connection. Subclasses say what to do: `opened`, `heard`, `closed`, `failed`."""
 
-    __slots__ = (
-        "_bytes_max",
-        "_flushing",
-        "_framer",
-        "_out",
-        "_paused",
-        "_stranger",
-        "_waiting",
-        "begun_at",
-        "bytes_in",
-        "bytes_out",
-        "dropped",
-        "frames_in",
-        "frames_out",
-        "heard_at",
-        "loop",
-        "sent_at",
-        "transport",
-    )
-
     transport: asyncio.Transport
 
     def __init__(self, loop: asyncio.AbstractEventLoop, *, bytes_max: int) -> None:

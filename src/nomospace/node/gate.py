@@ -29,8 +29,6 @@ def elsewhere(host: Host, agent: str, at: str) -> AgentAway:
 class HostGate:
     """What sessions of clients ask of their host's driver (see `sessions.host_session.Gate`)."""
 
-    __slots__ = ("_host", "tell_many")
-
     def __init__(self, host: Host) -> None:
         self._host = host
         self.tell_many = host._tell_many

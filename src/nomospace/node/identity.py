@@ -24,7 +24,6 @@ tickets: a session that was resumed would not show its certificate again.
 from __future__ import annotations
 
 import ssl
-import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -32,6 +31,7 @@ from typing import Final, TypeVar
 
 from nomospace.client import check_name
 from nomospace.errors import CallerError, NomospaceError
+from nomospace.node.clock import wall_us
 from nomospace.node.notes import OnNote
 from nomospace.store.private import whole
 from nomospace.trust.authority import Authority
@@ -100,11 +100,6 @@ class NotItsName(CallerError):
 
 class Credentials:
     """What was read from the files at one time; never changed after."""
-
-    __slots__ = (
-        "authority", "certificate", "controller", "deputies", "dialling", "ends", "former", "key",
-        "serving", "trusted",
-    )  # fmt: skip
 
     def __init__(self, folder: Path, name: str, now: int, revocations: Revocations) -> None:
         place = folder / HOSTS / name
@@ -204,12 +199,13 @@ class Identity:
         self.revocations = Revocations()
         self.watchers: list[Callable[[], None]] = []
         self.on_note = on_note
-        self._clock = clock or _machine_clock
+        self.now = clock or wall_us
+        """The time that it goes by."""
         if "/" in name or name in (".", ".."):
             why = f"{name!r} cannot be the name of a folder"
             raise _useless(self.folder / HOSTS, why, "nomospace trust issue host NAME")
         self._seen = self._stamps()
-        self._now = Credentials(self.folder, name, self._clock(), self.revocations)
+        self._now = Credentials(self.folder, name, self.now(), self.revocations)
 
     @property
     def authority(self) -> PublicKey:
@@ -246,12 +242,7 @@ class Identity:
         """For connections that come in: a certificate is asked for, and checked if shown."""
         return self._now.serving
 
-    @property
-    def dialling(self) -> ssl.SSLContext:
-        """For connections to other hosts."""
-        return self._now.dialling[""]
-
-    def dialling_to(self, worker: str) -> ssl.SSLContext:
+    def dialling(self, worker: str = "") -> ssl.SSLContext:
         """For connections to one worker of another host, or to whoever answers there."""
         known = self._now.dialling
         if worker not in known:
@@ -277,7 +268,7 @@ class Identity:
         check_again(
             certificate,
             issuer=self._now.authority,
-            now=self._clock(),
+            now=self.now(),
             revocations=self.revocations,
         )
 
@@ -288,7 +279,7 @@ class Identity:
             certificate,
             kind,
             issuer=self._now.authority,
-            now=self._clock(),
+            now=self.now(),
             revocations=self.revocations,
         )
 
@@ -335,17 +326,11 @@ class Identity:
         for file, one in self._now.deputies.items():
             key = file.parent / "authority.key"
             if one.authority == self.authority and key.exists():
-                counts = self.revocations.deputy(
-                    self.authority, one.key.identifier, now=self._clock()
-                )
+                counts = self.revocations.deputy(self.authority, one.key.identifier, now=self.now())
                 if counts is not None and counts.key == one.key:
                     pem = _read(file, CERTIFICATE_BYTES_MAX, "nomospace trust issue deputy")
                     return Authority.open(pem, _read(key, KEY_PEM_BYTES_MAX, "a copy of it"))
         return None
-
-    def now(self) -> int:
-        """The time that it goes by."""
-        return self._clock()
 
     def poll(self) -> bool:
         """Take in files that have changed since; whether they have. Costs a few microseconds."""
@@ -360,7 +345,7 @@ class Identity:
         note = "identity-reloaded"
         why: dict[str, str] = {}
         try:
-            self._now = Credentials(self.folder, self.name, self._clock(), self.revocations)
+            self._now = Credentials(self.folder, self.name, self.now(), self.revocations)
         except NomospaceError as error:
             note, why = "identity-not-reloaded", {"why": str(error)}
         if self.on_note is not None:
@@ -380,10 +365,6 @@ class Identity:
 
 
 _ENDS: Final = ("pem", "key")
-
-
-def _machine_clock() -> int:
-    return time.time_ns() // 1000
 
 
 def stamp_of(file: Path) -> tuple[int, int, int] | None:

@@ -98,20 +98,6 @@ class Arrival:
     connection is lost; `rest`, where a connection may stay though nothing is asked of it.
     """
 
-    __slots__ = (
-        "_listener",
-        "begun_at",
-        "certificate",
-        "due",
-        "host",
-        "ip",
-        "kind",
-        "proved",
-        "shaking",
-        "sock",
-        "task",
-    )
-
     def __init__(self, listener: Port, sock: socket.socket, ip: str, due: float) -> None:
         self._listener = listener
         self.ip = ip

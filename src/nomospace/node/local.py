@@ -35,7 +35,7 @@ from nomospace.host.effects import Came
 from nomospace.host.shares import USUAL_SHARES, Shares
 from nomospace.host.trust import Trust
 from nomospace.law import CompiledLaw
-from nomospace.node.clock import Clock, ClockMark, draw_birth
+from nomospace.node.clock import Clock, ClockMark, draw_birth, wall_us
 from nomospace.node.config import BadConfig, Config, config_text, read_config
 from nomospace.node.driver import Recorder
 from nomospace.node.gate import HostGate, elsewhere
@@ -235,7 +235,7 @@ class Host(Grouped):
         if self._make_clock is not None:
             clock = self._make_clock(mark)
             self._now, read_mark = clock.now, clock.mark
-        epoch = time.time_ns() // 1000 if self._epoch is None else self._epoch
+        epoch = wall_us() if self._epoch is None else self._epoch
         self._origin = max(epoch, mark.at) - round(self._time() * 1e6)
         if self._store is not None:
             self._keeper = Keeper(

@@ -75,10 +75,7 @@ def _one_line(text: str) -> str:
 
 
 def configure(
-    form: Literal["text", "json"] = "text",
-    *,
-    level: int = logging.INFO,
-    stream: TextIO | None = None,
+    form: Literal["text", "json"] = "text", *, stream: TextIO | None = None
 ) -> logging.Handler:
     """Log what nomospace has to say to a stream, `stderr` by default; calling again replaces it."""
     handler = logging.StreamHandler(sys.stderr if stream is None else stream)
@@ -87,14 +84,14 @@ def configure(
     for old in [h for h in logger.handlers if isinstance(h.formatter, JsonForm | TextForm)]:
         logger.removeHandler(old)
     logger.addHandler(handler)
-    logger.setLevel(level)
+    logger.setLevel(logging.INFO)
     logger.propagate = False
     return handler
 
 
-def note_log(host: str, name: str = "nomospace.node") -> OnNote:
+def note_log(host: str) -> OnNote:
     """Somebody who takes notes of a host by logging them."""
-    logger = logging.getLogger(name)
+    logger = logging.getLogger("nomospace.node")
 
     def note(what: str, /, **facts: object) -> None:
         level = logging.INFO if what in _QUIET else logging.WARNING

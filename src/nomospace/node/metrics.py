@@ -70,8 +70,6 @@ KNOWN: Final[Mapping[str, MetricMeaning]] = {
 
 
 class _Times:
-    __slots__ = ("counts", "total")
-
     def __init__(self) -> None:
         self.counts = [0] * (len(BUCKETS_S) + 1)
         self.total = 0.0
@@ -92,8 +90,6 @@ class Metrics:
     >>> 'nomospace_members{host="ward-3"} 3.0' in text
     True
     """
-
-    __slots__ = ("_counts", "_host", "_read_times", "_times", "_together", "_watched")
 
     def __init__(self, host: str) -> None:
         self._host = host

@@ -24,25 +24,18 @@ class OnNote(Protocol):
 class Notes:
     """Passes notes on, at most so many a second; `time` is a clock in seconds.
 
-    >>> notes = Notes(lambda what, **facts: print(what, facts), lambda: 7.0, per_second_max=1)
-    >>> notes("refused", why="no certificate"); notes("refused", why="garbage")
-    refused {'why': 'no certificate'}
+    >>> told = []
+    >>> notes = Notes(lambda what, **facts: told.append((what, facts)), lambda: 7.0)
+    >>> for number in range(PER_SECOND_MAX + 2):
+    ...     notes("refused", why="garbage")
     >>> notes.settle(8.0)
-    notes-withheld {'of': 'refused', 'count': 1}
+    >>> len(told), told[-1]
+    (11, ('notes-withheld', {'of': 'refused', 'count': 2}))
     """
 
-    __slots__ = ("_on_note", "_per_second_max", "_second", "_time", "_told", "_withheld", "counts")
-
-    def __init__(
-        self,
-        on_note: OnNote | None,
-        time: Callable[[], float],
-        *,
-        per_second_max: int = PER_SECOND_MAX,
-    ) -> None:
+    def __init__(self, on_note: OnNote | None, time: Callable[[], float]) -> None:
         self._on_note = on_note
         self._time = time
-        self._per_second_max = per_second_max
         self._second = 0
         self._told: dict[str, int] = {}
         """Of each kind, how many were told in this second: a flood of one hides no other."""
@@ -56,7 +49,7 @@ class Notes:
             return
         self.settle(self._time())
         told = self._told.get(what, 0)
-        if told < self._per_second_max:
+        if told < PER_SECOND_MAX:
             self._told[what] = told + 1
             self._on_note(what, **facts)
         else:

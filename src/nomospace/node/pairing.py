@@ -18,7 +18,6 @@ import hmac
 import logging
 import secrets
 import ssl
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -29,6 +28,7 @@ import msgspec
 from nomospace.client.own_tokens import link_key
 from nomospace.errors import NomospaceError, Unavailable
 from nomospace.node.addresses import Address
+from nomospace.node.clock import wall_us
 from nomospace.node.config import Config
 from nomospace.node.identity import Identity
 from nomospace.node.logs import note_log
@@ -309,7 +309,7 @@ class HostPair:
                         await self._loop.create_connection(
                             lambda: PairLink(self),
                             *place,
-                            ssl=None if self._identity is None else self._identity.dialling,
+                            ssl=None if self._identity is None else self._identity.dialling(),
                         )
             await asyncio.sleep(self._pause_s)
 
@@ -356,7 +356,7 @@ class HostPair:
 
     def _hear_of(self) -> None:
         """Note what the active one has told of itself, and when."""
-        self.store.settle(heard_at=_wall_us(), there=self._there, how=self._how)
+        self.store.settle(heard_at=wall_us(), there=self._there, how=self._how)
 
     def opened(self, link: PairLink) -> None:
         """A connection is there: see whose it is, and say how this store stands."""
@@ -430,7 +430,7 @@ class HostPair:
 
     def _apply(self, link: PairLink, commits: list[bytes]) -> None:
         if commits and self.role == STANDBY and link.stand is not None:
-            number = self.store.follow(commits, there=self._there, at=_wall_us(), how=self._how)
+            number = self.store.follow(commits, there=self._there, at=wall_us(), how=self._how)
             link.acknowledge(number)
 
     def _word(self, link: PairLink, letter: bytes, body: bytes) -> None:
@@ -500,7 +500,7 @@ class HostPair:
         elif meeting is Meeting.FETCH:
             link.post(b"G")
         elif meeting is Meeting.FOLLOW:
-            self.store.settle(heard=max(mine.top, theirs.token), heard_at=_wall_us())
+            self.store.settle(heard=max(mine.top, theirs.token), heard_at=wall_us())
         elif meeting is Meeting.LEAD:
             self._met = True
             self._news.set()
@@ -580,7 +580,3 @@ class HostPair:
         self.note("copy-taken", number=head.number)
         link.copies += 1
         link.acknowledge(head.number)
-
-
-def _wall_us() -> int:
-    return time.time_ns() // 1000

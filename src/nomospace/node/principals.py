@@ -25,7 +25,6 @@ What only lasts for one request needs none of this: its token is judged when it 
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Hashable
 from hmac import compare_digest
 from typing import Final, Protocol
@@ -33,6 +32,7 @@ from typing import Final, Protocol
 import msgspec
 
 from nomospace.calls.problems import NotLetIn
+from nomospace.node.clock import wall_us
 
 
 class Principal(msgspec.Struct, frozen=True):
@@ -180,7 +180,7 @@ class Standings:
 
     def __init__(self, door: Door, now: Callable[[], int] | None = None) -> None:
         self.door = door
-        self._now = now or _machine_clock
+        self._now = now or wall_us
         self._by: dict[Hashable, dict[WatchedPrincipal, None]] = {}
         self._due: int | None = None
         """When the first of them ends."""
@@ -238,7 +238,3 @@ class Standings:
             crowd.pop(standing, None)
             if not crowd:
                 del self._by[proof]
-
-
-def _machine_clock() -> int:
-    return time.time_ns() // 1000

@@ -15,9 +15,8 @@ import signal
 import socket
 import sys
 import sysconfig
-from collections.abc import Callable
-from contextlib import suppress
-from functools import partial
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -62,42 +61,34 @@ ERROR_MAX: Final = 2_000
 """How much of an error is told."""
 
 
-class Load:
-    """The code of a program: imported, and what is wrong with it in words."""
+@contextmanager
+def _importing(name: str) -> Iterator[None]:
+    """Say in words what is wrong with code that does not import."""
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        raise NotBorn(f"it does not import: {told(error)}", name) from error
 
-    def __init__(self, birth: say.Birth) -> None:
-        self.programs: Registry = {}
-        self._birth = birth
 
-    def all(self) -> None:
-        """Import all of it; raises `Unborn` as an exception."""
-        birth = self._birth
-        sys.path[:0] = birth.path
-        for module in birth.modules:
-            self._import(module, partial(import_module, module))
-        self.programs.update(registered())
-        if birth.archive:
-            place = Path("bundle.zip").resolve()
-            place.write_bytes(birth.archive)
-            sys.path.insert(0, str(place))  # `zipimport` unpacks nothing
-            with registering(self.programs):
-                self._import(birth.module, partial(import_module, birth.module))
-        elif birth.source:
-            with registering(self.programs):
-                self._import(f"bundle of {birth.program}", self._source)
-
-    def _source(self) -> None:
-        birth = self._birth
+def load_programs(birth: say.Birth) -> Registry:
+    """What the code of a program defines: all of it is imported. Raises `NotBorn`."""
+    sys.path[:0] = birth.path
+    for name in birth.modules:
+        with _importing(name):
+            import_module(name)
+    programs = dict(registered())
+    if birth.archive:
+        place = Path("bundle.zip").resolve()
+        place.write_bytes(birth.archive)
+        sys.path.insert(0, str(place))  # `zipimport` unpacks nothing
+        with registering(programs), _importing(birth.module):
+            import_module(birth.module)
+    elif birth.source:
         name = f"nomospace_bundle_{birth.program}"
         module = sys.modules[name] = ModuleType(name)  # classes look up their annotations there
-        exec(compile(birth.source, f"<bundle {birth.program}>", "exec"), module.__dict__)
-
-    @staticmethod
-    def _import(name: str, load: Callable[[], object]) -> None:
-        try:
-            load()
-        except (Exception, SystemExit) as error:
-            raise NotBorn(f"it does not import: {told(error)}", name) from error
+        with registering(programs), _importing(f"bundle of {birth.program}"):
+            exec(compile(birth.source, f"<bundle {birth.program}>", "exec"), module.__dict__)
+    return programs
 
 
 class NotBorn(Exception):
@@ -258,9 +249,8 @@ class ProgramLife(asyncio.Protocol):
         birth = await self.birth
         try:
             self._confine(birth)
-            load = Load(birth)
-            load.all()
-            state = b"" if not birth.program else self._made(birth, load)
+            programs = load_programs(birth)
+            state = b"" if not birth.program else self._made(birth, programs)
         except NotBorn as error:
             self.tell(say.Unborn(str(error), error.module))
             return
@@ -268,7 +258,7 @@ class ProgramLife(asyncio.Protocol):
             self.tell(say.Unborn(str(error)))
             return
         self._loop.add_reader(self._strong._at, self._strong.serve)
-        self.tell(say.Born(state, tuple(load.programs), tuple(own_functions())))
+        self.tell(say.Born(state, tuple(programs), tuple(own_functions())))
         if not birth.program:  # it is here for its functions
             await self.over
             return
@@ -284,8 +274,8 @@ class ProgramLife(asyncio.Protocol):
         readable |= {"/usr/lib", "/usr/share/zoneinfo", "/lib", "/lib64", "/etc/localtime"}
         confining.confine(Path.cwd(), sorted(filter(None, readable)), network=birth.network)
 
-    def _made(self, birth: say.Birth, load: Load) -> bytes:
-        kind = load.programs.get(birth.program)
+    def _made(self, birth: say.Birth, programs: Registry) -> bytes:
+        kind = programs.get(birth.program)
         if kind is None:
             raise NotBorn(f"its code has no program {birth.program!r}")
         self._kind = kind

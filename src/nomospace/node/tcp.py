@@ -23,7 +23,6 @@ import asyncio
 import hmac
 import secrets
 import ssl
-import time
 from collections.abc import Iterable
 from random import Random
 from typing import Final
@@ -33,8 +32,10 @@ import msgspec
 from nomospace.errors import CallerError, NomospaceError, PeerError
 from nomospace.node.addresses import BadHostAddress, Place
 from nomospace.node.book import HOSTS_MAX, AddressBook
+from nomospace.node.clock import wall_us
 from nomospace.node.identity import Identity
 from nomospace.node.listen import Arrival
+from nomospace.node.loops import held
 from nomospace.node.notes import Notes, OnNote
 from nomospace.node.peering import (
     HELLO_S,
@@ -71,9 +72,9 @@ STOP_S: Final = 1.0
 class TcpLinks(OwnLinks):
     """The links of one host. `join` names seeds; `Listener(on_host=links.accept)` brings callers.
 
-    `advertise` is where others can dial this host. `life` grows with every start of the host; the
-    machine's clock does by default. Without certificates `key` is what all hosts of one user have:
-    who calls has to prove that it is one of them, with the nonce that it is greeted with.
+    `life` grows with every start of the host; the machine's clock does by default. Without
+    certificates `key` is what all hosts of one user have: who calls has to prove that it is one of
+    them, with the nonce that it is greeted with.
     """
 
     def __init__(
@@ -82,7 +83,6 @@ class TcpLinks(OwnLinks):
         *,
         identity: Identity | None,
         seeds: Iterable[str] = (),
-        advertise: Iterable[str] = (),
         on_note: OnNote | None = None,
         life: int | None = None,
         seed: int | None = None,
@@ -90,9 +90,8 @@ class TcpLinks(OwnLinks):
     ) -> None:
         super().__init__(name, identity, on_note)
         self._key = key
-        self.advertise = tuple(advertise)
         self._seeds = tuple(self._checked(address) for address in seeds)
-        self._life = time.time_ns() // 1000 if life is None else life
+        self._life = wall_us() if life is None else life
         self._book = AddressBook(Random(seed))
         self._peers: dict[str, Peer] = {}
         self._all: dict[Peer, None] = {}
@@ -218,14 +217,9 @@ class TcpLinks(OwnLinks):
             self._look_after(peer, now)
         for address in self._book.take_due(now, DIALS_MAX - len(self._dials)):
             self._calls += 1
-            task = self._loop.create_task(self._dial(address, self._calls))
-            self._dials[task] = None
-            task.add_done_callback(self._dialled)
+            task = held(self._loop.create_task(self._dial(address, self._calls)), self._dials)
+            task.add_done_callback(lambda _: self._arm())
         self._notes.settle(now)
-        self._arm()
-
-    def _dialled(self, task: asyncio.Task[None]) -> None:
-        self._dials.pop(task, None)
         self._arm()
 
     async def _dial(self, address: str, call: int) -> None:
@@ -235,7 +229,7 @@ class TcpLinks(OwnLinks):
                 await self._loop.create_connection(
                     lambda: Peer(self._loop, self, dialled=address, call=call),
                     *place.address,
-                    ssl=None if self.identity is None else self.identity.dialling_to(place.worker),
+                    ssl=None if self.identity is None else self.identity.dialling(place.worker),
                 )
         except ssl.SSLCertVerificationError as error:
             self._unreached(address, "certificate-refused", error.verify_message)

@@ -26,8 +26,6 @@ class Tracing:
     >>> tracing.end(1)
     """
 
-    __slots__ = ("_host", "_spans", "_tracer", "on")
-
     def __init__(self, host: str) -> None:
         self._host = host
         self._tracer: Any = None

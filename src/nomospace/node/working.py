@@ -322,8 +322,6 @@ class _Over(Exception):
 class _Worker:
     """One process."""
 
-    __slots__ = ("_asked", "_process", "ending")
-
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
         self._asked = False

@@ -30,10 +30,10 @@ def test_an_identity_and_its_contexts(trust: TrustFolder) -> None:
     assert identity.authority == trust.authority.public
     assert identity.controller is None
     assert identity.key.public == identity.certificate.key
-    for context in (identity.serving, identity.dialling):
+    for context in (identity.serving, identity.dialling()):
         assert context.minimum_version is ssl.TLSVersion.TLSv1_3
     assert identity.serving.verify_mode is ssl.CERT_OPTIONAL
-    assert identity.dialling.verify_mode is ssl.CERT_REQUIRED
+    assert identity.dialling().verify_mode is ssl.CERT_REQUIRED
     with pytest.raises(NotACertificate, match="none was shown"):
         identity.check_host(None)
     with pytest.raises(WrongPurpose):

@@ -126,7 +126,7 @@ def test_a_plain_port_goes_by_the_first_frame(loop: str) -> None:
 def test_a_tls_port_goes_by_the_protocol_that_was_agreed_on(loop: str, trust: TrustFolder) -> None:
     async def program() -> None:
         async with Port(Identity(trust.folder, "a")) as port:
-            as_host = Identity(trust.folder, "b").dialling
+            as_host = Identity(trust.folder, "b").dialling()
             assert await port.ask(b"hi", as_host) == b"nomos-host/1 hi"
             host = port.arrivals[-1].host
             assert host is not None

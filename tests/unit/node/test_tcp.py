@@ -370,7 +370,7 @@ def test_a_link_ends_with_the_certificate_behind_it(trust: TrustFolder) -> None:
             identity = a.links.identity
             assert identity is not None
             later = trust.now + 31 * DAY
-            identity._clock = lambda: later
+            identity.now = lambda: later
             await until(
                 lambda: any("ran out" in why for why in a.notes.whys("certificate-refused"))
             )
@@ -385,7 +385,7 @@ def test_a_host_is_who_its_certificate_says(trust: TrustFolder) -> None:
     async def program() -> None:
         async with site("a", trust=trust) as a:
             b = Identity(trust.folder, "b")
-            reader, writer = await asyncio.open_connection(*a.port.address, ssl=b.dialling)
+            reader, writer = await asyncio.open_connection(*a.port.address, ssl=b.dialling())
             greeting = Greeting(LINK_VERSION, "c", 1, 1, ())
             writer.write(join([encode_word(greeting)]))
             assert await _drained(reader)

@@ -14,12 +14,12 @@ itself: it need not trust the server (`001_…` 3.3).
 from __future__ import annotations
 
 import asyncio
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from nomospace.node.clock import wall_us
 from nomospace.node.services.keeping import ServiceLog
 from nomospace.node.services.web import (
     Allows,
@@ -68,13 +68,9 @@ class LawServer:
         self._log: ServiceLog[LawShelved] | None = (
             None if path is None else ServiceLog(path, LawShelved)
         )
-        self._library = Library(() if self._log is None else self._log.begin())
-        self._writing = asyncio.Lock()
-
-    @property
-    def library(self) -> Library:
+        self.library = Library(() if self._log is None else self._log.begin())
         """What it has."""
-        return self._library
+        self._writing = asyncio.Lock()
 
     def close(self) -> None:
         """Let go of the file."""
@@ -94,10 +90,10 @@ class LawServer:
         """Make a text the newest of a name, on disk; false when it was already."""
         async with self._writing:  # what was decided must still hold when it is applied
             change = await asyncio.to_thread(
-                self._library.put,
+                self.library.put,
                 name,
                 text,
-                now=time.time_ns() // 1_000,
+                now=wall_us(),
                 by=by,
                 expect=expect,
                 language=language,
@@ -107,7 +103,7 @@ class LawServer:
                 return False
             if self._log is not None:
                 await asyncio.to_thread(self._log.write, change)
-            self._library.apply(change)
+            self.library.apply(change)
             return True
 
     # -- HTTP --------------------------------------------------------------------------------
@@ -124,7 +120,7 @@ class LawServer:
 
     async def _list(self, request: Request) -> Response:
         limit = min(number_in(request, "limit", LISTED_MAX), LISTED_MAX)
-        library = self._library
+        library = self.library
         return json_answer(
             [
                 ListedLaw(
@@ -140,7 +136,7 @@ class LawServer:
         )
 
     async def _get(self, request: Request) -> Response:
-        edition = self._library.get(request.path_params["name"], number_in(request, "version", 0))
+        edition = self.library.get(request.path_params["name"], number_in(request, "version", 0))
         if _tag(edition) in _tags(request.headers.get("if-none-match", "")):
             from starlette.responses import Response
 
@@ -168,7 +164,7 @@ class LawServer:
             language=language,
             identity=identity,
         )
-        edition = self._library.get(name)
+        edition = self.library.get(name)
         answer = {"name": name, "hash": edition.hash, "version": edition.version}
         return json_answer(answer, 201 if added else 200, _headers(edition))
 

@@ -22,7 +22,6 @@ between.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import quote
@@ -38,6 +37,7 @@ from nomospace.client.http import (
 )
 from nomospace.control import SpaceRoll
 from nomospace.errors import CallerError, LawError, NomospaceError, Unavailable
+from nomospace.node.clock import wall_us
 from nomospace.node.services.rolls import Rolls
 from nomospace.node.services.web import (
     Allows,
@@ -250,8 +250,8 @@ class SecretaryService:
         def decide() -> Change | None:
             nonlocal initial
             if asking.moved:
-                return secretary.move(agent, host, now=_now())
-            change, initial = secretary.admit(agent, host, now=_now())
+                return secretary.move(agent, host, now=wall_us())
+            change, initial = secretary.admit(agent, host, now=wall_us())
             return change
 
         await community.change(decide)
@@ -291,7 +291,7 @@ class Secretaries:
     several with commas between them. The first that answers counts, unless its host has a lower
     life than was heard before: then another process has taken over from it.
 
-    `ask` before a call of adoption goes to the core, `enrols` is for the core itself. Of laws
+    `ask` before a call of adoption goes to the core, `enrols` is for the core itself: of laws
     without a secretary nobody is asked. `authority` is the PEM file of who certifies the services.
     Without a `token` it is the own token of the service's host, which is then told this `name`.
     """
@@ -326,8 +326,6 @@ class Secretaries:
 
         Raises nothing: what is wrong is raised by `enrols`, which answers the adoption.
         """
-        if law not in self._addresses:
-            return
         try:
             answer: tuple[Term, ...] | NomospaceError = await self._admission(agent, law)
         except NomospaceError as error:
@@ -361,13 +359,11 @@ class Secretaries:
 
     async def moved(self, agent: str, law: str) -> None:
         """Tell that a member has come to this host; raises what `enrols` may."""
-        if law in self._addresses:
-            await self._tell("PUT", agent, law, b'{"moved": true}')
+        await self._tell("PUT", agent, law, b'{"moved": true}')
 
     async def quit(self, agent: str, law: str) -> None:
         """Tell that a member of this host has quit; raises what `enrols` may."""
-        if law in self._addresses:
-            await self._tell("DELETE", agent, law)
+        await self._tell("DELETE", agent, law)
 
     async def _tell(self, method: str, agent: str, law: str, body: bytes = b"") -> Admission:
         """What the first says that answers and was not taken over; it is asked first from now."""
@@ -413,7 +409,3 @@ async def _body(request: Request, kind: type[T]) -> T:
         return msgspec.json.decode(body or b"{}", type=kind)
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise BadRequest(why=f"the body cannot be read: {error}") from None
-
-
-def _now() -> int:
-    return time.time_ns() // 1_000

@@ -337,9 +337,9 @@ class Web:
         self._sockets = sockets
         self._names = (host, *names)
         self._on_note = on_note
-        self._listening: WebPort | None = None
-        self._server: Server | None = None
-        self._task: asyncio.Task[None] | None = None
+        self._listening: WebPort
+        self._server: Server
+        self._task: asyncio.Task[None]
 
     @property
     def url(self) -> str:
@@ -356,7 +356,6 @@ class Web:
     @property
     def bound(self) -> tuple[Address, ...]:
         """All places that it listens at, as numbers."""
-        assert self._listening is not None, "a server that runs has a port"
         return self._listening.bound
 
     async def __aenter__(self) -> Self:
@@ -373,13 +372,12 @@ class Web:
         if self._task.done():
             await self._task  # it says why
         address = Address(self._host, self._port)
-        listening = WebPort(address, config, self._server, on_note=self._on_note)
+        self._listening = WebPort(address, config, self._server, on_note=self._on_note)
         try:
-            await listening.start()
+            await self._listening.start()
         except Taken:
             await self.stop()
             raise CannotListen(host=self._host, port=self._port) from None
-        self._listening = listening
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -387,11 +385,9 @@ class Web:
 
     async def stop(self) -> None:
         """End it: requests under way get up to `web_port.STOP_S` seconds."""
-        if self._listening is not None:
-            await self._listening.stop()
-        if self._server is not None and self._task is not None:
-            self._server.should_exit = True
-            await self._task
+        await self._listening.stop()
+        self._server.should_exit = True
+        await self._task
 
 
 def json_answer(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:

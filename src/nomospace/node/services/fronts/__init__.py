@@ -170,8 +170,6 @@ class Front:
         """Those whose answers were sent when it did."""
         self._tasks: list[asyncio.Task[None]] = []
         self._turn = asyncio.Lock()
-        self.served = 0
-        """How many operations it was sent."""
 
     async def __aenter__(self) -> Self:
         ruling = await self._member.send(Compound("none", ("ready",)), to=self._agent)
@@ -211,7 +209,6 @@ class Front:
         operation = freeze(letter.message)
         if type(operation) is not Compound:
             return
-        self.served += 1
         try:
             answer = await self._answer(letter.sender, operation)
         except (CallerError, Unavailable) as error:
