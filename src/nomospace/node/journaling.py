@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -24,7 +24,7 @@ from nomospace.errors import CallerError
 from nomospace.host.core import Host as Core
 from nomospace.node.config import Journal
 from nomospace.node.loops import cancelled
-from nomospace.store.interface import JournalEntry
+from nomospace.store.interface import JournalEntry, Store
 from nomospace.store.journal import (
     EventRecord,
     LawRecord,
@@ -223,6 +223,16 @@ class _Sealed(msgspec.Struct):
 
     last: int
     gone: int
+
+
+async def pages(
+    store: Store, after: int, upto: int, *, most: int, bytes_max: int
+) -> AsyncIterator[list[JournalEntry]]:
+    """The records after one, up to another, some at a time: in between others have their turn."""
+    while after < upto and (page := store.journal(after, min(most, upto - after), bytes_max)):
+        yield page
+        after = page[-1].seq
+        await asyncio.sleep(0)
 
 
 def told(entry: JournalEntry) -> Line:

@@ -25,6 +25,7 @@ from nomospace.control import Membership, TooMuchState, TooOld
 from nomospace.control.explain import explain
 from nomospace.errors import CallerError
 from nomospace.node import viewed
+from nomospace.node.journaling import pages
 from nomospace.node.ruling_views import member_before, ruling_run, ruling_view, why_view
 from nomospace.node.stories.telling import NoStory
 from nomospace.node.within import BYTES_AT_ONCE, LINES_MAX, Within, shown, space_view
@@ -251,13 +252,9 @@ class Views:
         self._recalled = True
         first = tally.past[0][0] if tally.past else self.now // 1_000_000 + 1
         found: dict[int, dict[str, int]] = {}
-        begin = max(0, tally.earlier - PAST_RECORDS_MAX)
-        while begin < tally.earlier:
-            await asyncio.sleep(0)
-            most = min(READ_AT_ONCE, tally.earlier - begin)
-            entries = store.journal(begin, most, BYTES_AT_ONCE)
-            begin = entries[-1].seq if entries else tally.earlier
-            for entry in entries:
+        end, at_once = tally.earlier, {"most": READ_AT_ONCE, "bytes_max": BYTES_AT_ONCE}
+        async for page in pages(store, max(0, end - PAST_RECORDS_MAX), end, **at_once):
+            for entry in page:
                 record = decode_record(entry.record)
                 if isinstance(record, EventRecord) and record.community:
                     ruling = record.ruling

@@ -14,6 +14,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from nomospace.calls.problems import CorrelationTooDear
+from nomospace.node.journaling import pages
 from nomospace.node.viewed import (
     LeaseView,
     ReactionView,
@@ -96,11 +97,7 @@ class Within:
 
     def find(self, space: str, agent: str) -> Kept | None:
         """A shared space, or the private one of an agent."""
-        for one in self.all():
-            kept, _, shared, agents = one
-            if kept.name == space and (shared if not agent else not shared and agents == (agent,)):
-                return one
-        return None
+        return find_space(self.all(), space, agent)
 
     def inside(self, kept: Kept) -> SpaceInside:
         """What goes on in a space."""
@@ -177,25 +174,22 @@ class Within:
             if self._read < 0:
                 self._read = self._back = max(last - READ_MAX, 0)
             self._read = max(self._read, last - READ_MAX)
-            while self._read < last:
-                upto = min(last, self._read + AT_ONCE)
-                page = store.journal(self._read, upto - self._read, BYTES_AT_ONCE)
+            at_once = {"most": AT_ONCE, "bytes_max": BYTES_AT_ONCE}
+            async for page in pages(store, self._read, last, **at_once):
                 self._learn(page)
-                self._read = page[-1].seq if page else upto
-                await asyncio.sleep(0)
+                self._read = page[-1].seq
+            self._read = max(self._read, last)
             until = max(0, self._back - READ_MAX)
             while self._back > until and len(self._born) < BORN_MAX and len(self._gone) < BORN_MAX:
-                begin = at = max(until, self._back - AT_ONCE)
+                begin = max(until, self._back - AT_ONCE)
                 found: list[tuple[str, TupleRecord]] = []
-                while at < self._back:
-                    page = store.journal(at, self._back - at, BYTES_AT_ONCE)
-                    if not page or page[0].seq > self._back:
-                        break
-                    found += _tuple_records([one for one in page if one.seq <= self._back])
-                    at = page[-1].seq
-                    await asyncio.sleep(0)
+                kept = False
+                async for page in pages(store, begin, self._back, **at_once):
+                    older = [one for one in page if one.seq <= self._back]
+                    found += _tuple_records(older)
+                    kept = kept or bool(older)
                 self._learn_before(found)
-                self._back = begin if at > begin else 0  # what was before is kept no longer
+                self._back = begin if kept else 0  # what was before is kept no longer
             for old in (self._born, self._gone):
                 while len(old) > BORN_MAX:
                     del old[next(iter(old))]
@@ -235,6 +229,15 @@ class Within:
             lent_until,
             why,
         )
+
+
+def find_space(among: Iterable[Kept], name: str, agent: str) -> Kept | None:
+    """A shared space of a name, or the private one of an agent."""
+    for one in among:
+        space, _, shared, agents = one
+        if space.name == name and (shared if not agent else not shared and agents == (agent,)):
+            return one
+    return None
 
 
 def _tuple_records(entries: Iterable[JournalEntry]) -> Iterator[tuple[str, TupleRecord]]:

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Final
 
-from nomospace.node.journaling import on_segments
+from nomospace.node.journaling import on_segments, pages
 from nomospace.node.stories.window import Window
 from nomospace.store.journal import SMALL, EventRecord, Record, decode_record
 
@@ -97,10 +97,8 @@ class WindowReader:
     async def _read_on(self, window: Window) -> int:
         """Have in a window what the store has of it by now; the first record of that."""
         store, first = self._server.store, 0
-        while window.read < window.end:
-            page = store.journal(window.read, min(_PAGE, window.end - window.read), PAGE_BYTES)
-            if not page:
-                break
+        some = pages(store, window.read, window.end, most=_PAGE, bytes_max=PAGE_BYTES)
+        async for page in some:
             first = first or page[0].seq
             for entry in page:
                 large = len(entry.record)
@@ -110,7 +108,6 @@ class WindowReader:
                 if not large or window.large <= LARGE_BYTES_MAX:
                     _add(window, entry.seq, decode_record(entry.record))
             window.read = page[-1].seq
-            await asyncio.sleep(0)
         return first
 
     async def of_tuple(self, id: str) -> list[tuple[int, Record]]:
@@ -120,10 +117,7 @@ class WindowReader:
         newest = store.last_record
         after = max(0, newest - TUPLE_RECORDS_MAX)
         writer, _, count = id.rpartition("#")
-        while after < newest:
-            page = store.journal(after, 10 * _PAGE, PAGE_BYTES)
-            if not page:
-                break
+        async for page in pages(store, after, newest, most=10 * _PAGE, bytes_max=PAGE_BYTES):
             for entry in page:
                 record = decode_record(entry.record)
                 if (
@@ -131,8 +125,6 @@ class WindowReader:
                     and str(getattr(record, "count", "")) == count
                 ):
                     found[entry.seq] = record
-            after = page[-1].seq
-            await asyncio.sleep(0)
         return sorted(found.items())
 
     async def _sealed(self, *asked: str) -> AsyncIterator[tuple[int, Record]]:
