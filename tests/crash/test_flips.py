@@ -15,7 +15,7 @@ from nomospace.cli.remote_options import Unusable
 from nomospace.cli.trust.files import TrustFolder, now_us
 from nomospace.errors import NomospaceError
 from nomospace.host.changes import TuplePut
-from nomospace.node.identity import Credentials
+from nomospace.node.identity import Papers
 from nomospace.node.services.keeping import ServiceLog
 from nomospace.pipeline.stream.state import Memory
 from nomospace.protocols.spaces import Row
@@ -83,7 +83,7 @@ def _trust(folder: Path) -> Any:
     for path, _, state in states:
         if state not in ("counts", "revoked"):
             raise Unusable(what=str(path), why=state)  # as `trust show` says it
-    Credentials(folder, "ward-1", now_us(), Revocations())  # as a host reads them
+    Papers(folder, "ward-1", now_us(), Revocations())  # as a host reads them
     return seat.claim.x509, seat.revoked(), states, list(trust.tokens())
 
 

@@ -80,9 +80,9 @@ class TrustDoor:
                 signature,
                 agent=read_claim(pem).subject,
                 host=host,
-                channel=channel_of(identity.certificate.der),
+                channel=channel_of(identity.papers.certificate.der),
                 nonce=nonce,
-                issuer=identity.authority,
+                issuer=identity.papers.authority,
                 revocations=identity.revocations,
                 now=self._now(),
             )

@@ -293,14 +293,15 @@ class Mailroom:
     @property
     def _said(self) -> tuple[bytes, int, int]:
         """What both words end with: the certificate, the newest version, the token."""
-        certificate = b"" if self._identity is None else self._identity.certificate.der
+        certificate = b"" if self._identity is None else self._identity.papers.certificate.der
         return certificate, LINK_VERSION, self.token
 
     def _sign(self, word: Who | Iam) -> bytes:
         body = _encode(word)
         if self._identity is None:
             return b"\0" + body
-        return bytes([SIGNATURE_BYTES]) + self._identity.key.sign(self._domain + body) + body
+        signature = self._identity.papers.key.sign(self._domain + body)
+        return bytes([SIGNATURE_BYTES]) + signature + body
 
     # -- opening -----------------------------------------------------------------------------
 

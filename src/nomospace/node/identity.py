@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -73,7 +73,6 @@ AUTHORITIES_MAX: Final = 1_000
 """How many further authorities of a trust folder are looked at."""
 
 C = TypeVar("C", AgentCertificate, ControllerCertificate, HostCertificate)
-K = TypeVar("K", HostCertificate, ControllerCertificate)
 
 
 class NoIdentity(CallerError):
@@ -98,28 +97,25 @@ class NotItsName(CallerError):
     certified: str
 
 
-class Credentials:
+class Papers:
     """What was read from the files at one time; never changed after."""
 
     def __init__(self, folder: Path, name: str, now: int, revocations: Revocations) -> None:
         place = folder / HOSTS / name
         authority = _read(folder / AUTHORITY, CERTIFICATE_BYTES_MAX, "nomospace trust init")
-        try:
+        with _usable(folder / AUTHORITY, "nomospace trust init"):
             claim = read_claim(authority)
-        except NomospaceError as error:
-            raise _useless(folder / AUTHORITY, str(error), "nomospace trust init") from error
         if claim.kind != "authority":
             why = f"it is a {claim.about}, not that of an authority"
             raise _useless(folder / AUTHORITY, why, "nomospace trust init")
         if not claim.signed_by(claim.key):
             raise _useless(folder / AUTHORITY, "it is not what was signed", "a copy of it")
         self.authority: PublicKey = claim.key
+        """The key of the authority that all hosts go by."""
         if (folder / REVOKED).exists():
             data = _read(folder / REVOKED, LIST_BYTES_MAX, "nomospace trust revoke")
-            try:
+            with _usable(folder / REVOKED, "nomospace trust revoke"):
                 revocations.learn(read_list(data, self.authority))
-            except NomospaceError as error:
-                raise _useless(folder / REVOKED, str(error), "nomospace trust revoke") from error
         for found in revocation_lists(folder):
             with suppress(RevocationsRolledBack):  # it is noted where laws hear of roles
                 revocations.learn(found)
@@ -128,13 +124,15 @@ class Credentials:
         self.former = tuple(
             [one.authority for one in self.deputies.values() if one.key == self.authority]
         )
-        """The keys of authorities that this one has replaced."""
+        """The keys of authorities that it has replaced, whose word it still is."""
         by = (self.authority, now, revocations)
         self.key, self.certificate = _keyed(place, "host", HostCertificate, *by)
         self.controller: tuple[SecretKey, ControllerCertificate] | None = None
+        """What its controllers seal with, if it may."""
         if (place / "controller.pem").exists():
             self.controller = _keyed(place, "controller", ControllerCertificate, *by)
         self.ends = {"the authority": claim.not_after, "the host": self.certificate.not_after}
+        """When certificates end that the host lives by; for `nomospace doctor`."""
         if self.controller is not None:
             self.ends["its controllers"] = self.controller[1].not_after
         trusted = [authority]
@@ -145,6 +143,7 @@ class Credentials:
                     trusted.append(_read(file, CERTIFICATE_BYTES_MAX, "nomospace trust"))
         pem = b"\n".join(trusted).decode("ascii", "replace")
         self.serving = _context(ssl.PROTOCOL_TLS_SERVER, pem, place)
+        """For connections that come in: a certificate is asked for, and checked if shown."""
         self.serving.verify_mode = ssl.CERT_OPTIONAL
         self.serving.num_tickets = 0
         self.serving.set_alpn_protocols([HOST_ALPN, CLIENT_ALPN])
@@ -154,28 +153,22 @@ class Credentials:
 
 
 def _keyed(
-    place: Path, role: str, kind: type[K], issuer: PublicKey, now: int, revocations: Revocations
-) -> tuple[SecretKey, K]:
+    place: Path, role: str, kind: type[C], issuer: PublicKey, now: int, revocations: Revocations
+) -> tuple[SecretKey, C]:
     """The key of a host's role, and the certificate for it."""
     name = place.name
     again = f"nomospace trust issue {role} {name}"
-    key = _secret(place / f"{role}.key", again)
-    pem = place / f"{role}.pem"
-    try:
+    secret, pem = place / f"{role}.key", place / f"{role}.pem"
+    data = _read(secret, KEY_PEM_BYTES_MAX, again)
+    with _usable(secret, again):
+        key = SecretKey.from_pem(data)
+    data = _read(pem, CERTIFICATE_BYTES_MAX, again)
+    with _usable(pem, again):
         found = check_certificate(
-            _read(pem, CERTIFICATE_BYTES_MAX, again),
-            kind,
-            issuer=issuer,
-            now=now,
-            revocations=revocations,
-            subject=name,
+            data, kind, issuer=issuer, now=now, revocations=revocations, subject=name
         )
-    except NoIdentity:
-        raise
-    except NomospaceError as error:
-        raise _useless(pem, str(error), again) from error
     if found.key != key.public:
-        raise _useless(place / f"{role}.key", f"it is not the key of {role}.pem", again)
+        raise _useless(secret, f"it is not the key of {role}.pem", again)
     return key, found
 
 
@@ -205,50 +198,16 @@ class Identity:
             why = f"{name!r} cannot be the name of a folder"
             raise _useless(self.folder / HOSTS, why, "nomospace trust issue host NAME")
         self._seen = self._stamps()
-        self._now = Credentials(self.folder, name, self.now(), self.revocations)
-
-    @property
-    def authority(self) -> PublicKey:
-        """The key of the authority that all hosts go by."""
-        return self._now.authority
-
-    @property
-    def former(self) -> tuple[PublicKey, ...]:
-        """The keys of authorities that it has replaced, whose word it still is."""
-        return self._now.former
-
-    @property
-    def ends(self) -> dict[str, int]:
-        """When certificates end that this host lives by; for `nomospace doctor`."""
-        return self._now.ends
-
-    @property
-    def key(self) -> SecretKey:
-        """The secret key of this host."""
-        return self._now.key
-
-    @property
-    def certificate(self) -> HostCertificate:
-        """The certificate of this host."""
-        return self._now.certificate
-
-    @property
-    def controller(self) -> tuple[SecretKey, ControllerCertificate] | None:
-        """What its controllers seal with, if it may."""
-        return self._now.controller
-
-    @property
-    def serving(self) -> ssl.SSLContext:
-        """For connections that come in: a certificate is asked for, and checked if shown."""
-        return self._now.serving
+        self.papers = Papers(self.folder, name, self.now(), self.revocations)
+        """What its files have now."""
 
     def dialling(self, worker: str = "") -> ssl.SSLContext:
         """For connections to one worker of another host, or to whoever answers there."""
-        known = self._now.dialling
+        known = self.papers.dialling
         if worker not in known:
             if len(known) > WORKERS_MAX:
                 del known[next(name for name in known if name)]
-            known[worker] = _dialling(self._now.trusted, self.folder / HOSTS / self.name, worker)
+            known[worker] = _dialling(self.papers.trusted, self.folder / HOSTS / self.name, worker)
         return known[worker]
 
     def check_host(self, certificate: bytes | None) -> HostCertificate:
@@ -267,7 +226,7 @@ class Identity:
         """Raise `BadCertificate` unless one that was checked before still counts; it is cheap."""
         check_again(
             certificate,
-            issuer=self._now.authority,
+            issuer=self.papers.authority,
             now=self.now(),
             revocations=self.revocations,
         )
@@ -278,7 +237,7 @@ class Identity:
         return check_certificate(
             certificate,
             kind,
-            issuer=self._now.authority,
+            issuer=self.papers.authority,
             now=self.now(),
             revocations=self.revocations,
         )
@@ -312,7 +271,8 @@ class Identity:
 
     def renew(self, role: str, pem: bytes) -> None:
         """Take in a new certificate for a key of this host; raises what is wrong with it."""
-        key = self.key if role == "host" or self.controller is None else self.controller[0]
+        now = self.papers
+        key = now.key if role == "host" or now.controller is None else now.controller[0]
         check = self.check_host if role == "host" else self.check_controller
         found: Certificate = check(pem)
         if (found.subject, found.key) != (self.name, key.public):
@@ -323,10 +283,11 @@ class Identity:
 
     def issuer(self) -> Authority | None:
         """The deputy whose key this host has, if it may issue now."""
-        for file, one in self._now.deputies.items():
+        authority = self.papers.authority
+        for file, one in self.papers.deputies.items():
             key = file.parent / "authority.key"
-            if one.authority == self.authority and key.exists():
-                counts = self.revocations.deputy(self.authority, one.key.identifier, now=self.now())
+            if one.authority == authority and key.exists():
+                counts = self.revocations.deputy(authority, one.key.identifier, now=self.now())
                 if counts is not None and counts.key == one.key:
                     pem = _read(file, CERTIFICATE_BYTES_MAX, "nomospace trust issue deputy")
                     return Authority.open(pem, _read(key, KEY_PEM_BYTES_MAX, "a copy of it"))
@@ -345,7 +306,7 @@ class Identity:
         note = "identity-reloaded"
         why: dict[str, str] = {}
         try:
-            self._now = Credentials(self.folder, self.name, self.now(), self.revocations)
+            self.papers = Papers(self.folder, self.name, self.now(), self.revocations)
         except NomospaceError as error:
             note, why = "identity-not-reloaded", {"why": str(error)}
         if self.on_note is not None:
@@ -433,11 +394,11 @@ def _read(file: Path, bytes_max: int, remedy: str) -> bytes:
     return data
 
 
-def _secret(file: Path, remedy: str) -> SecretKey:
+@contextmanager
+def _usable(file: Path, remedy: str) -> Iterator[None]:
+    """Say of a file what is wrong with what it has."""
     try:
-        return SecretKey.from_pem(_read(file, KEY_PEM_BYTES_MAX, remedy))
-    except NoIdentity:
-        raise
+        yield
     except NomospaceError as error:
         raise _useless(file, str(error), remedy) from error
 

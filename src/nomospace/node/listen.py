@@ -150,7 +150,7 @@ class _Gate(asyncio.Protocol):
     def __init__(self, listener: Listener, arrival: Arrival) -> None:
         self._listener = listener
         self._arrival = arrival
-        self._transport: asyncio.Transport | None = None
+        self._transport: asyncio.Transport
         self._said = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -162,8 +162,6 @@ class _Gate(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         # Only a port without certificates: with them the handshake has settled it before any data.
         self._said = said = self._said + data
-        transport = self._transport
-        assert transport is not None
         try:
             found = read_preface(said)
         except BadFrame as error:
@@ -172,7 +170,7 @@ class _Gate(asyncio.Protocol):
         if found is not None:
             opening, end = found
             self._arrival.kind = opening.protocol
-            self._listener._hand_over(self._arrival, transport, said[end:])
+            self._listener._hand_over(self._arrival, self._transport, said[end:])
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._arrival.ended()
@@ -523,7 +521,7 @@ class Listener(Port):
             asked.check_loopback()
         super().__init__(
             asked,
-            tls=None if identity is None else lambda: identity.serving,
+            tls=None if identity is None else lambda: identity.papers.serving,
             on_note=on_note,
             limits=limits,
         )

@@ -10,14 +10,19 @@ All numbers are in `KNOWN`, with their meaning; their names on the page begin wi
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from nomospace.space.waits import BOUNDS_S
 
+if TYPE_CHECKING:
+    from nomospace.node.within import Kept
+
 SERIES_MAX: Final = 1_000
 """How many labels one number can have; further ones count as `other`."""
+PRIVATE: Final = "(private)"
+"""The label of all spaces that agents have for themselves, together."""
 BUCKETS_S: Final = (1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0, 3.0)
 
 
@@ -69,12 +74,20 @@ KNOWN: Final[Mapping[str, MetricMeaning]] = {
 }
 
 
-class _Times:
+class Times:
+    """How often something took how long."""
+
     def __init__(self) -> None:
         self.counts = [0] * (len(BUCKETS_S) + 1)
         self.total = 0.0
 
+    def observe(self, seconds: float) -> None:
+        """Note how long something took."""
+        self.counts[bisect_left(BUCKETS_S, seconds)] += 1
+        self.total += seconds
+
     def read(self) -> Mapping[str, tuple[list[int], float]]:
+        """For `Metrics.watch_times`."""
         return {"": (self.counts, self.total)}
 
 
@@ -94,7 +107,6 @@ class Metrics:
     def __init__(self, host: str) -> None:
         self._host = host
         self._counts: dict[str, dict[str, int]] = {}
-        self._times: dict[str, _Times] = {}
         self._read_times: dict[str, Callable[[], Mapping[str, tuple[list[int], float]]]] = {}
         self._watched: dict[str, Callable[[], float | Mapping[str, float]]] = {}
         self._together: Callable[[], Mapping[str, Mapping[str, float]]] = dict
@@ -102,8 +114,7 @@ class Metrics:
             if meaning.kind == "counter":
                 self._counts[name] = {} if meaning.label else {"": 0}
             elif meaning.kind == "histogram":
-                times = self._times[name] = _Times()
-                self._read_times[name] = dict if meaning.label else times.read
+                self._read_times[name] = dict
 
     def count(self, name: str, label: str = "", amount: int = 1) -> None:
         """Add to a counter."""
@@ -114,12 +125,6 @@ class Metrics:
             series[label] = amount
         else:
             series["other"] = series.get("other", 0) + amount
-
-    def observe(self, name: str, seconds: float) -> None:
-        """Note how long something took."""
-        times = self._times[name]
-        times.counts[bisect_left(BUCKETS_S, seconds)] += 1
-        times.total += seconds
 
     def watch(self, name: str, read: Callable[[], float | Mapping[str, float]]) -> None:
         """Read a number when somebody looks: one, or with a label one for each."""
@@ -177,3 +182,22 @@ def _heaped(bounds: tuple[float, ...], counts: list[int]) -> Iterator[tuple[str,
     for bound, count in zip([*map(repr, bounds), "+Inf"], counts, strict=True):
         total += count
         yield bound, total
+
+
+def backlog(spaces: Iterable[Kept], now: int) -> Mapping[str, dict[str, float]]:
+    """How much lies in the spaces of a host, and for how long, by space."""
+    found: dict[str, dict[str, float]] = {
+        "tuples": {},
+        "lent": {},
+        "waiting": {},
+        "oldest_seconds": {},
+    }
+    for space, _, shared, _ in spaces:
+        label, of = space.name if shared else PRIVATE, space.stats()
+        for name, count in (("tuples", "tuples"), ("lent", "lent"), ("waiting", "waiters")):
+            found[name][label] = found[name].get(label, 0) + of[count]
+        if space.waits is not None:
+            eldest = space.eldest()
+            since = now if eldest is None else space.waits.since(eldest.order)
+            found["oldest_seconds"][label] = max(0, now - since) / 1e6
+    return found

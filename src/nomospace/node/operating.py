@@ -12,6 +12,7 @@ from nomospace.errors import CallerError
 from nomospace.host.monitoring import LoadMonitor
 from nomospace.law import CompiledLaw
 from nomospace.node.journaling import told
+from nomospace.node.within import find_space
 from nomospace.protocols.policy import NotAPosition, is_position
 from nomospace.space import Space
 from nomospace.store.interface import newest
@@ -239,12 +240,10 @@ class Operating:
         return lines
 
     def _tuples(self, question: admin.Tuples) -> admin.SpaceListing:
-        for space, _, shared, agents in self._server.host.core.spaces.census():
-            if space.name == question.space and (
-                shared if not question.agent else not shared and agents == (question.agent,)
-            ):
-                return admin.SpaceListing(True, len(space), tuple(_lines(space, question.limit)))
-        return admin.SpaceListing(False, 0, ())
+        found = find_space(self._server.host.core.spaces.census(), question.space, question.agent)
+        if found is None:
+            return admin.SpaceListing(False, 0, ())
+        return admin.SpaceListing(True, len(found[0]), tuple(_lines(found[0], question.limit)))
 
     def _stats(self) -> admin.StatsLine:
         server = self._server
@@ -323,13 +322,14 @@ class Operating:
         identity = self._server.identity
         if identity is None:
             return
-        soon = {what: end for what, end in identity.ends.items() if end - identity.now() < SOON_US}
+        ends, now = identity.papers.ends, identity.now()
+        soon = {what: end for what, end in ends.items() if end - now < SOON_US}
         for what, end in soon.items():
             mend = "nomospace trust replace" if what == "the authority" else "nomospace trust issue"
             found = f"the certificate of {what} ends on {shown(end)}"
             yield admin.AdminFinding("trust", False, found, f"{mend}; docs/hosts/trust.md")
         if not soon:
-            first = min(identity.ends.values())
+            first = min(ends.values())
             yield admin.AdminFinding("trust", True, f"nothing ends before {shown(first)}")
 
 

@@ -204,7 +204,7 @@ class PairPort(Port):
     """Where the other machine calls."""
 
     def __init__(self, address: Address, pair: HostPair, identity: Identity | None) -> None:
-        tls = None if identity is None else lambda: identity.serving
+        tls = None if identity is None else lambda: identity.papers.serving
         super().__init__(address, tls=tls, on_note=pair.note)
         self._pair = pair
 

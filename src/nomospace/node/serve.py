@@ -26,7 +26,6 @@ from nomospace.extras import need
 from nomospace.host.speaking import is_told
 from nomospace.law import CompiledLaw
 from nomospace.node.addresses import Address, Place
-from nomospace.node.backlog import backlog
 from nomospace.node.client_link import ClientLink
 from nomospace.node.clients import Clients
 from nomospace.node.clock import Clock, ClockMark, wall_us
@@ -40,7 +39,7 @@ from nomospace.node.listen import Arrival, Listener
 from nomospace.node.local import Host
 from nomospace.node.logs import note_log
 from nomospace.node.loops import cancelled
-from nomospace.node.metrics import Metrics
+from nomospace.node.metrics import Metrics, Times, backlog
 from nomospace.node.operating import Operating
 from nomospace.node.principals import Door, OpenDoor, Standings
 from nomospace.node.trust_news import TrustNews
@@ -463,7 +462,7 @@ class Server:
     def names(self) -> tuple[str, ...]:
         """What this machine may be called in addresses: as it advertises, and is certified."""
         said = [Place.parse(text).address.host for text in self.config.host.advertise]
-        certified = () if self.identity is None else self.identity.certificate.addresses
+        certified = () if self.identity is None else self.identity.papers.certificate.addresses
         return (*said, *certified)
 
     @property
@@ -490,7 +489,7 @@ class Server:
     async def _discover(self) -> None:
         from nomospace.node.discover import Discovery
 
-        authority = "" if self.identity is None else self.identity.authority.fingerprint
+        authority = "" if self.identity is None else self.identity.papers.authority.fingerprint
         hint = getattr(self.links, "hint", None)
         if hint is None:
             return
@@ -557,7 +556,9 @@ class Server:
         assert keeper is not None, "it has a store"
         metrics.watch("commits", lambda: keeper.groups)
         metrics.watch("commit_steps", lambda: keeper.kept)
-        keeper.on_commit = partial(metrics.observe, "commit_seconds")
+        commits = Times()
+        keeper.on_commit = commits.observe
+        metrics.watch_times("commit_seconds", commits.read)
         metrics.watch("queue", lambda: {"steps": float(keeper.last - keeper.kept)})
         if self.standing is not None:
             metrics.watch("standby", self.standing.figures)

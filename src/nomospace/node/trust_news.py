@@ -94,7 +94,7 @@ class TrustNews:
             known = self._server.host.answer(peer, body)
             if known is not None:
                 return known
-        return await self._server.stories.answer_peer(peer, body)
+        return await self._server.stories.answer_peer(body)
 
     async def run(self) -> None:
         """For ever; a host without certificates has no news of them."""
@@ -215,8 +215,8 @@ def _days(certificate: Certificate) -> float:
 
 def _due(identity: Identity) -> NewCertificates | None:
     """The certificates of a host, when one of them is to be renewed."""
-    seals = identity.controller
-    ends: list[Certificate] = [identity.certificate, *([] if seals is None else [seals[1]])]
+    mine, seals = identity.papers.certificate, identity.papers.controller
+    ends: list[Certificate] = [mine, *([] if seals is None else [seals[1]])]
     if all(one.not_after - identity.now() > _days(one) * DAY / 3 for one in ends):
         return None
-    return NewCertificates(identity.certificate.der, b"" if seals is None else seals[1].der)
+    return NewCertificates(mine.der, b"" if seals is None else seals[1].der)

@@ -75,7 +75,7 @@ class Vouching:
 
     def certificate(self) -> bytes:
         """What this host shows those it engages with: the certificate of its controllers."""
-        held = self._identity.controller
+        held = self._identity.papers.controller
         return b"" if held is None else held[1].der
 
     def host_objection(
@@ -104,7 +104,7 @@ class Vouching:
 
     def _verifier(self, law: CompiledLaw) -> Verifier:
         text = law.tree.controller_authority
-        key = self._identity.authority if text is None else PublicKey.read(text)
+        key = self._identity.papers.authority if text is None else PublicKey.read(text)
         found = self._verifiers.get(key)
         if found is None:
             if len(self._verifiers) >= VERIFIERS_MAX:
@@ -114,7 +114,7 @@ class Vouching:
 
     def signer(self) -> Signer | None:
         """What this host seals with, as its files are now."""
-        held = self._identity.controller
+        held = self._identity.papers.controller
         if held is None:
             return None
         if self._signer is None or self._signer[0] is not held:

@@ -95,11 +95,11 @@ def test_init_for_a_first_host_makes_all_that_it_needs(capsys: Say) -> None:
     said = run(capsys, "init", "--host", "ward-1", "--address", "ward-1.example")
     assert said.endswith("next: nomospace host run ward-1 --trust trust\n")
     identity = Identity("trust", "ward-1")
-    assert identity.certificate.addresses == ("ward-1.example",)
-    assert identity.controller is not None
-    assert identity.controller[1].subject == "ward-1"
+    assert identity.papers.certificate.addresses == ("ward-1.example",)
+    assert identity.papers.controller is not None
+    assert identity.papers.controller[1].subject == "ward-1"
     run(capsys, "init", "both", "--host", "ward-1", "--host", "ward-2")
-    assert Identity("both", "ward-2").controller is not None
+    assert Identity("both", "ward-2").papers.controller is not None
 
 
 def test_secrets_can_be_read_by_their_owner_only(capsys: Say) -> None:

@@ -2,7 +2,7 @@
 
 from random import Random
 
-from nomospace.node.backlog import backlog
+from nomospace.node.metrics import backlog
 from nomospace.space import TAKE, Record, Space
 from nomospace.space.records import FIRST_ORDER
 from nomospace.space.waits import BOUNDS_S, MARKS_MAX, SpaceWaits, WaitTimes

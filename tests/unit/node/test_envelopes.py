@@ -269,7 +269,7 @@ def test_the_many_ways_to_pretend(trust: TrustFolder) -> None:
     # It has ann's certificate, which anyone may see, and not her key.
     assert eve._identity is not None
     assert ann._identity is not None
-    eve._identity._now.certificate = ann._identity.certificate
+    eve._identity.papers.certificate = ann._identity.papers.certificate
     question = bob.ask("ann", 20.0)
     assert question is not None
     assert refused(bob, eve.open(question, 20.0)[2][0][1], 20.0) == "forged"
@@ -308,8 +308,10 @@ def test_shares_that_are_none_make_no_session(trust: TrustFolder) -> None:
     here = Identity(trust.folder, "ann")
     bob = room(trust, "bob")
     for share in (bytes(32), b"", b"short"):
-        body = msgspec.msgpack.encode(Who("ann", "bob", 1, b"n" * 16, share, here.certificate.der))
-        signed = here.key.sign(b"nomos-envelope/2\0nomos\0" + body)
+        body = msgspec.msgpack.encode(
+            Who("ann", "bob", 1, b"n" * 16, share, here.papers.certificate.der)
+        )
+        signed = here.papers.key.sign(b"nomos-envelope/2\0nomos\0" + body)
         assert refused(bob, bytes([64]) + signed + body) == "garbage"
     assert bob._known == {}
 

@@ -26,18 +26,18 @@ def trust(tmp_path: Path) -> TrustFolder:
 
 def test_an_identity_and_its_contexts(trust: TrustFolder) -> None:
     identity = Identity(trust.folder, "a")
-    assert identity.check_host(identity.certificate.der).subject == "a"
-    assert identity.authority == trust.authority.public
-    assert identity.controller is None
-    assert identity.key.public == identity.certificate.key
-    for context in (identity.serving, identity.dialling()):
+    assert identity.check_host(identity.papers.certificate.der).subject == "a"
+    assert identity.papers.authority == trust.authority.public
+    assert identity.papers.controller is None
+    assert identity.papers.key.public == identity.papers.certificate.key
+    for context in (identity.papers.serving, identity.dialling()):
         assert context.minimum_version is ssl.TLSVersion.TLSv1_3
-    assert identity.serving.verify_mode is ssl.CERT_OPTIONAL
+    assert identity.papers.serving.verify_mode is ssl.CERT_OPTIONAL
     assert identity.dialling().verify_mode is ssl.CERT_REQUIRED
     with pytest.raises(NotACertificate, match="none was shown"):
         identity.check_host(None)
     with pytest.raises(WrongPurpose):
-        identity.check_agent(identity.certificate.der)
+        identity.check_agent(identity.papers.certificate.der)
 
 
 def test_a_controller_key_is_loaded_when_there_is_one(trust: TrustFolder) -> None:
@@ -50,7 +50,7 @@ def test_a_controller_key_is_loaded_when_there_is_one(trust: TrustFolder) -> Non
     with pytest.raises(NoIdentity, match=r"controller\.key: it cannot be read"):
         Identity(trust.folder, "a")
     (place / "controller.key").write_bytes(key.pem())
-    controller = Identity(trust.folder, "a").controller
+    controller = Identity(trust.folder, "a").papers.controller
     assert controller is not None
     assert controller[0].public == controller[1].key == key.public
     (place / "controller.key").write_bytes(SecretKey.generate().pem())
@@ -109,15 +109,15 @@ def test_names_and_certificates_that_do_not_fit(trust: TrustFolder) -> None:
 def test_files_that_change_are_taken_in(trust: TrustFolder) -> None:
     notes, changes = Notebook(), []
     identity = Identity(trust.folder, "a", on_note=notes)
-    identity.watchers.append(lambda: changes.append(identity.certificate.serial))
+    identity.watchers.append(lambda: changes.append(identity.papers.certificate.serial))
     assert not identity.poll()
-    old, serving = identity.certificate, identity.serving
+    old, serving = identity.papers.certificate, identity.papers.serving
     trust.host("a")
     assert identity.poll()
     assert not identity.poll()
-    assert identity.certificate.serial != old.serial
-    assert changes == [identity.certificate.serial]
-    assert identity.serving is not serving
+    assert identity.papers.certificate.serial != old.serial
+    assert changes == [identity.papers.certificate.serial]
+    assert identity.papers.serving is not serving
     # A file that cannot be used changes nothing, and is noted once.
     (trust.folder / "hosts/a/host.key").write_bytes(b"half a fi")
     assert not identity.poll()

@@ -18,7 +18,7 @@ import pytest
 import nomospace as ns
 from nomospace.node import metrics as metrics_module
 from nomospace.node.logs import configure, note_log
-from nomospace.node.metrics import KNOWN, Metrics
+from nomospace.node.metrics import KNOWN, Metrics, Times
 from nomospace.node.telemetry import Tracing
 from tests.sites import run_real
 
@@ -30,8 +30,10 @@ def test_numbers_are_counted_and_read() -> None:
     metrics.count("calls", "take")
     metrics.count("calls", "take", 2)
     metrics.count("steps")
-    metrics.observe("commit_seconds", 0.00002)
-    metrics.observe("commit_seconds", 99.0)
+    commits = Times()
+    commits.observe(0.00002)
+    commits.observe(99.0)
+    metrics.watch_times("commit_seconds", commits.read)
     metrics.watch("frames_in", lambda: 7)
     metrics.watch("queue", lambda: {"keeper": 3, "inbox": 0})
     text = metrics.render().decode()

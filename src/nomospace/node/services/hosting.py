@@ -211,8 +211,8 @@ def registration_of(server: Server) -> Registration:
 
     def offer() -> Offer:
         certified: tuple[PublicKey, ...] = ()
-        if identity is not None and identity.controller is not None:
-            certified = (identity.authority, *identity.former)
+        if identity is not None and identity.papers.controller is not None:
+            certified = (identity.papers.authority, *identity.papers.former)
         return Offer(
             name,
             at,

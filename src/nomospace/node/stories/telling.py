@@ -114,9 +114,8 @@ class Stories:
             await asyncio.sleep(0)
         return StoryAnswer(tuple(found), False, *self._reader.edges(window))
 
-    async def answer_peer(self, peer: str, body: bytes) -> bytes:
+    async def answer_peer(self, body: bytes) -> bytes:
         """What another host is told, as far as it may be."""
-        del peer
         how = self._server.config.journal.peers
         if how == "nothing":
             return msgspec.msgpack.encode(StoryAnswer((), cut=True))
