@@ -93,7 +93,6 @@ from nomospace.host.calls import PaceLimits
 from nomospace.host.monitoring import check_limits
 from nomospace.host.shares import USUAL_SHARES, Shares
 from nomospace.node.addresses import Address, BadHostAddress, Place
-from nomospace.node.settings import ProgramSettings, Publisher, SpaceSettings
 from nomospace.protocols.homes import CAPACITY_MAX, CAPACITY_MIN
 from nomospace.protocols.lease import TAKEOVER_S, TAKEOVER_S_MAX, TAKEOVER_S_MIN, hold_us
 from nomospace.protocols.pace import HEARTBEAT, LOSS, BadPace, Pace
@@ -174,6 +173,40 @@ class LogSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How a host tells what happens."""
 
     form: str = "text"
+
+
+class ProgramSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The table `[programs]`: whose code the operator answers for, and what programs may have."""
+
+    modules: tuple[str, ...] = ()
+    path: tuple[str, ...] = ()
+    helpers: int = 8
+    network: bool = False
+    processes: int = 64
+    memory_mb: int = 512
+    listener_ms: int = 20
+
+
+class Publisher(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A table `[publishers.NAME]`: whose bundles are run, and what they may do.
+
+    They may be of any program where `programs` names none.
+    """
+
+    key: str
+    programs: tuple[str, ...] = ()
+    helpers: int = 8
+    strong: bool = True
+    network: bool = False
+
+
+class SpaceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The table `[spaces]`: those that lie in the store, whoever opens them (`space.stored`), and
+    the host's weight among the homes of partitioned ones (`protocols.homes`).
+    """
+
+    stored: tuple[str, ...] = ()
+    capacity: float = 1.0
 
 
 class StandbySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

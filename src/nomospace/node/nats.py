@@ -213,12 +213,11 @@ class NatsLinks(OwnLinks):
         self._flushing = False
         out, self._out = self._out, {}
         for to, frames in out.items():
+            self._waiting -= sum(map(len, frames))
             if not self.connected:
                 self._counts["dropped"] += len(frames)
-                self._waiting -= sum(map(len, frames))
                 continue
             self._counts["frames_out"] += len(frames)
-            self._waiting -= sum(map(len, frames))
             now, room = self._loop.time(), int(self._client.max_payload)
             for receiver, data in self._mail.pack(to, frames, room, now):
                 self._post(receiver, data)

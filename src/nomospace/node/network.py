@@ -7,14 +7,11 @@ they are, in a later turn of the event loop, so that no host ever works inside a
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from random import Random
-from typing import Any
 
 from nomospace.client import check_name
 from nomospace.errors import CallerError
-
-Hear = Callable[[str, Any], None]
+from nomospace.node.links import Hear
 
 
 class NameTaken(CallerError):

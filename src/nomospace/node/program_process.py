@@ -132,7 +132,7 @@ class ProgramProcess(asyncio.Protocol):
         self._framer = Framer(say.FRAME_BYTES_MAX)
         self._queue = Queue(self._host.turns, self._handle, Account(), self._more)
         self._transport: asyncio.Transport
-        self._steps: ListenerCalls | None = None
+        self._steps: ListenerCalls
         self._process: asyncio.subprocess.Process | None = None
         self._born: asyncio.Future[say.Born] = self._loop.create_future()
         self._heard_at = self._loop.time()
@@ -268,8 +268,7 @@ class ProgramProcess(asyncio.Protocol):
         self._transport.close()
         await asyncio.sleep(0)  # so that it is
         self._folder.cleanup()
-        if self._steps is not None:
-            self._steps.close()
+        self._steps.close()
         if not self.why:
             said = b"".join(self._output)[-OUTPUT_BYTES:].decode(errors="replace").strip()
             ended = f"its process ended with code {process.returncode}"
@@ -547,7 +546,6 @@ class ProgramProcess(asyncio.Protocol):
     def _exchange(
         self, said: say.FireListener | say.Apply, inside: Callable[[requests.Request], object]
     ) -> say.Done:
-        assert self._steps is not None, "it was born"
         try:
             done = self._steps.exchange(said, inside)
         except TimeoutError:

@@ -198,11 +198,7 @@ class Stage:
         if not program:
             return f"host {self.host} takes agents with a program only"
         try:
-            processes = self._elsewhere(program)
-            if processes is None:
-                self.find(program, code)
-            else:
-                processes.find(program, code)
+            (self._elsewhere(program) or self).find(program, code)
         except NomospaceError as error:
             self._refused(agent, program, error)
             return str(error)

@@ -8,7 +8,8 @@ from nomospace.client import check_name
 from nomospace.errors import CallerError
 from nomospace.node.fencing import PeerTokens
 from nomospace.node.identity import Identity, NotItsName
-from nomospace.node.network import Hear, NameTaken
+from nomospace.node.links import Hear
+from nomospace.node.network import NameTaken
 from nomospace.node.notes import Notes, OnNote
 from nomospace.wire.frames import encode_frame
 

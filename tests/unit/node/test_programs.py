@@ -299,7 +299,7 @@ def test_an_authors_code_that_raises_where_it_comes_to_does_not_harm_the_host() 
             "a program could not begin (agent 'bob@rome', program 'node-touchy'): "
             "OSError: no second of me"
         )
-        assert "KeyError: 'not here'" in oslo._stage.reads(
+        assert "KeyError: 'not here'" in oslo.stage.reads(
             "node-touchy", None, msgspec.msgpack.encode({"here": False})
         )
         assert oslo.view.members == rome.view.members
@@ -387,7 +387,7 @@ BUNDLE = make_bundle("node-brought", SOURCE, ACME)
 
 async def brought(host: Host, *stops: str, bundle: bytes = BUNDLE) -> Program[Any]:
     """Launch the program of a bundle on a host that trusts its publisher."""
-    kind = host._stage.find("node-brought", bundle)
+    kind = host.stage.find("node-brought", bundle)
     assert kind.State is not None
     state = kind.State(list(stops))
     return await host.launch("node-brought", name="bob", state=state, bundle=bundle)
@@ -448,7 +448,7 @@ def test_code_that_cannot_be_loaded(source: str, why: str) -> None:
             bundle = make_bundle("node-brought", source, ACME)
             with pytest.raises(NoSuchProgram, match=why):
                 await rome.launch("node-brought", name="bob", bundle=bundle)
-            assert why in rome._stage.admits("bob@oslo", "node-brought", bundle)
+            assert why in rome.stage.admits("bob@oslo", "node-brought", bundle)
 
     run(main())
 
@@ -460,9 +460,9 @@ def test_code_of_others_is_not_even_looked_at() -> None:
         async with Host("rome", trusted_publishers={"acme": ACME.public}) as rome:
             with pytest.raises(UnknownPublisher):
                 await rome.launch("node-brought", name="bob", bundle=bundle)
-            assert "'eve' is not trusted" in rome._stage.admits("b@oslo", "node-brought", bundle)
-            assert "a bundle is bytes" in rome._stage.admits("b@oslo", "node-brought", "text")
-            assert "with a program only" in rome._stage.admits("b@oslo", "", None)
+            assert "'eve' is not trusted" in rome.stage.admits("b@oslo", "node-brought", bundle)
+            assert "a bundle is bytes" in rome.stage.admits("b@oslo", "node-brought", "text")
+            assert "with a program only" in rome.stage.admits("b@oslo", "", None)
 
     run(main())
 
@@ -486,7 +486,7 @@ def test_a_state_that_is_not_of_this_program_is_refused_at_the_door() -> None:
     other = make_bundle("node-brought", SOURCE.replace("log: list[str]", "log: list[int]"), ACME)
 
     async def main() -> None:
-        oslo._stage.find = lambda *_: oslo._stage._load("node-brought", other)  # type: ignore[method-assign]
+        oslo.stage.find = lambda *_: oslo.stage._load("node-brought", other)  # type: ignore[method-assign]
         await brought(rome, "oslo")
         await asyncio.sleep(5)
         bob = rome.running["bob@rome"]

@@ -63,14 +63,14 @@ async def services(folder: Path | None = None) -> AsyncIterator[Services]:
     hosts = tokens({"x": "host-x", "y": "host-y"})
     rolls = RollFiles(None if folder is None else folder / "rolls")
     secretaries = SecretaryService(hosts, operators, rolls)
-    controllers = ControllerService(operators)
+    controllers = ControllerService(operators, hosts)
     routes = [*lawserver.routes(), *controllers.routes(), *secretaries.routes()]
     try:
         async with Web(application(routes)) as served:
             yield Services(served.url, lawserver, secretaries)
     finally:
         lawserver.close()
-        secretaries.close()
+        rolls.close()
 
 
 def run(program: Coroutine[Any, Any, None]) -> None:

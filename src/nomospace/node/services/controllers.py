@@ -31,11 +31,11 @@ from nomospace.node.loops import cancelled
 from nomospace.node.services.web import (
     Allows,
     BadRequest,
-    answering,
     body_of,
     caller_of,
     json_answer,
     number_in,
+    routes,
 )
 from nomospace.services.controllers import FOUND_MAX, LEASE_US, BadOffer, Controllers, Offer
 
@@ -52,7 +52,7 @@ AGAIN_S: Final = LEASE_US / 1e6 / 3
 class ControllerService:
     """The hosts that offer controllers, behind HTTP."""
 
-    def __init__(self, operators: Allows, hosts: Allows | None = None) -> None:
+    def __init__(self, operators: Allows, hosts: Allows) -> None:
         self._operators = operators
         self._hosts = hosts
         self._core = Controllers()
@@ -62,23 +62,19 @@ class ControllerService:
         name = str(request.path_params["name"])
 
         def allows(token: str) -> str | None:
-            hosts = self._hosts
-            itself = name if hosts is not None and hosts(token) == name else None
-            return self._operators(token) or itself
+            return self._operators(token) or (name if self._hosts(token) == name else None)
 
         caller_of(request, allows, what)
         return name
 
     def routes(self) -> list[Route]:
         """Where it is served."""
-        from starlette.routing import Route
-
-        return [
-            Route("/controllers", answering(self._find), methods=["GET"]),
-            Route("/controllers/{name}", answering(self._get), methods=["GET"]),
-            Route("/controllers/{name}", answering(self._put), methods=["PUT"]),
-            Route("/controllers/{name}", answering(self._delete), methods=["DELETE"]),
-        ]
+        return routes(
+            ("GET", "/controllers", self._find),
+            ("GET", "/controllers/{name}", self._get),
+            ("PUT", "/controllers/{name}", self._put),
+            ("DELETE", "/controllers/{name}", self._delete),
+        )
 
     async def _find(self, request: Request) -> Response:
         query = request.query_params

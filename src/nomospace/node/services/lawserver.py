@@ -24,11 +24,11 @@ from nomospace.node.services.keeping import ServiceLog
 from nomospace.node.services.web import (
     Allows,
     BadRequest,
-    answering,
     body_of,
     caller_of,
     json_answer,
     number_in,
+    routes,
 )
 from nomospace.services.laws import PROLOG, PYTHON, TEXT_BYTES_MAX, Edition, LawShelved, Library
 
@@ -110,13 +110,11 @@ class LawServer:
 
     def routes(self) -> list[Route]:
         """Where it is served."""
-        from starlette.routing import Route
-
-        return [
-            Route("/laws", answering(self._list), methods=["GET"]),
-            Route("/laws/{name}", answering(self._get), methods=["GET"]),
-            Route("/laws/{name}", answering(self._put), methods=["PUT"]),
-        ]
+        return routes(
+            ("GET", "/laws", self._list),
+            ("GET", "/laws/{name}", self._get),
+            ("PUT", "/laws/{name}", self._put),
+        )
 
     async def _list(self, request: Request) -> Response:
         limit = min(number_in(request, "limit", LISTED_MAX), LISTED_MAX)

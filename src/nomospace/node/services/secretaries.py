@@ -42,10 +42,10 @@ from nomospace.node.services.rolls import Rolls
 from nomospace.node.services.web import (
     Allows,
     BadRequest,
-    answering,
     body_of,
     caller_of,
     json_answer,
+    routes,
 )
 from nomospace.services.laws import HASH
 from nomospace.services.secretary import AdmissionSettled, Change, Secretary
@@ -188,27 +188,20 @@ class SecretaryService:
         await community.change(lambda: None if secretary.settled == settled else settled)
         return secretary
 
-    def close(self) -> None:
-        """Let go of what keeps the rolls."""
-        self._rolls.close()
-
     def routes(self) -> list[Route]:
         """Where it is served."""
-        from starlette.routing import Route
-
         one = "/communities/{law}"
-        table = (
-            ("/communities", "GET", self._list),
-            (one, "PUT", self._keep),
-            (f"{one}/members", "GET", self._members),
-            (f"{one}/members/{{agent}}", "GET", self._member),
-            (f"{one}/members/{{agent}}", "PUT", self._admit),
-            (f"{one}/members/{{agent}}", "DELETE", self._quit),
-            (f"{one}/roll", "GET", self._roll),
-            (f"{one}/roll/{{agent}}", "PUT", self._enrol),
-            (f"{one}/roll/{{agent}}", "DELETE", self._strike),
+        return routes(
+            ("GET", "/communities", self._list),
+            ("PUT", one, self._keep),
+            ("GET", f"{one}/members", self._members),
+            ("GET", f"{one}/members/{{agent}}", self._member),
+            ("PUT", f"{one}/members/{{agent}}", self._admit),
+            ("DELETE", f"{one}/members/{{agent}}", self._quit),
+            ("GET", f"{one}/roll", self._roll),
+            ("PUT", f"{one}/roll/{{agent}}", self._enrol),
+            ("DELETE", f"{one}/roll/{{agent}}", self._strike),
         )
-        return [Route(path, answering(handler), methods=[how]) for path, how, handler in table]
 
     def _community(self, request: Request) -> _Community:
         assert self._rolls.life >= 0, "it raises when nobody may be answered"

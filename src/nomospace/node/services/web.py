@@ -174,9 +174,14 @@ def problem(error: NomospaceError, status: int | None = None) -> Response:
     return JSONResponse(body, status, headers, media_type="application/problem+json")
 
 
-def answering(handler: Handler) -> Handler:
-    """A handler whose errors are answers."""
+def routes(*table: tuple[str, str, Handler]) -> list[Route]:
+    """Where handlers are served: a method and a path of each. Their errors are answers."""
+    from starlette.routing import Route
 
+    return [Route(path, _answering(handler), methods=[how]) for how, path, handler in table]
+
+
+def _answering(handler: Handler) -> Handler:
     async def handle(request: Request) -> Response:
         try:
             return await handler(request)
