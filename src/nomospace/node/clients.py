@@ -167,10 +167,9 @@ class Clients:
             if now - link.heard_at > SILENT_S and link.is_idle:
                 link.refuse("silent", f"nothing came for {SILENT_S:g} s")
         self.sessions.expire(now=micros(now))
-        if len(self._rates) > 2 * len(self._links):
-            idle = [key for key, rate in self._rates.items() if now - rate.at > SILENT_S]
-            for key in idle:  # as good as new
-                del self._rates[key]
+        if len(self._rates) > 2 * len(self._links):  # idle ones are as good as new
+            rates = self._rates.items()
+            self._rates = {key: rate for key, rate in rates if now - rate.at <= SILENT_S}
         while self._left:
             whose, since = next(iter(self._left.items()))
             if now - since < ACCOUNT_S and len(self._left) <= CLIENTS_MAX:

@@ -271,9 +271,7 @@ class Mailroom:
     def ask(self, to: str, now: float) -> bytes | None:
         """The question to a host who it is; nothing when it was asked a moment ago."""
         if len(self._asked) >= SENDERS_MAX and to not in self._asked:
-            old = [name for name, asked in self._asked.items() if now - asked[1] >= ASK_S]
-            for name in old:
-                del self._asked[name]
+            self._asked = {name: one for name, one in self._asked.items() if now - one[1] < ASK_S}
             if len(self._asked) >= SENDERS_MAX:
                 return None
         asked = self._asked.get(to)

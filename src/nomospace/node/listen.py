@@ -456,10 +456,7 @@ class Port(ABC):
 
     def _no_stranger(self, arrival: Arrival) -> None:
         if self._strangers.pop(arrival, arrival) is None:
-            crowd = self._strangers_from[arrival.ip]
-            del crowd[arrival]
-            if not crowd:
-                del self._strangers_from[arrival.ip]
+            _leave(self._strangers_from, arrival)
             if self._proving.pop(arrival, arrival) is None:
                 _leave(self._proving_from, arrival)
             else:

@@ -334,7 +334,7 @@ class TcpLinks(OwnLinks):
         if other is not None:
             other.linked = False
             other.finish()
-        self._introduce(peer, greeting, new=other is None)
+        self._introduce(peer, greeting)
         for data in self._pending.pop(name, ()):
             peer.send(data)
         if other is None:
@@ -344,7 +344,7 @@ class TcpLinks(OwnLinks):
         lesser_dialled = (self.name < peer.name) == bool(peer.dialled)
         return peer.life, lesser_dialled, peer.call
 
-    def _introduce(self, peer: Peer, greeting: Greeting, *, new: bool) -> None:
+    def _introduce(self, peer: Peer, greeting: Greeting) -> None:
         """Tell a new neighbour whom we know, and the others where it is."""
         addresses: list[str] = []
         for text in greeting.addresses:

@@ -108,8 +108,7 @@ class TrustNews:
     def _look(self, identity: Identity) -> None:
         engaged = self._server.host.core.group.members
         members = [peer for peer in engaged if peer != identity.name]
-        for gone in [peer for peer in self._told if peer not in members]:
-            del self._told[gone]
+        self._told = {peer: known for peer, known in self._told.items() if peer in members}
         numbers = _numbers(identity)
         due = _due(identity)
         if due and identity.issuer() is not None:

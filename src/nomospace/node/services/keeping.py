@@ -123,14 +123,14 @@ class ServiceLog(Generic[T]):
             if last and b"\0" in line:
                 file.truncate(self._size)
                 break
+            checksum, _, body = line[:-1].partition(b" ")
+            sound = checksum == b"%08x" % crc32(body)
             if not line.endswith(b"\n"):
-                checksum, _, body = line[:-1].partition(b" ")
-                if checksum == b"%08x" % crc32(body):
+                if sound:
                     raise self._damaged(number, "its end is altered")
                 file.truncate(self._size)  # a crash came in between: nobody was told that it holds
                 break
-            checksum, _, body = line[:-1].partition(b" ")
-            if checksum != b"%08x" % crc32(body):
+            if not sound:
                 raise self._damaged(number, "its checksum is not that of its words")
             try:
                 changes.append(self._decoder.decode(body))

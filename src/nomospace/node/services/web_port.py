@@ -17,7 +17,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, MutableMapping
 from contextlib import contextmanager
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Final
 
@@ -51,7 +50,6 @@ IDLE_S: Final = 5
 """How long a connection may stand idle between requests."""
 STOP_S: Final = 3
 """How long requests under way have when the server ends."""
-LOCAL: Final = "localhost"
 HEADERS: Final = (
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
@@ -209,12 +207,9 @@ class Vetted:
 
     def _is_ours(self, name: str, scope: Scope) -> bool:
         server = scope.get("server")
-        if name == LOCAL or name in self._names or (server is not None and name == server[0]):
+        if name in self._names or (server is not None and name == server[0]):
             return True
-        try:
-            return ip_address(name).is_loopback
-        except ValueError:
-            return False
+        return Address(name, 0).loopback
 
 
 def _name_of(host: str) -> str:

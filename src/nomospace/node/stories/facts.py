@@ -154,10 +154,9 @@ def _moved(number: int, record: EventRecord) -> StoryFact | None:
     if moved is None:
         return None
     how, agent, host, move = moved
-    key, left = (tie("v", agent, move),), how == DEPARTED
-    makes, uses = (key, ()) if left else ((), key)
-    fact = StoryFact(record.host, number, record.ruling.at, agent, how, path=(host,))
-    return msgspec.structs.replace(fact, makes=makes, uses=uses)
+    key, at = (tie("v", agent, move),), record.ruling.at
+    makes, uses = (key, ()) if how == DEPARTED else ((), key)
+    return StoryFact(record.host, number, at, agent, how, path=(host,), makes=makes, uses=uses)
 
 
 def _traced(number: int, record: TupleRecord | LeaseRecord) -> StoryFact:
