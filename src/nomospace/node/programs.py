@@ -17,6 +17,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable, Coroutine, Iterable, Mapping
+from dataclasses import dataclass, field
 from hashlib import sha256
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
@@ -49,17 +50,16 @@ BUNDLES_MAX: Final = 1_000
 """How many bundles of others a host loads in one life."""
 
 
+@dataclass(eq=False)
 class Running:
     """A program at work."""
 
-    __slots__ = ("agent", "line", "over", "program", "task")
-
-    def __init__(self, agent: Agent, line: LocalConnection, program: Program[Any]) -> None:
-        self.agent = agent
-        self.line = line
-        self.program = program
-        self.over = False  # whatever it still says on its way out does not count
-        self.task: asyncio.Task[None]
+    agent: Agent
+    line: LocalConnection
+    program: Program[Any]
+    over: bool = False
+    """Whether whatever it still says, on its way out, does not count."""
+    task: asyncio.Task[None] = field(init=False)
 
 
 class InsideMaker:

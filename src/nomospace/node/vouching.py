@@ -54,12 +54,9 @@ class Vouching:
             why = "it has no seal, and its law does not allow clear messages"
             return NotAuthentic(reason="trust.no-seal", why=why)
         try:
-            verifier = self._verifier(law)
-            verifier.check(_digest(post, letter), letter.seal, now=self._now())
+            self._verifier(law).check(_digest(post, letter), letter.seal, now=self._now())
         except NotAuthentic as error:
             return error
-        except NotAPublicKey as error:
-            return NotAuthentic(reason=error.code, why=str(error))
         return None
 
     def own_objection(self, law: CompiledLaw) -> str:
@@ -95,16 +92,18 @@ class Vouching:
             found = self._verifier(law).controller(certificate, now=self._now())
         except NotAuthentic as error:
             return error
-        except NotAPublicKey as error:
-            return NotAuthentic(reason=error.code, why=str(error))
         if found.subject == host:
             return None
         why = f"{host} shows the certificate of {found.subject}"
         return NotAuthentic(reason=WrongSubject.code, why=why)
 
     def _verifier(self, law: CompiledLaw) -> Verifier:
+        """Who checks what stands under a law; raises `NotAuthentic` where it names no key."""
         text = law.tree.controller_authority
-        key = self._identity.papers.authority if text is None else PublicKey.read(text)
+        try:
+            key = self._identity.papers.authority if text is None else PublicKey.read(text)
+        except NotAPublicKey as error:
+            raise NotAuthentic(reason=error.code, why=str(error)) from None
         found = self._verifiers.get(key)
         if found is None:
             if len(self._verifiers) >= VERIFIERS_MAX:
