@@ -164,4 +164,8 @@ class Streams:
 
     def next_deadline(self) -> int | None:
         """When something must next be sent again."""
-        return min([one.retry_at for one in self._streams.values() if one.unacked], default=None)
+        due: int | None = None
+        for stream in self._streams.values():  # asked for after each step, as others are
+            if stream.unacked and (due is None or stream.retry_at < due):
+                due = stream.retry_at
+        return due

@@ -84,14 +84,11 @@ class Book:
         waiting = self.waiting.get(peer)
         if not waiting:
             return False
-        first = self._first(peer, waiting)
-        for n in range(first, min(number, self.numbers[peer]) + 1):
+        last = self.numbers[peer]
+        first = last - len(waiting) + 1  # numbers have no gaps: those that wait are the last ones
+        for n in range(first, min(number, last) + 1):
             del waiting[n]
         return number >= first
-
-    def _first(self, peer: str, waiting: dict[int, Payload]) -> int:
-        """The oldest that waits. Numbers have no gaps: those that wait are the last ones given."""
-        return self.numbers[peer] - len(waiting) + 1
 
     def forget(self, peer: str) -> None:
         """Begin anew with a peer."""
@@ -139,9 +136,10 @@ class Transfers(Book):
         waiting = self.waiting.get(peer)
         if not waiting:
             return []
-        first = self._first(peer, waiting)
-        last = self.numbers[peer] if most is None else first + most - 1
-        return [(n, waiting[n]) for n in range(first, min(last, self.numbers[peer]) + 1)]
+        last = self.numbers[peer]
+        first = last - len(waiting) + 1
+        most = len(waiting) if most is None else most
+        return [(n, waiting[n]) for n in range(first, min(last, first + most - 1) + 1)]
 
     def is_next(self, peer: str, number: int) -> bool:
         """Whether a transfer from a peer is the one to be placed now."""
