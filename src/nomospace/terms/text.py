@@ -364,6 +364,8 @@ def operator_pieces(
 
     With `signs`, what has a sign stands in brackets behind an infix operator.
     """
+    if not item.args:
+        return []
     name, first, last = item.name, item.args[0], item.args[-1]
     if len(item.args) == 2 and name in INFIX and name != "|":
         infix = INFIX[name]

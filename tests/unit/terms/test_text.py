@@ -20,7 +20,7 @@ from nomospace.terms import (
     t,
     term,
 )
-from nomospace.terms.syntax import Reader
+from nomospace.terms.syntax import INFIX, PREFIX, Reader
 from tests.unit.terms.strategies import TERMS, deep
 
 
@@ -217,3 +217,8 @@ def test_of_a_wide_term_no_more_is_looked_at_than_printed() -> None:
 def test_a_long_list_of_terms_that_are_within_the_limits_is_printed_whole() -> None:
     state = tuple([Compound("f", ("x" * 100_000, i)) for i in range(20)])
     assert len(show(state)) > 2_000_000
+
+
+@pytest.mark.parametrize("name", [*INFIX, *PREFIX])
+def test_what_is_no_term_for_want_of_arguments_can_be_shown_in_an_error(name: str) -> None:
+    assert show(Compound(name, ())).endswith("()")
