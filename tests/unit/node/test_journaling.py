@@ -22,6 +22,7 @@ from nomospace.store.opening import open_store
 from nomospace.store.segments import SegmentLimits, read_journal, read_manifest, seal
 from nomospace.terms import show
 from nomospace.wire.admin import Tail
+from nomospace.wire.calls import BadCall
 from nomospace.wire.segments import MANIFEST, OtherJournal
 
 LAW = load(
@@ -58,6 +59,8 @@ def test_a_journal_tells_all_and_replays_to_the_control_states(tmp_path: Path) -
                 await mine.send(t.later("x"), to="ann@ward")
                 await mine.send("nonsense", to="bob@ward")
                 await jobs.take("job", 7, timeout=60)
+                with pytest.raises(BadCall, match="a number in it is too large"):
+                    await host.ask(Tail(after=1 << 63))
                 lines = await host.ask(Tail(limit=3))
                 assert len(lines) <= 3
             reader, writer = await asyncio.open_connection(*address)
