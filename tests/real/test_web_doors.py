@@ -169,7 +169,8 @@ def test_names_that_none_can_have(tmp_path: Path) -> None:
             before = host.rss
             for number in range(60):
                 long = f"{number}" + "x" * 900_000
-                for what in (Stand(f"{long}~2"), SendPlain("hi", f"{long}~2@ward")):
+                once = Out("jobs", ("a", number), once=long)
+                for what in (Stand(f"{long}~2"), SendPlain("hi", f"{long}~2@ward"), once):
                     assert await raw.call(what) is not None
             assert host.rss - before < 30 << 20, "nothing of them is remembered"
 

@@ -40,6 +40,10 @@ else:
     CompiledLaw = Any  # annotations are read at run time too, and a client has no compiler
 
 
+ONCE_CHARS_MAX: Final = 500
+"""The longest key under which something is written once."""
+
+
 class OntologyText(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """An ontology as it travels: whoever gets it reads the text and compares the hash.
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any, Final, NamedTuple, TypedDict
 
 from nomospace.calls.answers import Found
-from nomospace.calls.requests import Sets
+from nomospace.calls.requests import ONCE_CHARS_MAX, Sets
 from nomospace.calls.ways import PRIORITY_MAX
 from nomospace.errors import CallerError
 from nomospace.terms.values import Compound, thaw
@@ -167,10 +167,6 @@ class BadDuration(CallerError):
     value: str
 
 
-KEY_CHARS_MAX: Final = 500
-"""The longest key of `out(…, once=key)`."""
-
-
 class BadPlace(CallerError):
     """An agent's id was needed and something else was given."""
 
@@ -184,7 +180,7 @@ class BadKey(CallerError):
     """A key under which nothing can be written once."""
 
     code = "client.bad-key"
-    words = f"once={{value}} is no key; use a string of 1 to {KEY_CHARS_MAX} characters"
+    words = f"once={{value}} is no key; use a string of 1 to {ONCE_CHARS_MAX} characters"
     value: str
 
 
@@ -267,7 +263,7 @@ def check_key(value: object) -> str:
     Traceback (most recent call last):
     nomospace.client.tuples.BadKey: once='' is no key; use a string of 1 to 500 characters
     """
-    if not isinstance(value, str) or not 0 < len(value) <= KEY_CHARS_MAX:
+    if not isinstance(value, str) or not 0 < len(value) <= ONCE_CHARS_MAX:
         raise BadKey(value=repr(value)[:60])
     return value
 

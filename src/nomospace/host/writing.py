@@ -11,7 +11,7 @@ from typing import Final
 from nomospace.calls.addresses import NAME_MAX, is_agent_id
 from nomospace.calls.partition import KEY_BYTES_MAX, AtHomeElsewhere, KeyTooLarge, NoKey
 from nomospace.calls.problems import NotAnAgent, ReadOnly
-from nomospace.calls.requests import Out, OutMany
+from nomospace.calls.requests import ONCE_CHARS_MAX, Out, OutMany
 from nomospace.host.calls import PutBack
 from nomospace.host.changes import AgentCame
 from nomospace.host.effects import WRITTEN
@@ -84,6 +84,9 @@ class TupleWriting(HostPart):
         agent moves, expire, and are bounded as tuples are.
         """
         key, now = request.once, self._step.now
+        if len(key) > ONCE_CHARS_MAX:
+            what, advice = "the characters of a key of `once`", "use a shorter key, such as a hash"
+            raise KeyTooLarge(what=what, limit=ONCE_CHARS_MAX, advice=advice)
         if interface.partition is not None:  # a law may have made it another tuple
             self._check_key(interface, request)
         if self.has_written(resident, interface, key):

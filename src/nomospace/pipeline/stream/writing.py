@@ -27,9 +27,9 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from nomospace.calls.requests import ONCE_CHARS_MAX
 from nomospace.client.remote import RemoteHost
 from nomospace.client.space import Space
-from nomospace.client.tuples import KEY_CHARS_MAX
 from nomospace.errors import CallerError, Unavailable
 from nomospace.law.program import load_source, read_source
 from nomospace.pipeline.stream.tail import HostPlace
@@ -201,4 +201,4 @@ def key_of(stream: str, *parts: Term) -> str:
     True
     """
     digest = blake2b(pack_term(parts), digest_size=20).hexdigest()
-    return f"{stream[: KEY_CHARS_MAX - len(digest) - 1]}/{digest}"
+    return f"{stream[: ONCE_CHARS_MAX - len(digest) - 1]}/{digest}"
