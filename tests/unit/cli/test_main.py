@@ -116,3 +116,13 @@ def test_a_reader_that_goes_away_ends_it_quietly(unbuffered: bool) -> None:
         check=True,
     )
     assert (done.stdout, done.stderr) == (f"{cli.READER_GONE}\n", "")
+
+
+@pytest.mark.parametrize(("to", "code", "said"), [(">/dev/full", 1, "make room"), (">&-", 0, "")])
+def test_output_that_cannot_be_written_is_told_in_words(to: str, code: int, said: str) -> None:
+    program = "import sys; from nomospace.cli import main; sys.exit(main(['--version']))"
+    ran = ["bash", "-c", f'"$@" {to}', "-", sys.executable, "-c", program]
+    done = subprocess.run(ran, capture_output=True, text=True, check=False)
+    assert done.returncode == code
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr

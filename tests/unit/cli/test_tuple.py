@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -155,6 +158,23 @@ def test_a_tuple_that_could_not_be_printed_is_given_back(
         patched.setattr("nomospace.cli.tuple._print_tuple", fail)
         assert "nobody reads" in cli.run("tuple", "take", "kept", "17", "--wait", "5", code=70)
     assert cli.run("tuple", "take", "kept", "17") == "17\n"
+
+
+def test_a_tuple_that_nobody_waited_for_and_that_has_no_room_is_written_back(
+    cli: Cli, url: str
+) -> None:
+    cli.run("tuple", "out", "full", "17")
+    take = [sys.executable, "-m", "nomospace.cli", "tuple", "take", "full", "17"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            take,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "NOMOSPACE_HOST": url},
+            check=False,
+        )
+    assert (done.returncode, b"make room" in done.stderr) == (1, True)
+    assert cli.run("tuple", "take", "full", "17") == "17\n"
 
 
 def test_a_host_that_is_not_there_and_an_address_that_is_none(capsys: Say) -> None:
