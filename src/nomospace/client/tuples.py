@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any, Final, NamedTuple, TypedDict
 
 from nomospace.calls.answers import Found
-from nomospace.calls.requests import ONCE_CHARS_MAX, Sets
+from nomospace.calls.requests import ONCE_CHARS_MAX as ONCE_CHARS_MAX, Sets
 from nomospace.calls.ways import PRIORITY_MAX
 from nomospace.errors import CallerError
 from nomospace.terms.values import Compound, thaw

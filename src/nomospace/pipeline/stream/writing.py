@@ -27,9 +27,9 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from nomospace.calls.requests import ONCE_CHARS_MAX
 from nomospace.client.remote import RemoteHost
 from nomospace.client.space import Space
+from nomospace.client.tuples import ONCE_CHARS_MAX
 from nomospace.errors import CallerError, Unavailable
 from nomospace.law.program import load_source, read_source
 from nomospace.pipeline.stream.tail import HostPlace
