@@ -140,6 +140,8 @@ class TupleSeeking:
 
     def run(self, how: str, remote: Remote, space: str, patterns: Sequence[str]) -> None:
         """Read or take, and print what was found; exit code 1 when there is nothing."""
+        from nomospace.client.space import ROWS_MAX
+
         template = read_patterns(patterns)
 
         async def work(host: RemoteHost) -> bool:
@@ -159,7 +161,9 @@ class TupleSeeking:
                     _print_tuple(fields, as_json=remote.as_json)
             except OSError:
                 if how == "take":  # nobody has read them
-                    await opened.out_many(found)
+                    rows = [one for fields in found for one in fields.tuples]
+                    for at in range(0, len(rows), ROWS_MAX):
+                        await opened.out_many(rows[at : at + ROWS_MAX])
                 raise
             return bool(found)
 

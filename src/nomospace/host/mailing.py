@@ -182,7 +182,7 @@ class Mailing(HostPart):
         if self._host.group.doubts(peer, body.law):
             return
         if not body.law:
-            if body.to in self._spaces.residents and not is_agent_id(body.sender):
+            if body.to in self._spaces.residents and "@" not in body.sender:
                 self._submit(body.to, body.sender, body.message, HERE)
             return
         there = self._host.governing.find(body.to, body.law)
